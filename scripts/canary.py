@@ -1,0 +1,59 @@
+"""Search everything a test run printed for pieces of the keys it used.
+
+python scripts/canary.py FOLDER
+
+The keys are those of the simulated exchange, which the tests sign with. Any nine characters of one of them, plain,
+reversed, in hex or in base64, is a leak. The masked form shows eight and passes.
+"""
+
+import base64
+import sys
+from pathlib import Path
+
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+
+WINDOW = 9
+LEAST_EVIDENCE = 1_000_000
+
+
+def secrets_of_the_tests() -> list[str]:
+    account = SimulatedExchange(SystemClock()).account
+    pem = [line for line in account.ed25519_private_key_pem.splitlines() if "-----" not in line]
+    return [account.api_key, account.secret_key, account.ed25519_api_key, *pem]
+
+
+def windows(secret: str) -> set[bytes]:
+    raw = secret.encode()
+    forms = (raw, raw[::-1], raw.hex().encode(), *(base64.b64encode(raw[start:]) for start in range(3)))
+    return {form[at : at + WINDOW] for form in forms for at in range(len(form) - WINDOW + 1)}
+
+
+def leaks(text: bytes, wanted: set[bytes]) -> set[bytes]:
+    """Return the windows that occur in a text, in one pass over it."""
+    return {text[at : at + WINDOW] for at in range(len(text) - WINDOW + 1)} & wanted
+
+
+def main() -> int:
+    folder = Path(sys.argv[1])
+    wanted = set[bytes]().union(*(windows(secret) for secret in secrets_of_the_tests()))
+    planted = b"noise " + secrets_of_the_tests()[1].encode()[20:29] + b" noise"
+    if not leaks(planted, wanted):
+        print("the search does not find a planted leak")
+        return 1
+    # The simulator announces its keys on its first line of output: that line is its purpose.
+    searched, found = 0, 0
+    for path in sorted(folder.iterdir()):
+        text = path.read_bytes()
+        if path.name.startswith("stdout-") and text.startswith(b'{"rest"'):
+            text = text.partition(b"\n")[2]
+        searched += len(text)
+        if hits := leaks(text, wanted):
+            found += 1
+            print(f"{path.name}: {len(hits)} pieces of a key")
+    print(f"canary: {searched:,} bytes searched, {found} files with a leak")
+    return 1 if found or searched < LEAST_EVIDENCE else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

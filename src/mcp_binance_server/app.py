@@ -1,0 +1,104 @@
+"""The composition root: settings in, every object built once and wired, an async lifespan around them."""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from mcp.server.lowlevel import Server
+
+from mcp_binance_server.clock import Clock, SystemClock
+from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.budget import Budget
+from mcp_binance_server.exchange.caller import Caller, Principal
+from mcp_binance_server.exchange.channel import Channel
+from mcp_binance_server.exchange.directory import Directory
+from mcp_binance_server.exchange.networks import Network, network_at
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.state.engine import Reserves
+from mcp_binance_server.state.memory import MemoryEngine
+from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.server import build_server
+
+LOG = logging.getLogger(__name__)
+
+# A read answers a person who waits: three seconds an attempt, ten in all.
+ATTEMPT_SECS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A running server and the parts that tests and commands may look at."""
+
+    server: Server[Any]
+    network: Network
+    market: MarketService
+    account: AccountClient
+
+
+@asynccontextmanager
+async def running_app(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    network: Network | None = None,
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> AsyncGenerator[App]:
+    """Build the server from settings and take it down again; nothing is sent before the first request.
+
+    Raises:
+        SettingsError: the private key cannot be read or used.
+    """
+    clock = clock or SystemClock()
+    network = network or network_at(settings.network, settings.rest_url)
+    principal = _principal(settings)
+    # Nothing here places orders, so nothing is kept back for them.
+    engine = MemoryEngine(clock, reserves=Reserves(order_percent=0) if principal else Reserves.none())
+    channel = Channel(deadline_secs=ATTEMPT_SECS, transport=transport)
+    time = ServerTime(clock)
+    budget = Budget(engine, time, clock, settings.egress_id)
+    caller = Caller(network, channel, budget, time, clock)
+    market = MarketService(SpotClient(caller, engine), Directory(caller, engine, clock), time)
+    await engine.start()
+    try:
+        server = build_server(CATALOGUE, Context(market))
+        yield App(server, network, market, AccountClient(caller, principal))
+    finally:
+        await channel.close()
+        await engine.close()
+
+
+def credentials_of(settings: Settings) -> Credentials | None:
+    """Return the key the settings name, with its secret read from the file if it lies in one."""
+    if settings.api_key is None:
+        return None
+    if settings.secret_key is not None:
+        secret = settings.secret_key.get_secret_value()
+    else:
+        secret = _read_private_key(settings.private_key_file or Path())
+    return Credentials(settings.api_key.get_secret_value().strip(), secret.strip())
+
+
+def _principal(settings: Settings) -> Principal | None:
+    credentials = credentials_of(settings)
+    return Principal.of(credentials) if credentials else None
+
+
+def _read_private_key(path: Path) -> str:
+    try:
+        mode, text = path.stat().st_mode, path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a text file"
+        raise SettingsError(problems=(f"BINANCE_PRIVATE_KEY_FILE: {path}: {reason}",)) from None
+    if mode & 0o077:
+        LOG.warning("BINANCE_PRIVATE_KEY_FILE can be read by other users: chmod 600 %s", path)
+    return text

@@ -1,0 +1,39 @@
+"""`mcp-binance-server --stdio`: the server a client starts."""
+
+import logging
+import sys
+
+import anyio
+
+from mcp_binance_server.app import credentials_of, running_app
+from mcp_binance_server.settings import Settings, read_settings, unknown_variables
+from mcp_binance_server.telemetry.logs import configure_logging
+from mcp_binance_server.transports.stdio import serve_stdio
+
+LOG = logging.getLogger(__name__)
+
+WAITING = """mcp-binance-server speaks MCP on standard input and is waiting for a client.
+An MCP client starts it by itself; to look around by hand, try: mcp-binance-server demo
+"""
+
+
+def run_stdio() -> int:
+    settings = read_settings()
+    prepare_logging(settings)
+    for name in unknown_variables():
+        LOG.warning("the environment variable %s means nothing to this version", name)
+    if sys.stdin.isatty():
+        sys.stderr.write(WAITING)
+    anyio.run(_serve, settings)
+    return 0
+
+
+def prepare_logging(settings: Settings) -> None:
+    """Set up logs that cannot show the secrets of these settings."""
+    credentials = credentials_of(settings)
+    configure_logging(settings.log_level, (credentials.api_key, credentials.secret) if credentials else ())
+
+
+async def _serve(settings: Settings) -> None:
+    async with running_app(settings) as app:
+        await serve_stdio(app.server)

@@ -1,0 +1,48 @@
+"""`mcp-binance-server simulator`: the offline exchange on a loopback port, for tests and other programs."""
+
+import json
+import socket
+import sys
+
+import uvicorn
+
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+
+HOST = "127.0.0.1"
+
+
+def run_simulator(*, port: int, scenario: str, seed: int) -> int:
+    """Serve until interrupted; the first line on stdout is one JSON object with addresses and a funded key."""
+    try:
+        exchange = SimulatedExchange(SystemClock(), seed=seed, scenario=scenario)
+    except ValueError as error:
+        raise SettingsError(problems=(str(error),)) from None
+    listener = _listen(port)
+    address = f"http://{HOST}:{listener.getsockname()[1]}"
+    described = {
+        "rest": address,
+        "control": f"{address}/control",
+        "api_key": exchange.account.api_key,
+        "secret_key": exchange.account.secret_key,
+    }
+    sys.stdout.write(json.dumps(described) + "\n")
+    sys.stdout.flush()
+    config = uvicorn.Config(
+        build_app(exchange), http="h11", log_level="warning", access_log=False, server_header=False, date_header=False
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+    return 0
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        raise SettingsError(problems=(f"--port {port}: {error.strerror}",)) from None
+    listener.listen(128)
+    return listener

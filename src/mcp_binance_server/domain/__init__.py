@@ -1,0 +1,1 @@
+"""The vocabulary: frozen values, exact money, no I/O."""

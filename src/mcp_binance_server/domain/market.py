@@ -1,0 +1,80 @@
+"""What the market says: tickers, quotes, trades, and who said it."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Generic, Literal, TypeVar
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+
+ValueT = TypeVar("ValueT")
+Origin = Literal["configured", "rerouted", "simulated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[ValueT]):
+    """A value and who really answered: the configured host, a second one in its place, or the offline exchange."""
+
+    value: ValueT
+    host: str
+    origin: Origin = "configured"
+
+
+@dataclass(frozen=True, slots=True)
+class Ticker:
+    """The statistics of the last 24 hours."""
+
+    symbol: Symbol
+    last_price: Price
+    change: Price
+    change_percent: Decimal
+    open_price: Price
+    high: Price
+    low: Price
+    weighted_average: Price
+    volume: Quantity
+    quote_volume: Quantity
+    bid: Price
+    ask: Price
+    trade_count: int
+    open_time_ms: int
+    close_time_ms: int
+
+    @property
+    def has_traded(self) -> bool:
+        return self.trade_count > 0
+
+
+@dataclass(frozen=True, slots=True)
+class MarketView:
+    """A ticker, the rules of its symbol, who answered, and how old the data is."""
+
+    ticker: Ticker
+    rules: SymbolRules
+    host: str
+    origin: Origin
+    age_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The best bid and ask of one moment."""
+
+    symbol: Symbol
+    bid: Price
+    bid_quantity: Quantity
+    ask: Price
+    ask_quantity: Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """One print on the tape; an aggregate covers the trades `first_id` to `last_id`."""
+
+    trade_id: int
+    price: Price
+    quantity: Quantity
+    time_ms: int
+    buyer_is_maker: bool
+    first_id: int
+    last_id: int

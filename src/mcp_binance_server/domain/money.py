@@ -1,0 +1,25 @@
+"""Prices and quantities, and how they are rounded to what the exchange accepts."""
+
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
+from typing import NewType
+
+Price = NewType("Price", Decimal)
+Quantity = NewType("Quantity", Decimal)
+
+
+def floor_to_step(quantity: Quantity, step: Quantity) -> Quantity:
+    """Round down to the exchange's lot step; never up, an order must not grow."""
+    if not step:  # a step of zero means that the rule is switched off
+        return quantity
+    return Quantity((quantity / step).to_integral_value(ROUND_DOWN) * step)
+
+
+def decimals_of(step: Decimal) -> int:
+    """Return how many decimal places a tick or step needs: 0.01000000 needs two."""
+    exponent = step.normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def round_to_places(value: Decimal, places: int) -> Decimal:
+    """Round half to even, the rule of every page we print."""
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)

@@ -1,0 +1,248 @@
+"""Every error we raise on purpose. A class's fields are the `data` of the JSON-RPC error it becomes.
+
+AppError
+├── RateLimited               -32001  the weight budget is spent, or Binance told us to wait
+├── InvalidCredentials        -32002  no key, a wrong key, or a key without the right
+├── InvalidSymbol             -32003  not a symbol of this exchange
+├── InsufficientBalance       -32004  the account does not hold what the order needs
+├── ResourceNotFound          -32404  no such address
+├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
+├── ExchangeError             -32603  Binance answered, or did not, and nobody here can mend it
+│   ├── ExchangeRejected              definite: it was not executed
+│   ├── ExchangeUnavailable           a read that failed; asking again may work
+│   ├── RegionRestricted              HTTP 451: the exchange does not serve this place
+│   └── OutcomeUnknown                a write that may have been executed; ask, never resend
+├── EngineUnavailable         -32603  the state engine did not answer in time
+└── SettingsError                     the environment cannot be used; the process does not start
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+EXAMPLE_SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT")
+ECHO_LIMIT = 200
+
+
+def echo(text: str) -> str:
+    """Return what a caller sent as it may be shown: printable, at most 200 characters."""
+    shown = "".join(character for character in text[: 2 * ECHO_LIMIT] if character.isprintable())
+    return shown if len(shown) <= ECHO_LIMIT else shown[: ECHO_LIMIT - 1] + "…"
+
+
+def _as_json(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
+    return [*value] if isinstance(value, tuple) else value
+
+
+@dataclass(kw_only=True, eq=False)
+class AppError(Exception):
+    """An expected failure: it has a code, a sentence for people, and data for programs."""
+
+    code: ClassVar[int] = -32603
+    error_type: ClassVar[str] = "internal"
+    retryable: ClassVar[bool] = False
+    recovery_suggestion: ClassVar[str] = ""
+
+    @property
+    def message(self) -> str:
+        """Say what happened, what was received, what to do."""
+        return "Internal error"
+
+    def __str__(self) -> str:
+        return self.message
+
+    def data(self) -> dict[str, Any]:
+        """Return the fields that say something, as JSON knows them, and what every error says."""
+        own: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
+        said = {name: _as_json(value) for name, value in own.items() if value not in (None, ())}
+        said.setdefault("recovery_suggestion", self.recovery_suggestion)
+        return {**said, "error_type": self.error_type, "retryable": self.retryable}
+
+
+@dataclass(kw_only=True, eq=False)
+class RateLimited(AppError):
+    code: ClassVar[int] = -32001
+    error_type: ClassVar[str] = "rate_limited"
+    retryable: ClassVar[bool] = True
+    recovery_suggestion: ClassVar[str] = "Reduce request frequency or wait for rate limit window to reset"
+
+    retry_after_secs: int
+    current_weight: int
+    weight_limit: int
+
+    @property
+    def message(self) -> str:
+        return f"Rate limit exceeded. Please wait {self.retry_after_secs} seconds before retrying."
+
+
+@dataclass(kw_only=True, eq=False)
+class InvalidCredentials(AppError):
+    code: ClassVar[int] = -32002
+    error_type: ClassVar[str] = "invalid_credentials"
+
+    masked_api_key: str
+    help_url: str
+    reason: str | None = None
+
+    @property
+    def message(self) -> str:
+        return (
+            "Invalid API credentials. Please check your BINANCE_API_KEY and BINANCE_SECRET_KEY environment variables."
+        )
+
+    def data(self) -> dict[str, Any]:
+        suggestion = f"Verify credentials at {self.help_url} and ensure correct environment variables"
+        return {**AppError.data(self), "recovery_suggestion": suggestion}
+
+
+@dataclass(kw_only=True, eq=False)
+class InvalidSymbol(AppError):
+    code: ClassVar[int] = -32003
+    error_type: ClassVar[str] = "invalid_symbol"
+    recovery_suggestion: ClassVar[str] = "Use uppercase symbols without separators (e.g., BTCUSDT, not BTC-USDT)"
+
+    provided_symbol: str
+    valid_examples: tuple[str, ...] = EXAMPLE_SYMBOLS
+    did_you_mean: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.provided_symbol = echo(self.provided_symbol)
+
+    @property
+    def message(self) -> str:
+        return f"Invalid trading symbol '{self.provided_symbol}'. Expected format: BTCUSDT, ETHUSDT"
+
+
+@dataclass(kw_only=True, eq=False)
+class InsufficientBalance(AppError):
+    code: ClassVar[int] = -32004
+    error_type: ClassVar[str] = "insufficient_balance"
+    recovery_suggestion: ClassVar[str] = "Lower the quantity or deposit the missing amount"
+
+    asset: str
+    required_amount: str
+    available_amount: str
+    shortfall: str
+
+    @property
+    def message(self) -> str:
+        return f"Insufficient {self.asset} balance: {self.required_amount} needed, {self.available_amount} available."
+
+
+@dataclass(kw_only=True, eq=False)
+class ResourceNotFound(AppError):
+    code: ClassVar[int] = -32404
+    error_type: ClassVar[str] = "resource_not_found"
+    recovery_suggestion: ClassVar[str] = "Check URI format: binance://{category}/{identifier}"
+
+    provided_uri: str
+    valid_categories: tuple[str, ...] = ("market", "account", "orders")
+    valid_examples: tuple[str, ...] = (
+        "binance://market/btcusdt",
+        "binance://account/balances",
+        "binance://orders/open",
+    )
+
+    def __post_init__(self) -> None:
+        self.provided_uri = echo(self.provided_uri)
+
+    @property
+    def message(self) -> str:
+        return f"Resource not found: {self.provided_uri}"
+
+
+@dataclass(kw_only=True, eq=False)
+class InvalidArguments(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "invalid_arguments"
+    recovery_suggestion: ClassVar[str] = "Correct the named arguments and call again"
+
+    summary: str
+    errors: tuple[dict[str, str], ...] = ()
+
+    @property
+    def message(self) -> str:
+        return self.summary
+
+
+@dataclass(kw_only=True, eq=False)
+class ExchangeError(AppError):
+    """Binance's answer in our words; `exchange_code` and `http_status` are for programs."""
+
+    error_type: ClassVar[str] = "exchange_error"
+
+    exchange_code: int | None = None
+    http_status: int | None = None
+    exchange_message: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.exchange_message is not None:
+            self.exchange_message = echo(self.exchange_message)
+
+
+@dataclass(kw_only=True, eq=False)
+class ExchangeRejected(ExchangeError):
+    error_type: ClassVar[str] = "exchange_rejected"
+    recovery_suggestion: ClassVar[str] = "Change the request as the exchange's message says; repeating it will not help"
+
+    @property
+    def message(self) -> str:
+        return f"Binance refused the request: {self.exchange_message or 'no reason given'}"
+
+
+@dataclass(kw_only=True, eq=False)
+class ExchangeUnavailable(ExchangeError):
+    error_type: ClassVar[str] = "exchange_unavailable"
+    retryable: ClassVar[bool] = True
+    recovery_suggestion: ClassVar[str] = "Try again in a few seconds; if it goes on, see status.binance.com"
+
+    reason: str = "no answer"
+
+    @property
+    def message(self) -> str:
+        return f"Binance API is temporarily unavailable ({self.reason}). Please try again in a few seconds."
+
+
+@dataclass(kw_only=True, eq=False)
+class RegionRestricted(ExchangeError):
+    error_type: ClassVar[str] = "region_restricted"
+    recovery_suggestion: ClassVar[str] = "Public market data has a second host; account calls have none"
+
+    @property
+    def message(self) -> str:
+        return "Binance does not serve this location (HTTP 451)."
+
+
+@dataclass(kw_only=True, eq=False)
+class OutcomeUnknown(ExchangeError):
+    error_type: ClassVar[str] = "outcome_unknown"
+    recovery_suggestion: ClassVar[str] = "Do not send it again: look the order up by its client order id first"
+
+    client_order_id: str | None = None
+
+    @property
+    def message(self) -> str:
+        return "Binance did not say whether the request was executed; it may have been."
+
+
+@dataclass(kw_only=True, eq=False)
+class EngineUnavailable(AppError):
+    error_type: ClassVar[str] = "engine_unavailable"
+    retryable: ClassVar[bool] = True
+    recovery_suggestion: ClassVar[str] = "Try again in a few seconds; the operator should look at the state engine"
+
+    operation: str
+
+    @property
+    def message(self) -> str:
+        return f"The state engine did not answer in time ({self.operation})."
+
+
+@dataclass(kw_only=True, eq=False)
+class SettingsError(AppError):
+    error_type: ClassVar[str] = "settings"
+
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def message(self) -> str:
+        return "\n".join(("The configuration cannot be used:", *(f"  {problem}" for problem in self.problems)))

@@ -1,0 +1,1 @@
+"""Binance on the wire: REST, signing, weights. Knows nothing above it."""

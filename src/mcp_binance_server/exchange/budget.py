@@ -1,0 +1,75 @@
+"""The request-weight budget of our outgoing IP, kept in the state engine so that a fleet shares it.
+
+https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import RateLimited
+from mcp_binance_server.exchange.endpoints import Endpoint
+from mcp_binance_server.exchange.faults import IP_BANNED, Refusal
+from mcp_binance_server.exchange.server_time import ServerTime, minute_of
+from mcp_binance_server.state.engine import Grant, StateEngine
+
+# The smallest limit Binance has ever published; in force only until exchangeInfo has told the true one.
+BOOTSTRAP_LIMIT = 1200
+BAN_SECS = 120
+MINUTE_MS = 60_000
+
+
+@dataclass
+class Budget:
+    """Asks before each call whether its weight may be spent, and believes the exchange's own count."""
+
+    engine: StateEngine
+    time: ServerTime
+    clock: Clock
+    egress_id: str
+    patience_ms: int = 2_000
+    limit: int = field(default=BOOTSTRAP_LIMIT, init=False)
+
+    async def spend(self, endpoint: Endpoint) -> None:
+        """Book a call's weight before it leaves; wait a little if the next minute is near.
+
+        Raises:
+            RateLimited: the budget is used up, or the exchange has told us to stop.
+        """
+        grant = await self._ask(endpoint)
+        if not grant and grant.reason == "budget" and grant.retry_ms <= self.patience_ms:
+            await self.clock.sleep_ms(grant.retry_ms)
+            grant = await self._ask(endpoint)
+        if not grant:
+            raise self._error(grant.retry_ms, grant.used)
+
+    async def settle(self, headers: Mapping[str, str]) -> None:
+        """Raise our count to the one in the answer's header, if both speak of the same minute."""
+        used, minute = headers.get("x-mbx-used-weight-1m", ""), minute_of(headers.get("date", ""))
+        if used.isdecimal() and minute is not None:
+            await self.engine.report_weight(self.egress_id, int(used), minute=minute)
+
+    async def halt(self, refusal: Refusal) -> RateLimited:
+        """Stop every caller on this IP for as long as the exchange says; return the error for this one."""
+        left_ms = await self.engine.stop_weight(
+            self.egress_id, ms=self._pause_ms(refusal), reason=f"HTTP {refusal.status}"
+        )
+        return self._error(left_ms, self.limit)
+
+    async def _ask(self, endpoint: Endpoint) -> Grant:
+        return await self.engine.acquire_weight(
+            self.egress_id, endpoint.kind, endpoint.weight, limit=self.limit, now_ms=self.time.now_ms()
+        )
+
+    def _pause_ms(self, refusal: Refusal) -> int:
+        if refusal.retry_after_secs is not None:
+            return refusal.retry_after_secs * 1000
+        if refusal.status == IP_BANNED:
+            return BAN_SECS * 1000
+        return MINUTE_MS - self.time.now_ms() % MINUTE_MS + 1000
+
+    def _error(self, retry_ms: int, used: int) -> RateLimited:
+        return RateLimited(
+            retry_after_secs=max(1, math.ceil(retry_ms / 1000)), current_weight=used, weight_limit=self.limit
+        )

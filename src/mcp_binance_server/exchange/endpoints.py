@@ -1,0 +1,80 @@
+"""The table of the Spot REST calls we make: path, weight, whose budget it spends, how big an answer may be.
+
+Weights: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+MIB = 2**20
+DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One call. `shared_ms` is how long equal reads may share an answer; zero means never."""
+
+    name: str
+    weight: int
+    signed: bool = False
+    shared_ms: int = 1_000
+    body_cap: int = 2 * MIB
+
+    @property
+    def path(self) -> str:
+        return f"/api/v3/{self.name}"
+
+    @property
+    def kind(self) -> Literal["public", "private"]:
+        return "private" if self.signed else "public"
+
+
+def _signed(name: str, weight: int) -> Endpoint:
+    return Endpoint(name, weight, signed=True, shared_ms=0)
+
+
+TIME = Endpoint("time", 1, shared_ms=0)
+# Three thousand symbols with their filters are several MiB; nothing else comes near the common cap.
+EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB)
+TICKER_24H = Endpoint("ticker/24hr", 2)
+TICKER_PRICE = Endpoint("ticker/price", 2)
+TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
+BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
+AVERAGE_PRICE = Endpoint("avgPrice", 2)
+TRADES = Endpoint("trades", 25)
+AGGREGATE_TRADES = Endpoint("aggTrades", 4)
+KLINES = Endpoint("klines", 2)
+DEPTH = Endpoint("depth", 5)
+
+ACCOUNT = _signed("account", 20)
+OPEN_ORDERS = _signed("openOrders", 6)
+OPEN_ORDERS_ALL = replace(OPEN_ORDERS, weight=80)
+ALL_ORDERS = _signed("allOrders", 20)
+ORDER = _signed("order", 4)
+MY_TRADES = _signed("myTrades", 20)
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    TIME,
+    EXCHANGE_INFO,
+    TICKER_24H,
+    TICKER_PRICE,
+    TICKER_PRICE_ALL,
+    BOOK_TICKER,
+    AVERAGE_PRICE,
+    TRADES,
+    AGGREGATE_TRADES,
+    KLINES,
+    DEPTH,
+    ACCOUNT,
+    OPEN_ORDERS,
+    OPEN_ORDERS_ALL,
+    ALL_ORDERS,
+    ORDER,
+    MY_TRADES,
+)
+
+
+def depth_endpoint(limit: int) -> Endpoint:
+    """Return the depth call for so many levels: its price rises with the limit."""
+    weight = next(weight for most, weight in DEPTH_WEIGHTS if limit <= most)
+    return replace(DEPTH, weight=weight)

@@ -1,0 +1,105 @@
+"""The public side of Spot REST: one method per call, equal reads shared for a second."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.candles import Candle, Interval
+from mcp_binance_server.domain.market import Origin, Quote, Reading, Ticker, Trade
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.caller import Caller, Params
+from mcp_binance_server.exchange.endpoints import (
+    AGGREGATE_TRADES,
+    AVERAGE_PRICE,
+    BOOK_TICKER,
+    KLINES,
+    TICKER_24H,
+    TICKER_PRICE_ALL,
+    TRADES,
+    Endpoint,
+    depth_endpoint,
+)
+from mcp_binance_server.exchange.networks import host_of
+from mcp_binance_server.exchange.signing import rest_query
+from mcp_binance_server.exchange.wire import (
+    AggregateTradeWire,
+    AveragePriceWire,
+    DepthWire,
+    KlineWire,
+    PriceWire,
+    QuoteWire,
+    TickerWire,
+    TradeWire,
+    price,
+)
+from mcp_binance_server.state.engine import StateEngine
+
+WireT = TypeVar("WireT")
+
+
+@dataclass(frozen=True, slots=True)
+class SpotClient:
+    """Public market data; every answer names the host that gave it."""
+
+    caller: Caller
+    engine: StateEngine
+
+    async def ticker(self, symbol: Symbol) -> Reading[Ticker]:
+        answer = await self._shared(TICKER_24H, {"symbol": symbol}, TickerWire)
+        return Reading(answer.value.to_domain(), answer.host, answer.origin)
+
+    async def prices(self) -> Reading[dict[Symbol, Price]]:
+        """Return the last price of every symbol: cheaper than asking for more than two."""
+        answer = await self._shared(TICKER_PRICE_ALL, {}, list[PriceWire])
+        found = {Symbol(each.symbol): price(each.price) for each in answer.value}
+        return Reading(found, answer.host, answer.origin)
+
+    async def average_price(self, symbol: Symbol) -> Reading[Price]:
+        """Return the average price of the exchange's own window, five minutes today."""
+        answer = await self._shared(AVERAGE_PRICE, {"symbol": symbol}, AveragePriceWire)
+        return Reading(price(answer.value.price), answer.host, answer.origin)
+
+    async def quote(self, symbol: Symbol) -> Reading[Quote]:
+        answer = await self._shared(BOOK_TICKER, {"symbol": symbol}, QuoteWire)
+        return Reading(answer.value.to_domain(), answer.host, answer.origin)
+
+    async def depth(self, symbol: Symbol, limit: int) -> Reading[BookSnapshot]:
+        answer = await self._shared(depth_endpoint(limit), {"symbol": symbol, "limit": limit}, DepthWire)
+        return Reading(answer.value.to_domain(), answer.host, answer.origin)
+
+    async def trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
+        answer = await self._shared(TRADES, {"symbol": symbol, "limit": limit}, list[TradeWire])
+        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+
+    async def aggregate_trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
+        answer = await self._shared(AGGREGATE_TRADES, {"symbol": symbol, "limit": limit}, list[AggregateTradeWire])
+        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+
+    async def candles(self, symbol: Symbol, interval: Interval, limit: int) -> Reading[tuple[Candle, ...]]:
+        params: Params = {"symbol": symbol, "interval": interval, "limit": limit}
+        answer = await self._shared(KLINES, params, list[KlineWire])
+        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+
+    async def _shared(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Reading[WireT]:
+        async def produce() -> bytes:
+            body = await self.caller.read(endpoint, params, shape)
+            return body.host.encode() + b"\n" + body.content
+
+        configured = host_of(self.caller.network.rest_url)
+        kept = await self.engine.single_flight(
+            f"cache:{configured}:{endpoint.name}?{rest_query(params)}",
+            produce,
+            ttl_ms=endpoint.shared_ms,
+            lock_ms=self.caller.longest_ms,
+        )
+        host, _, content = kept.partition(b"\n")
+        answered = host.decode()
+        return Reading(msgspec.json.decode(content, type=shape), answered, self._origin(answered, configured))
+
+    def _origin(self, answered: str, configured: str) -> Origin:
+        if self.caller.network.simulated:
+            return "simulated"
+        return "configured" if answered == configured else "rerouted"

@@ -1,0 +1,55 @@
+"""The exchange's clock, as seen from here."""
+
+from email.utils import parsedate_to_datetime
+
+from mcp_binance_server.clock import Clock
+
+REFRESH_MS = 30 * 60 * 1000
+
+
+class ServerTime:
+    """Exchange time as monotonic time plus an offset, so that a jump of the machine's clock does no harm."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._offset_ms: float | None = None
+        self._learned_at_ms: float | None = None
+
+    def now_ms(self) -> int:
+        """Return the exchange's time; the machine's own until something is known."""
+        if self._offset_ms is None:
+            return self._clock.now_ms()
+        return int(self._clock.monotonic_ms() + self._offset_ms)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a signed call should ask for the time first."""
+        return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > REFRESH_MS
+
+    def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
+        """Take the time of a `time` answer: it was true half a round trip ago."""
+        self._offset_ms = server_ms - (asked_at_ms + answered_at_ms) / 2
+        self._learned_at_ms = answered_at_ms
+
+    def glimpse(self, date: str) -> None:
+        """Take a rough time from an answer's Date header, unless a better one is known."""
+        # Whole seconds: on average half a second too early, which the budget's edge guard covers.
+        if self._learned_at_ms is None and (seconds := _epoch_seconds(date)) is not None:
+            self._offset_ms = seconds * 1000 + 500 - self._clock.monotonic_ms()
+
+    def forget(self) -> None:
+        """Ask again before the next signed call."""
+        self._learned_at_ms = None
+
+
+def minute_of(date: str) -> int | None:
+    """Return the exchange's minute since the epoch that a Date header lies in."""
+    seconds = _epoch_seconds(date)
+    return None if seconds is None else seconds // 60
+
+
+def _epoch_seconds(date: str) -> int | None:
+    try:
+        return int(parsedate_to_datetime(date).timestamp())
+    except (ValueError, TypeError):
+        return None

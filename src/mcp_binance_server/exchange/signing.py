@@ -1,0 +1,78 @@
+"""Signatures for REST and the WS API: HMAC-SHA256, Ed25519, RSA.
+
+https://developers.binance.com/docs/binance-spot-api-docs/rest-api/request-security
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from typing import Protocol
+from urllib.parse import quote
+
+from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.errors import SettingsError
+
+
+class Signer(Protocol):
+    """Signs bytes with a secret it does not show."""
+
+    def sign(self, payload: bytes) -> str: ...
+
+
+class HmacSigner:
+    def __init__(self, secret: str) -> None:
+        self._secret = secret.encode()
+
+    def sign(self, payload: bytes) -> str:
+        return hmac.new(self._secret, payload, hashlib.sha256).hexdigest()
+
+
+class PrivateKeySigner:
+    """Ed25519, or RSA with PKCS#1 v1.5 and SHA-256; the key itself lives only inside `cryptography`."""
+
+    def __init__(self, pem: str) -> None:
+        # Loaded late: most users have no private key, and everybody would pay for the import.
+        from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
+        from cryptography.hazmat.primitives.asymmetric import ed25519, padding, rsa  # noqa: PLC0415
+
+        try:
+            key = serialization.load_pem_private_key(pem.encode(), password=None)
+        except (ValueError, TypeError):
+            raise SettingsError(problems=("the private key is no unencrypted PKCS#8 PEM",)) from None
+        self._sign: Callable[[bytes], bytes]
+        if isinstance(key, ed25519.Ed25519PrivateKey):
+            self._sign = key.sign
+        elif isinstance(key, rsa.RSAPrivateKey):
+            self._sign = lambda payload: key.sign(payload, padding.PKCS1v15(), hashes.SHA256())
+        else:
+            raise SettingsError(problems=("the private key must be Ed25519 or RSA",))
+
+    def sign(self, payload: bytes) -> str:
+        return base64.b64encode(self._sign(payload)).decode()
+
+
+def signer_for(credentials: Credentials) -> Signer:
+    """Return the signer that fits the kind of secret.
+
+    Raises:
+        SettingsError: the private key cannot be used.
+    """
+    return PrivateKeySigner(credentials.secret) if credentials.is_pem else HmacSigner(credentials.secret)
+
+
+def rest_query(params: Mapping[str, str | int]) -> str:
+    """Write parameters as the query string that is both signed and sent."""
+    # urlencode would write a blank as "+", which the exchange does not read back as a blank.
+    return "&".join(f"{name}={quote(str(value), safe='')}" for name, value in params.items())
+
+
+def signed_query(params: Mapping[str, str | int], signer: Signer) -> str:
+    """Append the signature to the query string; it must come last."""
+    query = rest_query(params)
+    return f"{query}&signature={quote(signer.sign(query.encode()), safe='')}"
+
+
+def socket_payload(params: Mapping[str, str | int]) -> str:
+    """Write the parameters of a WS-API request as they are signed: sorted by name, raw UTF-8, not encoded."""
+    return "&".join(f"{name}={params[name]}" for name in sorted(params))

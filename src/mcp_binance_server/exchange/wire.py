@@ -1,0 +1,231 @@
+"""Market answers as Binance spells them; each struct has one way out, `to_domain`.
+
+Unknown fields pass: the API adds some without notice. https://developers.binance.com/docs/binance-spot-api-docs
+"""
+
+from decimal import Decimal
+from typing import Annotated
+
+import msgspec
+
+from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.market import Quote, Ticker, Trade
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
+
+# Money on the wire is a plain decimal; Decimal alone would also take "NaN", "Infinity" and "1e999999".
+Amount = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,30}(\.[0-9]{1,30})?$")]
+
+
+def price(text: Amount) -> Price:
+    return Price(Decimal(text))
+
+
+def quantity(text: Amount) -> Quantity:
+    return Quantity(Decimal(text))
+
+
+class Wire(msgspec.Struct, rename="camel"):
+    """What all our structs share: camelCase on the wire."""
+
+
+class TimeWire(Wire):
+    server_time: int
+
+
+class TickerWire(Wire):
+    symbol: str
+    price_change: Amount
+    price_change_percent: Amount
+    weighted_avg_price: Amount
+    last_price: Amount
+    bid_price: Amount
+    ask_price: Amount
+    open_price: Amount
+    high_price: Amount
+    low_price: Amount
+    volume: Amount
+    quote_volume: Amount
+    open_time: int
+    close_time: int
+    count: int
+
+    def to_domain(self) -> Ticker:
+        return Ticker(
+            symbol=Symbol(self.symbol),
+            last_price=price(self.last_price),
+            change=price(self.price_change),
+            change_percent=Decimal(self.price_change_percent),
+            open_price=price(self.open_price),
+            high=price(self.high_price),
+            low=price(self.low_price),
+            weighted_average=price(self.weighted_avg_price),
+            volume=quantity(self.volume),
+            quote_volume=quantity(self.quote_volume),
+            bid=price(self.bid_price),
+            ask=price(self.ask_price),
+            trade_count=self.count,
+            open_time_ms=self.open_time,
+            close_time_ms=self.close_time,
+        )
+
+
+class PriceWire(Wire):
+    symbol: str
+    price: Amount
+
+
+class AveragePriceWire(Wire):
+    mins: int
+    price: Amount
+
+
+class QuoteWire(Wire):
+    symbol: str
+    bid_price: Amount
+    bid_qty: Amount
+    ask_price: Amount
+    ask_qty: Amount
+
+    def to_domain(self) -> Quote:
+        return Quote(
+            Symbol(self.symbol),
+            price(self.bid_price),
+            quantity(self.bid_qty),
+            price(self.ask_price),
+            quantity(self.ask_qty),
+        )
+
+
+class DepthWire(Wire):
+    last_update_id: int
+    bids: list[tuple[Amount, Amount]]
+    asks: list[tuple[Amount, Amount]]
+
+    def to_domain(self) -> BookSnapshot:
+        return BookSnapshot(self.last_update_id, _levels(self.bids), _levels(self.asks))
+
+
+def _levels(rows: list[tuple[Amount, Amount]]) -> tuple[PriceLevel, ...]:
+    return tuple(PriceLevel(price(at), quantity(stands)) for at, stands in rows)
+
+
+class TradeWire(Wire):
+    id: int
+    price: Amount
+    qty: Amount
+    time: int
+    is_buyer_maker: bool
+
+    def to_domain(self) -> Trade:
+        return Trade(self.id, price(self.price), quantity(self.qty), self.time, self.is_buyer_maker, self.id, self.id)
+
+
+class AggregateTradeWire(msgspec.Struct):
+    """One-letter names that differ only by case: never fold them."""
+
+    id: int = msgspec.field(name="a")
+    price: Amount = msgspec.field(name="p")
+    qty: Amount = msgspec.field(name="q")
+    first_id: int = msgspec.field(name="f")
+    last_id: int = msgspec.field(name="l")
+    time: int = msgspec.field(name="T")
+    is_buyer_maker: bool = msgspec.field(name="m")
+
+    def to_domain(self) -> Trade:
+        return Trade(
+            self.id,
+            price(self.price),
+            quantity(self.qty),
+            self.time,
+            self.is_buyer_maker,
+            self.first_id,
+            self.last_id,
+        )
+
+
+class KlineWire(msgspec.Struct, array_like=True):
+    """A row of twelve; the last means nothing."""
+
+    open_time: int
+    open: Amount
+    high: Amount
+    low: Amount
+    close: Amount
+    volume: Amount
+    close_time: int
+    quote_volume: Amount
+    count: int
+    taker_buy_volume: Amount
+
+    def to_domain(self) -> Candle:
+        return Candle(
+            open_time_ms=self.open_time,
+            close_time_ms=self.close_time,
+            open=price(self.open),
+            high=price(self.high),
+            low=price(self.low),
+            close=price(self.close),
+            volume=quantity(self.volume),
+            quote_volume=quantity(self.quote_volume),
+            trade_count=self.count,
+            taker_buy_volume=quantity(self.taker_buy_volume),
+        )
+
+
+class FilterWire(Wire):
+    """Any filter: only the fields we read; the others pass."""
+
+    filter_type: str
+    tick_size: Amount = "0"
+    step_size: Amount = "0"
+    min_notional: Amount = "0"
+
+
+class SymbolWire(Wire):
+    symbol: str
+    status: str
+    base_asset: str
+    quote_asset: str
+    filters: list[FilterWire] = []
+
+    def to_domain(self) -> SymbolRules:
+        found = {each.filter_type: each for each in self.filters}
+        nothing = FilterWire("")
+        notional = found.get("NOTIONAL") or found.get("MIN_NOTIONAL", nothing)
+        return SymbolRules(
+            symbol=Symbol(self.symbol),
+            base=self.base_asset,
+            quote=self.quote_asset,
+            status=self.status,
+            tick=price(found.get("PRICE_FILTER", nothing).tick_size),
+            step=quantity(found.get("LOT_SIZE", nothing).step_size),
+            min_notional=quantity(notional.min_notional),
+        )
+
+
+class RateLimitWire(Wire):
+    rate_limit_type: str
+    interval: str
+    interval_num: int
+    limit: int
+
+
+class ExchangeInfoWire(Wire):
+    rate_limits: list[RateLimitWire]
+    symbols: list[SymbolWire]
+
+    @property
+    def weight_per_minute(self) -> int | None:
+        return next(
+            (
+                each.limit
+                for each in self.rate_limits
+                if (each.rate_limit_type, each.interval, each.interval_num) == ("REQUEST_WEIGHT", "MINUTE", 1)
+            ),
+            None,
+        )
+
+    def to_domain(self, *, otherwise: int) -> SymbolTable:
+        return SymbolTable.of((each.to_domain() for each in self.symbols), self.weight_per_minute or otherwise)

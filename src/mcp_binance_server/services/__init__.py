@@ -1,0 +1,1 @@
+"""One use-case per method; the only callers of the parts below."""

@@ -1,0 +1,99 @@
+"""The environment, parsed once into one frozen object; nothing else reads it."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from mcp_binance_server.errors import SettingsError
+
+PREFIX = "MCP_BINANCE_"
+SECRET_ALIAS = "BINANCE_API_SECRET"  # noqa: S105 - the name of a variable, not a secret
+
+
+def _http_address(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("must start with http:// or https://")
+    return url.rstrip("/")
+
+
+Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Address = Annotated[Trimmed, AfterValidator(_http_address)]
+
+
+class Settings(BaseModel):
+    """What a user can choose. Every field is one environment variable, named by its alias."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    network: Literal["mainnet", "testnet", "demo"] = Field(
+        "mainnet", alias="BINANCE_NETWORK", description="Which Binance serves market and account data alike"
+    )
+    api_key: SecretStr | None = Field(None, alias="BINANCE_API_KEY", description="API key; public data needs none")
+    secret_key: SecretStr | None = Field(
+        None, alias="BINANCE_SECRET_KEY", description=f"HMAC secret of the key ({SECRET_ALIAS} is accepted too)"
+    )
+    private_key_file: Path | None = Field(
+        None, alias="BINANCE_PRIVATE_KEY_FILE", description="PEM file of an Ed25519 (recommended) or RSA key"
+    )
+    rest_url: Address | None = Field(
+        None, alias="BINANCE_REST_URL", description="Address of the REST API, when it is not the network's own"
+    )
+    egress_id: Trimmed = Field(
+        "local",
+        alias="MCP_BINANCE_EGRESS_IP_ID",
+        description="Name of the outgoing IP in the request-weight budget",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "WARNING", alias="MCP_BINANCE_LOG_LEVEL", description="How much is logged on standard error"
+    )
+
+    @model_validator(mode="after")
+    def _a_key_needs_one_secret(self) -> Self:
+        if self.secret_key and self.private_key_file:
+            raise ValueError("set BINANCE_SECRET_KEY or BINANCE_PRIVATE_KEY_FILE, not both")
+        if bool(self.api_key) != bool(self.secret_key or self.private_key_file):
+            raise ValueError(
+                "an API key and its secret belong together: set BINANCE_API_KEY with BINANCE_SECRET_KEY "
+                "or BINANCE_PRIVATE_KEY_FILE, or none of them"
+            )
+        return self
+
+
+VARIABLES: tuple[str, ...] = tuple(field.alias or name for name, field in Settings.model_fields.items())
+
+
+def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from the environment; an empty variable counts as not set.
+
+    Raises:
+        SettingsError: a value cannot be used; the message names variables, never values.
+    """
+    found = os.environ if environment is None else environment  # noqa: TID251 - this is the one place
+    given = {name: found[name] for name in VARIABLES if found.get(name, "").strip()}
+    if found.get(SECRET_ALIAS) and "BINANCE_SECRET_KEY" not in given:
+        given["BINANCE_SECRET_KEY"] = found[SECRET_ALIAS]
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_input=False, include_context=False)
+        raise SettingsError(
+            problems=tuple(f"{'.'.join(map(str, each['loc'])) or 'settings'}: {each['msg']}" for each in problems)
+        ) from None
+
+
+def unknown_variables(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Name the variables that carry our prefix but mean nothing to us: most likely typing errors."""
+    found = os.environ if environment is None else environment  # noqa: TID251 - this is the one place
+    return tuple(sorted(name for name in found if name.startswith(PREFIX) and name not in VARIABLES))

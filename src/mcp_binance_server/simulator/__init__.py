@@ -1,0 +1,1 @@
+"""A simulated Binance Spot REST service for tests and demos, served on loopback."""

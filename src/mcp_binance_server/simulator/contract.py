@@ -1,0 +1,105 @@
+"""The scenario `contract`: the fixed numbers of the sample pages, whatever the clock says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcp_binance_server.simulator.hours import DAY_MS
+from mcp_binance_server.simulator.portfolio import ZERO, Balance, Order, Portfolio
+
+SAMPLE_DAY = 1_760_711_025_123 // DAY_MS  # 2025-10-17
+USD: Mapping[str, float] = {"BTC": 50_234.56, "ETH": 3_000.5, "BNB": 300.0}
+FROZEN_TICKS: Mapping[str, int] = {"BTCUSDT": 5_023_456, "ETHUSDT": 300_050, "BNBUSDT": 30_000}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedTicker:
+    """The 24 hour figures of one symbol as they go out."""
+
+    change: str
+    change_percent: str
+    average: str
+    opened: str
+    last: str
+    high: str
+    low: str
+    volume: str
+    value: str
+    count: int
+    closed_ms: int
+
+
+TICKERS: Mapping[str, FixedTicker] = {
+    "BTCUSDT": FixedTicker(
+        change="1234.56000000",
+        change_percent="2.500",
+        average="50150.32000000",
+        opened="49000.00000000",
+        last="50234.56000000",
+        high="51000.00000000",
+        low="49000.00000000",
+        volume="12345.67000000",
+        value="620123456.78000000",
+        count=45_678,
+        closed_ms=1_760_711_025_123,
+    ),
+    "ETHUSDT": FixedTicker(
+        change="-45.25000000",
+        change_percent="-1.500",
+        average="3005.12000000",
+        opened="3045.75000000",
+        last="3000.50000000",
+        high="3050.00000000",
+        low="2980.00000000",
+        volume="25678.90000000",
+        value="77036700.00000000",
+        count=38_234,
+        closed_ms=1_760_711_030_456,
+    ),
+}
+
+
+def contract_portfolio() -> Portfolio:
+    """Return the balances and the three open orders of the sample."""
+    return Portfolio(
+        balances=(
+            Balance("BTC", "0.50000000", ZERO),
+            Balance("ETH", "5.20000000", "0.50000000"),
+            Balance("USDT", "10000.00000000", "500.00000000"),
+            Balance("BNB", "20.00000000", ZERO),
+        ),
+        orders=(
+            _order(
+                12_345, "BTCUSDT", "BUY", "49000.00", quantity="0.001", executed="0.000", placed_ms=1_760_710_800_000
+            ),
+            _order(12_346, "ETHUSDT", "SELL", "3100.00", quantity="0.5", executed="0.000", placed_ms=1_760_710_935_000),
+            _order(
+                12_347,
+                "BNBUSDT",
+                "BUY",
+                "295.00",
+                quantity="10.0",
+                executed="5.0",
+                placed_ms=1_760_710_710_000,
+                value="1475.00000000",
+            ),
+        ),
+        updated_ms=1_760_711_040_789,
+    )
+
+
+def _order(
+    number: int, symbol: str, side: str, price: str, *, quantity: str, executed: str, placed_ms: int, value: str = ZERO
+) -> Order:
+    return Order(
+        symbol=symbol,
+        order_id=number,
+        client_order_id=f"sample-{number}",
+        side=side,
+        price=price,
+        quantity=quantity,
+        executed=executed,
+        executed_value=value,
+        status="NEW" if value == ZERO else "PARTIALLY_FILLED",
+        placed_ms=placed_ms,
+        updated_ms=placed_ms,
+    )

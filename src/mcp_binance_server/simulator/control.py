@@ -1,0 +1,117 @@
+"""The control endpoints: faults, scenario, clock, limit and the log of requests, for loopback clients only."""
+
+from ipaddress import ip_address
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+
+
+class ScenarioOrder(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+
+
+class ClockOrder(msgspec.Struct, forbid_unknown_fields=True):
+    skew_ms: int
+
+
+class LimitOrder(msgspec.Struct, forbid_unknown_fields=True):
+    weight_limit: int
+
+
+class Control:
+    """Handlers that change the exchange while it runs."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+
+    async def add_faults(self, request: Request) -> Response:
+        """Add one fault, or a list of them."""
+        body = await request.body()
+        one_or_many = body if body.lstrip().startswith(b"[") else b"[" + body + b"]"
+        for fault in msgspec.json.decode(one_or_many, type=list[Fault]):
+            self._exchange.faults.add(fault)
+        return _json({"faults": len(self._exchange.faults.pending())})
+
+    async def clear_faults(self, _request: Request) -> Response:
+        """Forget every fault."""
+        self._exchange.faults.clear()
+        return _json({"faults": 0})
+
+    async def requests(self, _request: Request) -> Response:
+        """Return what arrived, without signatures."""
+        return _json(self._exchange.requests)
+
+    async def forget_requests(self, _request: Request) -> Response:
+        """Empty the log."""
+        self._exchange.requests.clear()
+        return _json([])
+
+    async def set_scenario(self, request: Request) -> Response:
+        """Change the scenario."""
+        self._exchange.set_scenario(msgspec.json.decode(await request.body(), type=ScenarioOrder).name)
+        return _json({"name": self._exchange.scenario})
+
+    async def set_clock(self, request: Request) -> Response:
+        """Move the exchange's clock away from the true one."""
+        self._exchange.skew_ms = msgspec.json.decode(await request.body(), type=ClockOrder).skew_ms
+        return _json({"skew_ms": self._exchange.skew_ms})
+
+    async def set_limit(self, request: Request) -> Response:
+        """Change the weight a minute allows."""
+        self._exchange.weight_limit = msgspec.json.decode(await request.body(), type=LimitOrder).weight_limit
+        return _json({"weight_limit": self._exchange.weight_limit})
+
+
+class LoopbackOnly:
+    """Let nobody but this machine reach an application."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        if client is None or _is_loopback(client[0]):
+            await self._app(scope, receive, send)
+        else:
+            await PlainTextResponse("Only this machine may control the simulator.", 403)(scope, receive, send)
+
+
+def control_app(exchange: SimulatedExchange) -> ASGIApp:
+    """Return the control endpoints."""
+    control = Control(exchange)
+    return LoopbackOnly(
+        Starlette(
+            routes=[
+                Route("/faults", control.add_faults, methods=["POST"]),
+                Route("/faults", control.clear_faults, methods=["DELETE"]),
+                Route("/requests", control.requests, methods=["GET"]),
+                Route("/requests", control.forget_requests, methods=["DELETE"]),
+                Route("/scenario", control.set_scenario, methods=["POST"]),
+                Route("/clock", control.set_clock, methods=["POST"]),
+                Route("/limit", control.set_limit, methods=["POST"]),
+            ],
+            exception_handlers={msgspec.DecodeError: _refuse, ValueError: _refuse},
+        )
+    )
+
+
+def _refuse(_request: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), 400)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _json(body: object) -> Response:
+    return Response(msgspec.json.encode(body), media_type="application/json")

@@ -1,0 +1,111 @@
+"""The way of a request: fault, limit, signature, handler, answer."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from starlette.types import Message, Receive, Scope, Send
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.answer import HTML_TYPE, Answer, header_list, json_answer, page, refused
+from mcp_binance_server.simulator.connection import cut
+from mcp_binance_server.simulator.endpoints import Call, Endpoint
+from mcp_binance_server.simulator.exchange import ReceivedRequest, SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.general import GENERAL
+from mcp_binance_server.simulator.klines import KLINES
+from mcp_binance_server.simulator.params import Params
+from mcp_binance_server.simulator.private import PRIVATE
+from mcp_binance_server.simulator.signing import authenticate
+from mcp_binance_server.simulator.spoil import spoil
+from mcp_binance_server.simulator.tickers import TICKERS
+from mcp_binance_server.simulator.trades import TRADES
+
+ENDPOINTS: Mapping[str, Endpoint] = {
+    endpoint.path: endpoint for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE)
+}
+
+
+class Gateway:
+    """The REST API as an ASGI application."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw = bytes(scope["query_string"]) + await _body(receive)
+        params = Params(raw)
+        request = ReceivedRequest(
+            method=scope["method"],
+            path=scope["path"],
+            params=params.logged(),
+            signed=params.peek("signature") is not None,
+            at_ms=self._exchange.now_ms(),
+        )
+        self._exchange.record(request)
+        fault = self._exchange.faults.take(request.path)
+        if fault is not None and fault.kind != "drip":
+            await self._exchange.clock.sleep_ms(fault.delay_ms)
+        if fault is not None and fault.kind == "cut_before":
+            await cut(receive)
+            return
+        key = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-mbx-apikey"), "")
+        answer = self._answer(request, raw, params, key, fault)
+        if fault is not None:
+            answer = spoil(answer, fault)
+        request.status = answer.status
+        now_ms = self._exchange.now_ms()
+        headers = header_list(answer, self._exchange.meter.used(now_ms), now_ms)
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        if fault is not None and fault.kind == "cut_within":
+            await send(_chunk(answer.body[: len(answer.body) // 2], more=True))
+            await cut(receive)
+            return
+        if fault is not None and fault.kind == "drip":
+            for place in range(len(answer.body)):
+                await send(_chunk(answer.body[place : place + 1], more=True))
+                await self._exchange.clock.sleep_ms(fault.delay_ms)
+            await send(_chunk(b"", more=False))
+            return
+        await send(_chunk(answer.body, more=False))
+
+    def _answer(self, request: ReceivedRequest, raw: bytes, params: Params, key: str, fault: Fault | None) -> Answer:
+        endpoint = ENDPOINTS.get(request.path)
+        request.weight = 1 if endpoint is None else endpoint.weight(params)
+        now_ms = self._exchange.now_ms()
+        try:
+            self._exchange.meter.charge(request.weight, now_ms)
+            if fault is not None and fault.kind == "status":
+                return self._fault_status(fault, now_ms)
+            if endpoint is None:
+                return page(404, "Not Found")
+            if request.method != "GET":
+                return page(405, "Method Not Allowed")
+            if endpoint.signed:
+                authenticate(self._exchange.account, key, raw, params, now_ms)
+            params.accept(endpoint.names)
+            body = endpoint.answer(Call(self._exchange, params, now_ms))
+            params.finish()
+        except refusals.Refusal as refusal:
+            return refused(refusal)
+        return json_answer(body)
+
+    def _fault_status(self, fault: Fault, now_ms: int) -> Answer:
+        if fault.body is not None:
+            return Answer(fault.status, fault.body.encode(), HTML_TYPE, fault.headers)
+        answer = json_answer({"code": fault.code, "msg": fault.msg}, fault.status)
+        wait = {"Retry-After": str(self._exchange.meter.retry_after_secs(now_ms))}
+        return replace(answer, headers=(wait if fault.status in {418, 429} else {}) | fault.headers)
+
+
+async def _body(receive: Receive) -> bytes:
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
+def _chunk(body: bytes, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": more}

@@ -1,0 +1,107 @@
+"""The portfolio of the moving market: orders placed around the prices of the moment the scenario began."""
+
+from decimal import Decimal
+
+from mcp_binance_server.simulator.candle import Trade
+from mcp_binance_server.simulator.hours import HOUR_MS
+from mcp_binance_server.simulator.listing import UNIT, Symbol, decimal_string
+from mcp_binance_server.simulator.market import Market
+from mcp_binance_server.simulator.portfolio import ZERO, Balance, Fill, Order, Portfolio
+
+FIRST_ORDER_ID = 41_200_880_000
+
+
+def holdings(market: Market, began_ms: int) -> Portfolio:
+    """Return balances, open orders and a short past; before the market began, balances alone."""
+    symbols = market.listing.symbols
+    btc, eth, bnb = (symbols[name] for name in ("BTCUSDT", "ETHUSDT", "BNBUSDT"))
+    hours_ago = {back: began_ms - back * HOUR_MS for back in range(1, 6)}
+    bought = market.last(btc, hours_ago[3])
+    filling = market.last(bnb, hours_ago[2])
+    btc_now, eth_now = market.last(btc, began_ms), market.last(eth, began_ms)
+    if bought is None or filling is None or btc_now is None or eth_now is None:
+        return Portfolio(balances=_balances(0, 0), updated_ms=began_ms)
+    orders = (
+        _order(btc, 1, "BUY", btc_now.price * 90 // 100, "0.01", placed_ms=hours_ago[5], status="EXPIRED", ioc=True),
+        _order(btc, 2, "BUY", bought.price, "0.25", placed_ms=hours_ago[3], status="FILLED", executed="0.25"),
+        _order(bnb, 3, "BUY", filling.price, "10", placed_ms=hours_ago[2], status="PARTIALLY_FILLED", executed="4"),
+        _order(btc, 4, "BUY", btc_now.price * 95 // 100, "0.01", placed_ms=hours_ago[1]),
+        _order(
+            btc, 5, "SELL", btc_now.price * 92 // 100, "0.02", placed_ms=hours_ago[1], stop=btc_now.price * 93 // 100
+        ),
+        _order(eth, 6, "SELL", eth_now.price * 106 // 100, "0.5", placed_ms=hours_ago[1]),
+    )
+    locked = filling.price * bnb.tick * 6 + orders_value(btc, btc_now.price * 95 // 100, "0.01")
+    return Portfolio(
+        balances=_balances(locked, UNIT // 2),
+        orders=orders,
+        fills=(_fill(btc, 2, bought, "0.25"), _fill(bnb, 3, filling, "4")),
+        updated_ms=hours_ago[1],
+    )
+
+
+def orders_value(symbol: Symbol, ticks: int, quantity: str) -> int:
+    """Return price times quantity in multiples of 0.00000001."""
+    return int(ticks * symbol.tick * Decimal(quantity))
+
+
+def _balances(locked_usdt: int, locked_eth: int) -> tuple[Balance, ...]:
+    return (
+        Balance("BTC", "0.49230000", "0.02000000" if locked_usdt else ZERO),
+        Balance("ETH", "4.10000000", decimal_string(locked_eth)),
+        Balance("USDT", "10250.77000000", decimal_string(locked_usdt)),
+        Balance("BNB", "3.20000000", ZERO),
+        Balance("币安人生", "120.50000000", ZERO),
+    )
+
+
+def _order(
+    symbol: Symbol,
+    number: int,
+    side: str,
+    ticks: int,
+    quantity: str,
+    *,
+    placed_ms: int,
+    status: str = "NEW",
+    executed: str = "0",
+    stop: int | None = None,
+    ioc: bool = False,
+) -> Order:
+    return Order(
+        symbol=symbol.name,
+        order_id=FIRST_ORDER_ID + number,
+        client_order_id=f"demo-{number}",
+        side=side,
+        price=symbol.price(ticks),
+        quantity=_eight(quantity),
+        executed=_eight(executed),
+        executed_value=decimal_string(orders_value(symbol, ticks, executed)),
+        status=status,
+        placed_ms=placed_ms,
+        updated_ms=placed_ms,
+        kind="LIMIT" if stop is None else "STOP_LOSS_LIMIT",
+        time_in_force="IOC" if ioc else "GTC",
+        stop_price=ZERO if stop is None else symbol.price(stop),
+        expiry_reason="UNFILLED_IOC_QUANTITY_EXPIRED" if ioc else None,
+    )
+
+
+def _fill(symbol: Symbol, number: int, trade: Trade, quantity: str) -> Fill:
+    return Fill(
+        symbol=symbol.name,
+        trade_id=trade.id,
+        order_id=FIRST_ORDER_ID + number,
+        price=symbol.price(trade.price),
+        quantity=_eight(quantity),
+        value=decimal_string(orders_value(symbol, trade.price, quantity)),
+        commission=_eight(str(Decimal(quantity) / 1000)),
+        commission_asset=symbol.base,
+        time_ms=trade.time_ms,
+        buyer=True,
+        maker=False,
+    )
+
+
+def _eight(quantity: str) -> str:
+    return decimal_string(int(Decimal(quantity) * UNIT))

@@ -1,0 +1,91 @@
+"""The hourly candles of a day: the top of the market, drawn from the hourly marks of the assets."""
+
+from mcp_binance_server.simulator.candle import Candle
+from mcp_binance_server.simulator.listing import UNIT, Symbol
+from mcp_binance_server.simulator.noise import FULL, draws, shares
+from mcp_binance_server.simulator.prices import LEVELS, Prices
+from mcp_binance_server.simulator.refine import LEAST_AGGREGATES, LEAST_LOTS
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+AGGREGATES_A_DAY = 16 * 1440
+EXTRA_TRADES_A_DAY = 9 * 1440
+LEAST_LOTS_A_DAY = 4_000_000
+USD_A_DAY = 40_000_000.0
+
+
+def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices) -> tuple[Candle, ...]:
+    """Draw the 24 candles of a day; ids and volumes follow from the day alone."""
+    marks = [
+        min(symbol.highest_tick, max(symbol.lowest_tick, round(mark * UNIT / symbol.tick)))
+        for mark in prices.marks(symbol.base, symbol.quote, day)
+    ]
+    noise = draws(24 * 8 + 2, seed, "hours", symbol.name, day)
+    lots = _lots_of_day(symbol, noise[-1])
+    taken = lots * (40 + noise[-2] % 20) // 100
+    bought = shares(taken, [100 + draw % 300 for draw in noise[0:24]], LEAST_LOTS * 60)
+    sold = shares(lots - taken, [100 + draw % 300 for draw in noise[24:48]], LEAST_LOTS * 60)
+    first_aggregate, aggregates = _ids(seed, symbol.name, "aggregates", day, AGGREGATES_A_DAY)
+    first_extra, extra = _ids(seed, symbol.name, "extra", day, EXTRA_TRADES_A_DAY)
+    grouped = shares(aggregates, [70 + draw % 60 for draw in noise[48:72]], LEAST_AGGREGATES * 60)
+    further = shares(extra, [70 + draw % 60 for draw in noise[72:96]], 0)
+    wick = max(LEVELS[symbol.base].volatility, LEVELS[symbol.quote].volatility) * 0.12
+    reach = 1 + round(wick * marks[0])
+    candles: list[Candle] = []
+    first_trade = first_aggregate + first_extra
+    for hour in range(24):
+        opened, closed = marks[hour], marks[hour + 1]
+        up, down, buy_draw, sell_draw = noise[96 + hour * 4 : 100 + hour * 4]
+        high = min(symbol.highest_tick, max(opened, closed) + up % reach)
+        low = max(symbol.lowest_tick, min(opened, closed) - down % reach)
+        candles.append(
+            Candle(
+                day * DAY_MS + hour * HOUR_MS,
+                opened,
+                high,
+                low,
+                closed,
+                bought[hour],
+                _value(bought[hour], low, high, buy_draw),
+                sold[hour],
+                _value(sold[hour], low, high, sell_draw),
+                grouped[hour],
+                grouped[hour] + further[hour],
+                first_aggregate,
+                first_trade,
+            )
+        )
+        first_aggregate += grouped[hour]
+        first_trade += grouped[hour] + further[hour]
+    return tuple(candles)
+
+
+def first_trade_of(symbol: Symbol, day: int, seed: int) -> int:
+    """Return the id of the first trade of a day."""
+    return sum(
+        _ids(seed, symbol.name, kind, day, usual)[0]
+        for kind, usual in (("aggregates", AGGREGATES_A_DAY), ("extra", EXTRA_TRADES_A_DAY))
+    )
+
+
+def first_aggregate_of(symbol: Symbol, day: int, seed: int) -> int:
+    """Return the id of the first aggregate trade of a day."""
+    return _ids(seed, symbol.name, "aggregates", day, AGGREGATES_A_DAY)[0]
+
+
+def _ids(seed: int, name: str, kind: str, day: int, usual: int) -> tuple[int, int]:
+    # The counts telescope: ids follow each other without a hole, and the first id of any day costs O(1).
+    first, following = (usual * at + draws(1, seed, kind, name, at)[0] % (usual // 8) for at in (day, day + 1))
+    return first, following - first
+
+
+def _lots_of_day(symbol: Symbol, draw: int) -> int:
+    usd = LEVELS[symbol.base].usd
+    weight = 20.0 if symbol.base in {"BTC", "ETH"} and symbol.quote == "USDT" else 1.0
+    usual = USD_A_DAY * weight / usd * UNIT / symbol.lot
+    return max(LEAST_LOTS_A_DAY, round(usual)) * (60 + draw % 90) // 100
+
+
+def _value(lots: int, low: int, high: int, draw: int) -> int:
+    share = 3 * FULL // 10 + draw * 4 // 10
+    return low * lots + (high - low) * lots * share // FULL

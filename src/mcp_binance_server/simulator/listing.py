@@ -1,0 +1,101 @@
+"""The symbols on offer: what exchangeInfo says, and the integer units the market counts in."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib.resources import files
+from math import gcd
+
+import msgspec
+
+UNIT = 10**8  # prices and quantities are whole multiples of 0.00000001
+DEFAULT_TICK = 10**4  # a zero tickSize switches the filter off: any price is legal, we use 0.0001
+
+
+class SymbolRecord(msgspec.Struct, rename="camel"):
+    symbol: str
+    status: str
+    base_asset: str
+    quote_asset: str
+    base_asset_precision: int
+    filters: list[dict[str, str | int | bool]]
+    permission_sets: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One market: its status and its units, in multiples of 0.00000001."""
+
+    name: str
+    status: str
+    base: str
+    quote: str
+    tick: int
+    lot: int
+    quantity_decimals: int
+    lowest_tick: int
+    highest_tick: int
+    permission_sets: tuple[frozenset[str], ...]
+
+    @property
+    def trading(self) -> bool:
+        return self.status == "TRADING"
+
+    def price(self, ticks: int) -> str:
+        """Format a price given in ticks."""
+        return decimal_string(ticks * self.tick)
+
+    def quantity(self, lots: int) -> str:
+        """Format a quantity given in lots; low-precision assets show fewer decimals."""
+        text = decimal_string(lots * self.lot)
+        return text[: len(text) - 8 + self.quantity_decimals]
+
+    def value(self, ticks_times_lots: int) -> str:
+        """Format an amount of the quote asset given in ticks times lots."""
+        return decimal_string(ticks_times_lots * self.tick * self.lot // UNIT)
+
+    def average(self, ticks_times_lots: int, lots: int) -> str:
+        """Format value / quantity, rounded half up at the eighth decimal."""
+        return decimal_string((2 * ticks_times_lots * self.tick + lots) // (2 * lots))
+
+
+class Listing:
+    """The exchangeInfo document and the markets it describes."""
+
+    def __init__(self) -> None:
+        raw = (files("mcp_binance_server.simulator") / "data" / "exchange_info.json").read_bytes()
+        self.document: dict[str, object] = msgspec.json.decode(raw, type=dict[str, object])
+        self.records: list[dict[str, object]] = msgspec.convert(self.document["symbols"], list[dict[str, object]])
+        self.rate_limits = msgspec.convert(self.document["rateLimits"], list[dict[str, str | int]])
+        described = msgspec.convert(self.records, list[SymbolRecord])
+        self.symbols: dict[str, Symbol] = {record.symbol: _symbol(record) for record in described}
+
+
+def decimal_string(units: int) -> str:
+    """Format a whole number of 0.00000001 with eight decimals."""
+    sign = "-" if units < 0 else ""
+    whole, rest = divmod(abs(units), UNIT)
+    return f"{sign}{whole}.{rest:08d}"
+
+
+def _symbol(record: SymbolRecord) -> Symbol:
+    filters = {str(entry["filterType"]): entry for entry in record.filters}
+    tick = _units(filters["PRICE_FILTER"]["tickSize"]) or DEFAULT_TICK
+    step = _units(filters["LOT_SIZE"]["stepSize"])
+    # A lot is the smallest multiple of the step whose value is exact in eight decimals at any tick.
+    lot = step * (UNIT // gcd(UNIT, tick * step))
+    return Symbol(
+        name=record.symbol,
+        status=record.status,
+        base=record.base_asset,
+        quote=record.quote_asset,
+        tick=tick,
+        lot=lot,
+        quantity_decimals=record.base_asset_precision,
+        lowest_tick=max(1, _units(filters["PRICE_FILTER"]["minPrice"]) // tick),
+        highest_tick=(_units(filters["PRICE_FILTER"]["maxPrice"]) or 10**7 * UNIT) // tick,
+        permission_sets=tuple(frozenset(names) for names in record.permission_sets),
+    )
+
+
+def _units(text: str | float) -> int:
+    return int(Decimal(text) * UNIT)

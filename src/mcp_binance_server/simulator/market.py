@@ -1,0 +1,115 @@
+"""The simulated market: every symbol's history, book and 24 hour figures at one moment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcp_binance_server.simulator.book import Book, Level, Top
+from mcp_binance_server.simulator.candle import Candle, Trade
+from mcp_binance_server.simulator.history import History
+from mcp_binance_server.simulator.hours import DAY_MS
+from mcp_binance_server.simulator.listing import Listing, Symbol
+from mcp_binance_server.simulator.prices import Prices
+
+DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
+REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """A snapshot of the book, best levels first."""
+
+    update_id: int
+    bids: list[Level]
+    asks: list[Level]
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The trades of the last 24 hours and what surrounds them; `total` is None when nothing traded."""
+
+    opened_ms: int
+    closed_ms: int
+    total: Candle | None
+    last: Trade | None
+    before: Trade | None
+    top: Top | None
+
+
+class Market:
+    """Prices that move with the clock and depend on nothing but seed, symbol and time."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        seed: int,
+        *,
+        reference_day: int = REFERENCE_DAY,
+        usd: Mapping[str, float] | None = None,
+        quiet: bool = False,
+        frozen: Mapping[str, int] | None = None,
+    ) -> None:
+        prices = Prices(seed, reference_day, usd or {})
+        self.listing = listing
+        self._frozen = frozen or {}
+        self._histories = {
+            name: History(symbol, seed, prices, None if symbol.trading and not quiet else DELISTED_MS)
+            for name, symbol in listing.symbols.items()
+        }
+        self._books: dict[str, Book] = {}
+        self._seed = seed
+
+    def history(self, symbol: Symbol) -> History:
+        return self._histories[symbol.name]
+
+    def last(self, symbol: Symbol, now_ms: int) -> Trade | None:
+        """Return the newest trade; a frozen symbol keeps its price."""
+        history = self.history(symbol)
+        trade = history.last(history.until(now_ms))
+        price = self._frozen.get(symbol.name)
+        return trade if trade is None or price is None else trade._replace(price=price)
+
+    def top(self, symbol: Symbol, now_ms: int) -> Top | None:
+        """Return the best bid and ask; None while the symbol does not trade."""
+        trade = self.last(symbol, now_ms)
+        if trade is None or not self._open(symbol, now_ms):
+            return None
+        return self._book(symbol).best(trade.price, trade.id, now_ms, buyer_is_maker=trade.buyer_is_maker)
+
+    def depth(self, symbol: Symbol, limit: int, now_ms: int) -> Depth:
+        """Return up to `limit` levels a side."""
+        trade, top = self.last(symbol, now_ms), self.top(symbol, now_ms)
+        if trade is None or top is None:
+            return Depth(0 if trade is None else self._book(symbol).update_id(trade.id, trade.time_ms), [], [])
+        book = self._book(symbol)
+        bids = zip(range(limit), book.side(top.bid, -1, now_ms), strict=False)
+        asks = zip(range(limit), book.side(top.ask, 1, now_ms), strict=False)
+        return Depth(book.update_id(trade.id, now_ms), [level for _, level in bids], [level for _, level in asks])
+
+    def day(self, symbol: Symbol, now_ms: int) -> Day:
+        """Return the rolling 24 hours up to now, both ends included."""
+        history = self.history(symbol)
+        opened_ms = now_ms - DAY_MS
+        total = history.window(opened_ms, history.until(now_ms))
+        price = self._frozen.get(symbol.name)
+        if total is not None and price is not None:
+            total = total._replace(close=price, high=max(price, total.high), low=min(price, total.low))
+        return Day(
+            opened_ms=opened_ms,
+            closed_ms=now_ms,
+            total=total,
+            last=self.last(symbol, now_ms),
+            before=history.last(min(opened_ms, history.until(now_ms))),
+            top=self.top(symbol, now_ms),
+        )
+
+    def _open(self, symbol: Symbol, now_ms: int) -> bool:
+        ended_ms = self.history(symbol).ended_ms
+        return ended_ms is None or now_ms < ended_ms
+
+    def _book(self, symbol: Symbol) -> Book:
+        book = self._books.get(symbol.name)
+        if book is None:
+            usual = self.history(symbol).window(DELISTED_MS - DAY_MS, DELISTED_MS)
+            book = Book(symbol, self._seed, 0 if usual is None else usual.lots // 20_000)
+            self._books[symbol.name] = book
+        return book

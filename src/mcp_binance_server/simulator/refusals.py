@@ -1,0 +1,129 @@
+"""The answers Binance gives when it refuses: https://developers.binance.com/docs/binance-spot-api-docs/errors."""
+
+SYMBOL_RANGE = r"^[\w\-._&&[^a-z]]{1,50}$"
+SYMBOLS_RANGE = r'^\[("[\w\-._&&[^a-z]]{1,50}"(,"[\w\-._&&[^a-z]]{1,50}"){0,}){0,1}\]$'
+WHOLE_RANGE = r"^[0-9]{1,20}$"
+DECIMAL_RANGE = r"^([0-9]{1,20})(\.[0-9]{1,20})?$"
+
+
+class Refusal(Exception):
+    """A request answered with a code and a message instead of data."""
+
+    def __init__(self, code: int, message: str, *, status: int = 400, retry_after_secs: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status
+        self.retry_after_secs = retry_after_secs
+
+
+def illegal(name: str, legal_range: str) -> Refusal:
+    return Refusal(-1100, f"Illegal characters found in parameter '{name}'; legal range is '{legal_range}'.")
+
+
+def too_many_parameters(expected: int, received: int) -> Refusal:
+    return Refusal(-1101, f"Too many parameters; expected '{expected}' and received '{received}'.")
+
+
+def duplicate_parameter() -> Refusal:
+    return Refusal(-1101, "Duplicate values for a parameter detected.")
+
+
+def missing(name: str) -> Refusal:
+    return Refusal(-1102, f"Mandatory parameter '{name}' was not sent, was empty/null, or malformed.")
+
+
+def missing_either(first: str, second: str) -> Refusal:
+    return Refusal(-1102, f"Param '{first}' or '{second}' must be sent, but both were empty/null!")
+
+
+def unread(read: int, sent: int) -> Refusal:
+    return Refusal(-1104, f"Not all sent parameters were read; read '{read}' parameter(s) but was sent '{sent}'.")
+
+
+def empty(name: str) -> Refusal:
+    return Refusal(-1105, f"Parameter '{name}' was empty.")
+
+
+def bad_interval() -> Refusal:
+    return Refusal(-1120, "Invalid interval.")
+
+
+def bad_symbol() -> Refusal:
+    return Refusal(-1121, "Invalid symbol.")
+
+
+def bad_status() -> Refusal:
+    return Refusal(-1122, "Invalid symbolStatus.")
+
+
+def too_many_hours() -> Refusal:
+    return Refusal(-1127, "More than 24 hours between startTime and endTime.")
+
+
+def bad_combination() -> Refusal:
+    return Refusal(-1128, "Combination of optional parameters invalid.")
+
+
+def bad_value(name: str) -> Refusal:
+    return Refusal(-1130, f"Data sent for parameter '{name}' is not valid.")
+
+
+def bad_window() -> Refusal:
+    return Refusal(-1131, "recvWindow must be less than 60000.")
+
+
+def repeated_symbol() -> Refusal:
+    return Refusal(-1151, "Symbol is present multiple times in the list.")
+
+
+def status_mismatch() -> Refusal:
+    return Refusal(-1220, "The symbol's status does not match the requested symbolStatus.")
+
+
+def late() -> Refusal:
+    return Refusal(-1021, "Timestamp for this request is outside of the recvWindow.")
+
+
+def early() -> Refusal:
+    return Refusal(-1021, "Timestamp for this request was 1000ms ahead of the server's time.")
+
+
+def bad_signature() -> Refusal:
+    return Refusal(-1022, "Signature for this request is not valid.")
+
+
+def bad_key_format() -> Refusal:
+    return Refusal(-2014, "API-key format invalid.", status=401)
+
+
+def rejected_key() -> Refusal:
+    return Refusal(-2015, "Invalid API-key, IP, or permissions for action.", status=401)
+
+
+def no_such_order() -> Refusal:
+    return Refusal(-2013, "Order does not exist.")
+
+
+def wrong_client_id() -> Refusal:
+    return Refusal(-2039, "Client order ID is not correct for this order ID.")
+
+
+def too_much_weight(limit: int, retry_after_secs: int) -> Refusal:
+    return Refusal(
+        -1003,
+        f"Too much request weight used; current limit is {limit} request weight per 1 MINUTE. "
+        "Please use WebSocket Streams for live updates to avoid polling the API.",
+        status=429,
+        retry_after_secs=retry_after_secs,
+    )
+
+
+def banned(until_ms: int, retry_after_secs: int) -> Refusal:
+    return Refusal(
+        -1003,
+        f"Way too much request weight used; IP banned until {until_ms}. "
+        "Please use WebSocket Streams for live updates to avoid bans.",
+        status=418,
+        retry_after_secs=retry_after_secs,
+    )

@@ -1,0 +1,50 @@
+"""What a named scenario puts on stage: a market, a portfolio, and numbers that stand still."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from mcp_binance_server.simulator.contract import (
+    FROZEN_TICKS,
+    SAMPLE_DAY,
+    TICKERS,
+    USD,
+    FixedTicker,
+    contract_portfolio,
+)
+from mcp_binance_server.simulator.holdings import holdings
+from mcp_binance_server.simulator.listing import Listing
+from mcp_binance_server.simulator.market import Market
+from mcp_binance_server.simulator.portfolio import Portfolio
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    market: Market
+    portfolio: Portfolio
+    tickers: Mapping[str, FixedTicker] = field(default_factory=dict[str, FixedTicker])
+
+
+def _market(listing: Listing, seed: int, now_ms: int) -> Stage:
+    market = Market(listing, seed)
+    return Stage(market, holdings(market, now_ms))
+
+
+def _empty_account(listing: Listing, seed: int, now_ms: int) -> Stage:
+    return Stage(Market(listing, seed), Portfolio(updated_ms=now_ms))
+
+
+def _quiet(listing: Listing, seed: int, now_ms: int) -> Stage:
+    return Stage(Market(listing, seed, quiet=True), Portfolio(updated_ms=now_ms))
+
+
+def _contract(listing: Listing, seed: int, _now_ms: int) -> Stage:
+    market = Market(listing, seed, reference_day=SAMPLE_DAY, usd=USD, frozen=FROZEN_TICKS)
+    return Stage(market, contract_portfolio(), TICKERS)
+
+
+SCENARIOS: Mapping[str, Callable[[Listing, int, int], Stage]] = {
+    "market": _market,
+    "contract": _contract,
+    "empty_account": _empty_account,
+    "quiet": _quiet,
+}

@@ -1,0 +1,109 @@
+"""The book and the tape: depth, trades, historicalTrades and aggTrades."""
+
+from collections.abc import Iterable
+from itertools import groupby, islice
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.candle import Trade
+from mcp_binance_server.simulator.endpoints import Call, Endpoint, flat
+from mcp_binance_server.simulator.history import LISTED_MS
+from mcp_binance_server.simulator.listing import Symbol
+from mcp_binance_server.simulator.params import Params
+
+DEEPEST = 5000
+
+
+def depth(call: Call) -> object:
+    """Answer depth."""
+    symbol, status = call.symbol(), call.status()
+    if status is not None and symbol.status != status:
+        raise refusals.status_mismatch()
+    snapshot = call.market.depth(symbol, call.params.limit(100, DEEPEST), call.now_ms)
+    return {
+        "lastUpdateId": snapshot.update_id,
+        "bids": [(symbol.price(price), symbol.quantity(lots)) for price, lots in snapshot.bids],
+        "asks": [(symbol.price(price), symbol.quantity(lots)) for price, lots in snapshot.asks],
+    }
+
+
+def recent_trades(call: Call) -> object:
+    """Answer trades: the newest, oldest first."""
+    symbol, limit = call.symbol(), call.params.limit(500, 1000)
+    history = call.market.history(symbol)
+    newest = list(islice(history.backward(history.until(call.now_ms)), limit))
+    return [_trade_body(symbol, trade) for trade in reversed(newest)]
+
+
+def historical_trades(call: Call) -> object:
+    """Answer historicalTrades: from an id on, or the newest."""
+    start = call.params.whole("fromId")
+    if start is None:
+        return recent_trades(call)
+    symbol, limit = call.symbol(), call.params.limit(500, 1000)
+    history = call.market.history(symbol)
+    following = history.forward(history.time_of_trade(start), history.until(call.now_ms))
+    return [_trade_body(symbol, trade) for trade in islice((one for one in following if one.id >= start), limit)]
+
+
+def aggregate_trades(call: Call) -> object:
+    """Answer aggTrades: from an id, from a time, up to a time, or the newest."""
+    symbol, limit = call.symbol(), call.params.limit(500, 1000)
+    start, (from_ms, to_ms) = call.params.whole("fromId"), call.span()
+    if start is not None and (from_ms is not None or to_ms is not None):
+        raise refusals.bad_combination()
+    history = call.market.history(symbol)
+    until = history.until(call.now_ms)
+    end = until if to_ms is None else min(until, to_ms + 1)
+    if start is not None:
+        following = history.forward(history.time_of_aggregate(start), end)
+        groups = islice(_grouped(trade for trade in following if trade.aggregate >= start), limit)
+    elif from_ms is not None:
+        groups = islice(_grouped(history.forward(max(from_ms, LISTED_MS), end)), limit)
+    else:
+        newest = list(islice(_grouped(history.backward(end)), limit))
+        groups = iter([group[::-1] for group in reversed(newest)])
+    return [_aggregate_body(symbol, group) for group in groups]
+
+
+def _grouped(trades: Iterable[Trade]) -> Iterable[list[Trade]]:
+    return (list(group) for _, group in groupby(trades, key=lambda trade: trade.aggregate))
+
+
+def _trade_body(symbol: Symbol, trade: Trade) -> dict[str, object]:
+    return {
+        "id": trade.id,
+        "price": symbol.price(trade.price),
+        "qty": symbol.quantity(trade.lots),
+        "quoteQty": symbol.value(trade.price * trade.lots),
+        "time": trade.time_ms,
+        "isBuyerMaker": trade.buyer_is_maker,
+        "isBestMatch": True,
+    }
+
+
+def _aggregate_body(symbol: Symbol, group: list[Trade]) -> dict[str, object]:
+    first = group[0]
+    return {
+        "a": first.aggregate,
+        "p": symbol.price(first.price),
+        "q": symbol.quantity(sum(trade.lots for trade in group)),
+        "f": first.id,
+        "l": group[-1].id,
+        "T": first.time_ms,
+        "m": first.buyer_is_maker,
+        "M": True,
+    }
+
+
+def _depth_weight(params: Params) -> int:
+    text = params.peek("limit") or ""
+    limit = int(text) if text.isdecimal() else 100
+    return next(weight for most, weight in ((100, 5), (500, 25), (1000, 50), (float("inf"), 250)) if limit <= most)
+
+
+TRADES = (
+    Endpoint("/api/v3/depth", ("symbol", "limit", "symbolStatus"), _depth_weight, depth),
+    Endpoint("/api/v3/trades", ("symbol", "limit"), flat(25), recent_trades),
+    Endpoint("/api/v3/historicalTrades", ("symbol", "limit", "fromId"), flat(25), historical_trades),
+    Endpoint("/api/v3/aggTrades", ("symbol", "limit", "fromId", "startTime", "endTime"), flat(4), aggregate_trades),
+)

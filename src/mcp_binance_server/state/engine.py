@@ -1,0 +1,205 @@
+"""The state engine: what the server keeps between calls, and what every implementation guarantees.
+
+A docstring here is a promise, and the contract tests in tests/state hold each engine to it. Times to live are counted
+by the engine's own clock, never by a caller's. Something is gone at its ttl, not one millisecond later. A failure to
+reach the engine is `EngineUnavailable` within a second, whatever the call. Wrong arguments are a `ValueError`: a value
+over 512 KiB, a ttl below 1 ms, a negative cost.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, Protocol
+
+MAX_VALUE_BYTES = 512 * 1024
+
+CallKind = Literal["order", "private", "public"]
+Refusal = Literal["", "budget", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right of one owner to write under a name; `token` is a number that rises with every new holder."""
+
+    name: str
+    owner: str
+    token: str
+    ttl_ms: int
+
+
+class Fenced(Enum):
+    """What became of a fenced write."""
+
+    WRITTEN = "written"
+    STALE = "stale"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The answer to a call that wants to spend weight; true when it may go.
+
+    `used` is the count of the minute that decided. `retry_ms` is 0 when granted; after waiting exactly that long, the
+    minute or the stop that refused no longer counts.
+    """
+
+    granted: bool
+    reason: Refusal
+    used: int
+    retry_ms: int
+
+    def __bool__(self) -> bool:
+        return self.granted
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The answer to one who wants a place; `count` is how many are inside, `retry_ms` when the next place can free."""
+
+    admitted: bool
+    count: int
+    retry_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reserves:
+    """What lower classes of calls must leave to higher ones, in percent of the ceiling.
+
+    Cancels are orders. A server that only reads sets `order_percent=0`; one without credentials takes `none()`.
+    """
+
+    order_percent: int = 20
+    private_percent: int = 50
+
+    def __post_init__(self) -> None:
+        if min(self.order_percent, self.private_percent) < 0 or self.order_percent + self.private_percent > 100:
+            raise ValueError(f"reserves must be at least 0 and together at most 100 percent: {self}")
+
+    @classmethod
+    def none(cls) -> "Reserves":
+        """Keep nothing back: without credentials every call is public, so public calls may use the whole ceiling."""
+        return cls(order_percent=0, private_percent=0)
+
+
+class StateEngine(Protocol):
+    """Shared memory with deadlines: one process has it in its own dicts, a fleet on one server."""
+
+    async def start(self) -> None:
+        """Make the engine ready; nothing else is called before."""
+        ...
+
+    async def close(self) -> None:
+        """End every task and subscription the engine made, and wait for them; nothing else is called after.
+
+        A `single_flight` under way ends with `EngineUnavailable`, an iterator of `subscribe` ends after what it holds.
+        """
+        ...
+
+    def now_ms(self) -> int:
+        """Return engine time in UTC milliseconds: the same for every process, untouched by a jump of the wall clock."""
+        ...
+
+    @property
+    def epoch(self) -> str:
+        """Name this memory; another name means the engine may have lost what it held."""
+        ...
+
+    async def get(self, key: str) -> bytes | None:
+        """Return the last value put, or None once it is gone; there is no order across keys."""
+        ...
+
+    async def put(self, key: str, value: bytes, *, ttl_ms: int) -> None:
+        """Keep a value until its ttl; the last write wins and replaces the ttl too."""
+        ...
+
+    async def delete(self, key: str) -> bool:
+        """Drop a value, also one kept by `single_flight`; return whether there was one."""
+        ...
+
+    async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
+        """Take or renew a lease; None while another owner holds it.
+
+        At most one owner is live per name. A renewal by the live owner keeps the token and counts the ttl anew. Every
+        other grant, also to the same owner after its ttl or release, has a token higher than any before it under this
+        name, even if the engine lost its memory in between: max(last + 1, engine time).
+        Names are a small fixed set: the last token of each is kept for ever.
+        """
+        ...
+
+    async def release(self, lease: Lease) -> bool:
+        """Give the lease back if this owner still holds it under this token; return whether it did."""
+        ...
+
+    async def put_fenced(self, key: str, value: bytes, *, lease: Lease, ttl_ms: int, channel: str = "") -> Fenced:
+        """Put, and publish if a channel is named, if and only if the lease's token is the newest issued for its name.
+
+        One atomic step. STALE: a newer token exists. LOST: the engine knows no token for the name, it was emptied.
+        Both change nothing and publish nothing. The token decides, not the ttl: a holder watches its own deadline.
+        """
+        ...
+
+    async def publish(self, channel: str, payload: bytes) -> None:
+        """Send to everyone subscribed now; at most once, in order per publisher and channel, never replayed."""
+        ...
+
+    def subscribe(self, channel: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Enter once the subscription stands: whatever is published afterwards arrives.
+
+        A subscriber that falls 1000 messages behind loses the oldest. The iterator ends with the context.
+        """
+        ...
+
+    async def single_flight(
+        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int
+    ) -> bytes:
+        """Return the kept value, or let one caller produce it for all who ask meanwhile.
+
+        The value is kept as `put` would, counted from when it was made; `ttl_ms=0` shares without keeping. All who wait
+        get the producer's value or its error; errors are not kept. Cancelling any caller, the first included, disturbs
+        no other. Others trust a production for `lock_ms`, then one of them starts a second; the first still runs to
+        its end, so `produce` must bound itself, and `lock_ms` should be longer than that bound. A value over 512 KiB is
+        a ValueError for all.
+        """
+        ...
+
+    async def acquire_weight(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int) -> Grant:
+        """Charge one call to the minute of exchange time `now_ms`, before it is sent; nothing is ever given back.
+
+        What is granted in one exchange minute never exceeds floor(0.9 * limit), as long as clock error and travel
+        together stay within 1,000 ms: closer than that to an edge both minutes are charged and both must have room.
+        Public calls leave the unused reserves of private calls and orders, private calls that of orders. Nothing is
+        granted while stopped. A refusal changes nothing. A cost above what its class may ever use is never granted.
+        """
+        ...
+
+    async def read_weight(self, ip: str, *, now_ms: int) -> int:
+        """Return what counts as used in the minute of exchange time `now_ms`."""
+        ...
+
+    async def report_weight(self, ip: str, used: int, *, minute: int) -> None:
+        """Raise the count of one minute (exchange time // 60,000) to what the exchange says; never lower it."""
+        ...
+
+    async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
+        """Refuse every kind of call for `ms`; only extends a stop. Return the milliseconds left."""
+        ...
+
+    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
+        """Give a place until its ttl if fewer than `cap` are taken; places past their ttl are freed first.
+
+        Live members never exceed the cap. A member inside is admitted again, also above the cap: same place, ttl anew.
+        """
+        ...
+
+    async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
+        """Count the ttl of a place anew; False, and no place, for one that is not inside or no longer."""
+        ...
+
+    async def leave(self, pool: str, member: str) -> None:
+        """Free a place at once; leaving twice is the same as once."""
+        ...
+
+    async def members(self, pool: str) -> int:
+        """Return how many are inside now."""
+        ...

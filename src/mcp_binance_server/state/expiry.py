@@ -1,0 +1,72 @@
+"""A dict whose entries end, and which does not keep the dead ones."""
+
+import heapq
+from itertools import count
+from typing import Generic, NamedTuple, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Entry(NamedTuple, Generic[V]):
+    deadline: float
+    serial: int
+    value: V
+
+
+class Expiring(Generic[K, V]):
+    """Values with deadlines; the caller brings the time, which must not run backwards.
+
+    Every write drops all that has ended. Replaced entries leave their old deadline in the heap: it is rebuilt before it
+    is more than twice as long as the dict, so memory follows what is alive.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[K, _Entry[V]] = {}
+        self._deadlines: list[tuple[float, int, K]] = []
+        self._serials = count()
+
+    def __len__(self) -> int:
+        """Count what is held; exact after `purge`."""
+        return len(self._entries)
+
+    def get(self, key: K, now: float) -> V | None:
+        entry = self._entries.get(key)
+        return entry.value if entry is not None and entry.deadline > now else None
+
+    def left(self, key: K, now: float) -> float:
+        """Return how long an entry still has; 0 when there is none."""
+        entry = self._entries.get(key)
+        return max(0.0, entry.deadline - now) if entry is not None else 0.0
+
+    def put(self, key: K, value: V, *, deadline: float, now: float) -> None:
+        self.purge(now)
+        serial = next(self._serials)
+        self._entries[key] = _Entry(deadline, serial, value)
+        heapq.heappush(self._deadlines, (deadline, serial, key))
+        if len(self._deadlines) > 2 * len(self._entries) + 64:
+            self._deadlines = [(entry.deadline, entry.serial, key) for key, entry in self._entries.items()]
+            heapq.heapify(self._deadlines)
+
+    def drop(self, key: K, now: float) -> bool:
+        """Remove an entry; return whether it was still alive."""
+        entry = self._entries.pop(key, None)
+        return entry is not None and entry.deadline > now
+
+    def purge(self, now: float) -> None:
+        """Drop everything that has ended."""
+        while self._deadlines and self._deadlines[0][0] <= now:
+            _, serial, key = heapq.heappop(self._deadlines)
+            if self._stands(serial, key):
+                del self._entries[key]
+
+    def soonest(self, now: float) -> float | None:
+        """Return how long until the next entry ends; None when there is none."""
+        self.purge(now)
+        while self._deadlines and not self._stands(*self._deadlines[0][1:]):
+            heapq.heappop(self._deadlines)
+        return self._deadlines[0][0] - now if self._deadlines else None
+
+    def _stands(self, serial: int, key: K) -> bool:
+        entry = self._entries.get(key)
+        return entry is not None and entry.serial == serial

@@ -1,0 +1,80 @@
+"""One production per key within a process, shared by all who wait for it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import EngineUnavailable
+
+CLOSE_SECS = 5.0
+
+
+@dataclass(slots=True, eq=False)
+class _Flight:
+    task: asyncio.Task[bytes]
+    trusted_until: float
+    traceback: TracebackType | None = None
+
+    def landed(self) -> bytes:
+        if self.task.cancelled():
+            raise EngineUnavailable(operation="single_flight")
+        error = self.task.exception()
+        if error is not None:
+            # Each raise would append to the shared traceback; start each from the producer's own.
+            raise error.with_traceback(self.traceback)
+        return self.task.result()
+
+
+class Flights:
+    """Productions under way. Each is a task of its own, so no caller's cancellation reaches it or the others."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._newest: dict[str, _Flight] = {}
+        self._tasks: set[asyncio.Task[bytes]] = set()
+        self._closed = False
+
+    async def join(self, key: str, produce: Callable[[], Awaitable[bytes]], *, lock_ms: int) -> bytes:
+        """Wait for the production under way while it is trusted, else start one."""
+        while (flight := self._newest.get(key)) is not None:
+            left_ms = flight.trusted_until - self._clock.monotonic_ms()
+            if left_ms <= 0:
+                break
+            # The timeout only wakes us; the clock decides whether the trust has ended.
+            await asyncio.wait((flight.task,), timeout=left_ms / 1000)
+            if flight.task.done():
+                return flight.landed()
+        flight = self._launch(key, produce, lock_ms)
+        await asyncio.wait((flight.task,))
+        return flight.landed()
+
+    async def close(self) -> None:
+        """Cancel every production; those who wait get EngineUnavailable."""
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CLOSE_SECS)
+
+    def _launch(self, key: str, produce: Callable[[], Awaitable[bytes]], lock_ms: int) -> _Flight:
+        if self._closed:
+            raise EngineUnavailable(operation="single_flight")
+
+        async def fly() -> bytes:
+            return await produce()
+
+        def land(task: asyncio.Task[bytes]) -> None:
+            self._tasks.discard(task)
+            if self._newest.get(key) is flight:
+                del self._newest[key]
+            if not task.cancelled() and (error := task.exception()) is not None:
+                flight.traceback = error.__traceback__
+
+        task = asyncio.get_running_loop().create_task(fly())
+        flight = _Flight(task, self._clock.monotonic_ms() + lock_ms)
+        self._tasks.add(task)
+        self._newest[key] = flight
+        task.add_done_callback(land)
+        return flight

@@ -1,0 +1,187 @@
+"""The state engine of one process: dicts and a monotonic clock.
+
+There are no locks: everything runs on one event loop, and no decision awaits.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from math import ceil
+from uuid import uuid4
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.state.channels import Channels
+from mcp_binance_server.state.engine import (
+    MAX_VALUE_BYTES,
+    Admission,
+    CallKind,
+    Fenced,
+    Grant,
+    Lease,
+    Reserves,
+)
+from mcp_binance_server.state.expiry import Expiring
+from mcp_binance_server.state.flight import Flights
+from mcp_binance_server.state.weight import EDGE_MS, Ledger
+
+
+class MemoryEngine:
+    """A StateEngine for a server that is alone behind its address; it forgets everything with the process."""
+
+    def __init__(self, clock: Clock, *, reserves: Reserves | None = None, edge_ms: int = EDGE_MS) -> None:
+        self._clock = clock
+        self._offset_ms = clock.now_ms() - clock.monotonic_ms()
+        self._epoch = uuid4().hex
+        self._values: Expiring[str, bytes] = Expiring()
+        self._leases: Expiring[str, Lease] = Expiring()
+        self._newest_tokens: dict[str, int] = {}
+        self._pools: dict[str, Expiring[str, str]] = {}
+        self._channels = Channels()
+        self._flights = Flights(clock)
+        self._ledger = Ledger(reserves or Reserves(), edge_ms=edge_ms)
+
+    async def start(self) -> None:
+        """Do nothing: dicts are ready."""
+
+    async def close(self) -> None:
+        self._channels.close()
+        await self._flights.close()
+
+    def now_ms(self) -> int:
+        return int(self._clock.monotonic_ms() + self._offset_ms)
+
+    @property
+    def epoch(self) -> str:
+        return self._epoch
+
+    @property
+    def dropped_messages(self) -> int:
+        """Count the messages that slow subscribers lost."""
+        return self._channels.dropped
+
+    async def get(self, key: str) -> bytes | None:
+        return self._values.get(key, self._clock.monotonic_ms())
+
+    async def put(self, key: str, value: bytes, *, ttl_ms: int) -> None:
+        _check_ttl(ttl_ms)
+        self._keep(key, value, ttl_ms)
+
+    async def delete(self, key: str) -> bool:
+        return self._values.drop(key, self._clock.monotonic_ms())
+
+    async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
+        _check_ttl(ttl_ms)
+        now = self._clock.monotonic_ms()
+        held = self._leases.get(name, now)
+        if held is None:
+            # Seeded with time, so that a restart does not begin below the tokens of the life before.
+            token = max(self._newest_tokens.get(name, 0) + 1, self.now_ms())
+            self._newest_tokens[name] = token
+        elif held.owner == owner:
+            token = int(held.token)
+        else:
+            return None
+        lease = Lease(name=name, owner=owner, token=str(token), ttl_ms=ttl_ms)
+        self._leases.put(name, lease, deadline=now + ttl_ms, now=now)
+        return lease
+
+    async def release(self, lease: Lease) -> bool:
+        now = self._clock.monotonic_ms()
+        held = self._leases.get(lease.name, now)
+        if held is None or (held.owner, held.token) != (lease.owner, lease.token):
+            return False
+        return self._leases.drop(lease.name, now)
+
+    async def put_fenced(self, key: str, value: bytes, *, lease: Lease, ttl_ms: int, channel: str = "") -> Fenced:
+        _check_ttl(ttl_ms)
+        _check_size(value)
+        newest = self._newest_tokens.get(lease.name)
+        if newest is None:
+            return Fenced.LOST
+        if str(newest) != lease.token:
+            return Fenced.STALE
+        self._keep(key, value, ttl_ms)
+        if channel:
+            self._channels.publish(channel, value)
+        return Fenced.WRITTEN
+
+    async def publish(self, channel: str, payload: bytes) -> None:
+        _check_size(payload)
+        self._channels.publish(channel, payload)
+
+    def subscribe(self, channel: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._channels.subscribe(channel)
+
+    async def single_flight(
+        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int
+    ) -> bytes:
+        value = self._values.get(key, self._clock.monotonic_ms())
+        if value is not None:
+            return value
+
+        async def produce_and_keep() -> bytes:
+            # One who stopped trusting an earlier production may come here after a later one has landed.
+            made = self._values.get(key, self._clock.monotonic_ms())
+            if made is None:
+                made = await produce()
+                self._keep(key, made, ttl_ms)
+            return made
+
+        return await self._flights.join(key, produce_and_keep, lock_ms=lock_ms)
+
+    async def acquire_weight(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int) -> Grant:
+        return self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms, at=self._clock.monotonic_ms())
+
+    async def read_weight(self, ip: str, *, now_ms: int) -> int:
+        return self._ledger.used(ip, now_ms, self._clock.monotonic_ms())
+
+    async def report_weight(self, ip: str, used: int, *, minute: int) -> None:
+        self._ledger.report(ip, used, minute=minute, at=self._clock.monotonic_ms())
+
+    async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
+        return self._ledger.stop(ip, ms=ms, reason=reason, at=self._clock.monotonic_ms())
+
+    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
+        _check_ttl(ttl_ms)
+        now = self._clock.monotonic_ms()
+        places = self._pools.setdefault(pool, Expiring())
+        soonest_ms = places.soonest(now)
+        if places.get(member, now) is None and len(places) >= cap:
+            return Admission(admitted=False, count=len(places), retry_ms=ceil(soonest_ms or ttl_ms))
+        places.put(member, member, deadline=now + ttl_ms, now=now)
+        return Admission(admitted=True, count=len(places), retry_ms=0)
+
+    async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
+        _check_ttl(ttl_ms)
+        now = self._clock.monotonic_ms()
+        places = self._pools.get(pool)
+        if places is None or places.get(member, now) is None:
+            return False
+        places.put(member, member, deadline=now + ttl_ms, now=now)
+        return True
+
+    async def leave(self, pool: str, member: str) -> None:
+        places = self._pools.get(pool)
+        if places is not None:
+            places.drop(member, self._clock.monotonic_ms())
+
+    async def members(self, pool: str) -> int:
+        places = self._pools.get(pool)
+        if places is None:
+            return 0
+        places.purge(self._clock.monotonic_ms())
+        return len(places)
+
+    def _keep(self, key: str, value: bytes, ttl_ms: int) -> None:
+        _check_size(value)
+        now = self._clock.monotonic_ms()
+        self._values.put(key, value, deadline=now + ttl_ms, now=now)
+
+
+def _check_ttl(ttl_ms: int) -> None:
+    if ttl_ms < 1:
+        raise ValueError(f"a ttl is at least 1 ms: {ttl_ms}")
+
+
+def _check_size(value: bytes) -> None:
+    if len(value) > MAX_VALUE_BYTES:
+        raise ValueError(f"a value is at most {MAX_VALUE_BYTES} bytes: {len(value)}")

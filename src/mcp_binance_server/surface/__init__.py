@@ -1,0 +1,1 @@
+"""What an MCP client sees: resources, tools, prompts, completions and errors."""

@@ -1,0 +1,92 @@
+"""Our errors as a client sees them, in one place for every method, era and transport."""
+
+import functools
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from mcp import MCPError, types
+from mcp.server.context import ServerRequestContext
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from mcp_binance_server.errors import AppError, InvalidArguments, echo
+
+LOG = logging.getLogger(__name__)
+
+RequestContext = ServerRequestContext[Any, Any]
+ParamsT = TypeVar("ParamsT")
+ResultT = TypeVar("ResultT")
+
+# 2026-07-28 forbids -32002 outright; every other number of the contract goes out as it is, in every era.
+MODERN_CODES = {-32002: 32002}
+
+
+def to_mcp(error: AppError, protocol_version: str, uri: str | None = None) -> MCPError:
+    """Turn one of our errors into the JSON-RPC error of the caller's protocol era."""
+    data = error.data()
+    if uri is not None:
+        data["uri"] = echo(uri)
+    code = MODERN_CODES.get(error.code) if protocol_version in MODERN_PROTOCOL_VERSIONS else None
+    if code is None:
+        return MCPError(error.code, error.message, data)
+    return MCPError(code, error.message, {**data, "contract_code": error.code})
+
+
+def guarded(
+    handler: Callable[[RequestContext, ParamsT], Awaitable[ResultT]],
+) -> Callable[[RequestContext, ParamsT], Awaitable[ResultT]]:
+    """Wrap a handler so that only errors we chose leave it.
+
+    Without this the SDK sends the text of any exception to handshake clients, and reports a pydantic error of our own
+    as the caller's fault.
+    """
+
+    @functools.wraps(handler)
+    async def wrapper(ctx: RequestContext, params: ParamsT) -> ResultT:
+        try:
+            return await handler(ctx, params)
+        except AppError as error:
+            raise to_mcp(error, ctx.protocol_version, getattr(params, "uri", None)) from None
+        except MCPError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the one place where the unexpected becomes an answer
+            raise _internal(ctx.method, error) from None
+
+    return wrapper
+
+
+def _internal(method: str, error: Exception) -> MCPError:
+    error_id = uuid.uuid4().hex[:8]
+    LOG.error("%s failed, error_id=%s", method, error_id, exc_info=error)
+    data = {
+        "error_id": error_id,
+        "error_type": "internal",
+        "retryable": False,
+        "recovery_suggestion": f"This is a defect of the server; please report it with the id {error_id}",
+    }
+    return MCPError(types.INTERNAL_ERROR, "Internal error", data)
+
+
+def tool_failure(error: AppError) -> types.CallToolResult:
+    """Answer a tool call that failed for a reason the model can act on."""
+    data = error.data()
+    lines = [error.message]
+    if names := data.get("did_you_mean"):
+        lines.append(f"Did you mean {', '.join(names)}?")
+    if hint := data["recovery_suggestion"]:
+        lines.append(hint)
+    text = types.TextContent(type="text", text="\n".join(lines))
+    structured: dict[str, Any] = {"success": False, "error": error.message, "code": error.code, **data}
+    return types.CallToolResult(content=[text], structured_content=structured, is_error=True)
+
+
+def bad_arguments(what: str, error: ValidationError) -> InvalidArguments:
+    """Say which arguments do not fit, without echoing their values."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    problems = tuple(
+        {"argument": echo(".".join(map(str, each["loc"]))) or "arguments", "problem": each["msg"]} for each in found
+    )
+    listed = "; ".join(f"{each['argument']}: {each['problem']}" for each in problems[:5])
+    return InvalidArguments(summary=f"Invalid arguments for {what}: {listed}", errors=problems)

@@ -1,0 +1,131 @@
+"""The records a surface is made of: listing, documentation, snapshots and permissions all come from them."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from mcp import types
+from pydantic import BaseModel, ConfigDict
+
+from mcp_binance_server.surface.context import Context
+
+
+class Arguments(BaseModel):
+    """What a tool or prompt is called with: flat, named, nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """A tool's success: text for every client, structure for those that read it."""
+
+    text: str
+    structured: BaseModel
+
+
+@dataclass(frozen=True)
+class ToolSpec(Generic[ArgumentsT]):
+    """One tool. `read_only` is always said; the description tells a model when to use it and when not."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[ArgumentsT]
+    answer: type[BaseModel]
+    run: Callable[[Context, ArgumentsT], Awaitable[ToolAnswer]]
+    read_only: bool
+    toolset: str
+
+    @cached_property
+    def wire(self) -> types.Tool:
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=plain_schema(self.arguments),
+            output_schema=answer_schema(self.answer),
+            annotations=types.ToolAnnotations(
+                title=self.title,
+                read_only_hint=self.read_only,
+                destructive_hint=not self.read_only,
+                open_world_hint=True,
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class ResourceSpec:
+    """One entry of the resource list."""
+
+    uri: str
+    name: str
+    description: str
+
+    @cached_property
+    def wire(self) -> types.Resource:
+        return types.Resource(uri=self.uri, name=self.name, description=self.description, mime_type="text/markdown")
+
+
+@dataclass(frozen=True)
+class TemplateSpec:
+    """A family of addresses, one per value of its variable."""
+
+    uri_template: str
+    name: str
+    description: str
+
+    @cached_property
+    def wire(self) -> types.ResourceTemplate:
+        return types.ResourceTemplate(
+            uri_template=self.uri_template, name=self.name, description=self.description, mime_type="text/markdown"
+        )
+
+
+@dataclass(frozen=True)
+class PromptSpec(Generic[ArgumentsT]):
+    """One guided analysis. The list shows what MCP knows of an argument; the model validates all of it."""
+
+    name: str
+    description: str
+    arguments: type[ArgumentsT]
+    render: Callable[[Context, ArgumentsT], Awaitable[str]]
+
+    @cached_property
+    def wire(self) -> types.Prompt:
+        listed = [
+            types.PromptArgument(name=name, description=field.description, required=field.is_required())
+            for name, field in self.arguments.model_fields.items()
+        ]
+        return types.Prompt(name=self.name, description=self.description, arguments=listed)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A resource's text, and for how long, and for whom, a client may keep it."""
+
+    text: str
+    keep_ms: int
+    shareable: bool
+
+
+PageReader = Callable[[Context, str], Awaitable[Page]]
+
+
+def answer_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema of a tool's structured answer; a failure must fit it too, and only `success` is in both."""
+    return {**plain_schema(model), "required": ["success"]}
+
+
+def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return a model's JSON schema without the titles pydantic adds: they cost every client context."""
+    schema = model.model_json_schema(by_alias=True)
+    schema.pop("title", None)
+    schema.pop("description", None)
+    for member in schema.get("properties", {}).values():
+        member.pop("title", None)
+    return schema

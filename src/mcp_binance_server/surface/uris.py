@@ -1,0 +1,40 @@
+"""binance:// addresses: how they are read and written."""
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from mcp_binance_server.errors import ResourceNotFound
+
+SCHEME = "binance://"
+LONGEST_URI = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUri:
+    """A parsed address: which category, and what in it."""
+
+    category: str
+    identifier: str
+
+
+def parse(uri: str) -> ResourceUri:
+    """Split an address into category and identifier, percent-decoded once.
+
+    Raises:
+        ResourceNotFound: it is not binance://{category}/{identifier}.
+    """
+    if len(uri) > LONGEST_URI or not uri.startswith(SCHEME):
+        raise ResourceNotFound(provided_uri=uri)
+    category, _, identifier = uri.removeprefix(SCHEME).partition("/")
+    try:
+        decoded = unquote(identifier, errors="strict")
+    except UnicodeDecodeError:
+        raise ResourceNotFound(provided_uri=uri) from None
+    if not category or not decoded:
+        raise ResourceNotFound(provided_uri=uri)
+    return ResourceUri(category, decoded)
+
+
+def as_written(symbol: str) -> str:
+    """Spell a symbol as addresses do: its ASCII letters in lower case."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in symbol)

@@ -1,0 +1,1 @@
+"""Domain values to Markdown: pure, the same value always gives the same text."""

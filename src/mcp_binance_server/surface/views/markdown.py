@@ -1,0 +1,59 @@
+"""How numbers, times and foreign text are written on every page."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from mcp_binance_server.domain.money import decimals_of, round_to_places
+
+DOLLAR_LIKE = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "BUSD", "DAI", "USD"})
+_SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_{}[]<>|#"})
+
+
+def money(amount: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
+    """Write an amount of the quote asset: `$50,234.56`, or `0.03101 BTC` where a dollar sign would lie."""
+    # From 1 upwards two decimals say enough; below it only the tick size knows what matters.
+    places = 2 if abs(amount) >= 1 else max(2, decimals_of(tick))
+    rounded = round_to_places(amount, places)
+    sign = "-" if rounded < 0 else "+" if signed and rounded > 0 else ""
+    digits = f"{abs(rounded):,f}"
+    return f"{sign}${digits}" if quote in DOLLAR_LIKE else f"{sign}{digits} {plain(quote)}"
+
+
+def amount(value: Decimal, places: int = 2) -> str:
+    """Write a quantity with thousands separators."""
+    return f"{round_to_places(value, places):,f}"
+
+
+def percent(value: Decimal) -> str:
+    """Write a signed percentage: one decimal if nothing is lost, else two."""
+    two = round_to_places(value, 2)
+    one = round_to_places(value, 1)
+    shown = (one if one == two else two) + 0  # adding nothing turns -0.0 into 0.0
+    return f"{'+' if shown > 0 else ''}{shown:f}%"
+
+
+def instant(epoch_ms: int) -> str:
+    """Write a moment as ISO 8601 with milliseconds and Z."""
+    moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03d}Z"
+
+
+def span(duration_ms: int) -> str:
+    """Write a duration in its two largest units: `2 h 5 min`."""
+    seconds = duration_ms // 1000
+    parts = [
+        (count, unit)
+        for count, unit in (
+            (seconds // 86400, "d"),
+            (seconds // 3600 % 24, "h"),
+            (seconds // 60 % 60, "min"),
+            (seconds % 60, "s"),
+        )
+        if count
+    ]
+    return " ".join(f"{count} {unit}" for count, unit in parts[:2]) or "0 s"
+
+
+def plain(text: str) -> str:
+    """Escape text we did not write, so that it can neither format nor break the page."""
+    return "".join(character for character in text if character.isprintable()).translate(_SPECIAL)

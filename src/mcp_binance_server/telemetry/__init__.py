@@ -1,0 +1,1 @@
+"""Logs that never carry a secret."""

@@ -1,0 +1,33 @@
+"""Logging on standard error: one line a record, no secret in it, no chatter from the libraries."""
+
+import logging
+import sys
+from collections.abc import Iterable
+
+from mcp_binance_server.telemetry.redact import Redactor
+
+# httpx2 writes whole signed addresses at INFO; the others are merely loud.
+QUIET_LOGGERS = ("httpx2", "httpcore", "httpcore2", "websockets", "uvicorn.access")
+LONGEST_LINE = 2_000
+
+
+class LineFormatter(logging.Formatter):
+    """One line per record: control characters could otherwise forge a second one."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = self._redactor.redact(super().format(record))
+        line = "".join(character if character.isprintable() else " " for character in text)
+        return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+
+
+def configure_logging(level: str, secrets: Iterable[str]) -> None:
+    """Send every logger of the process to standard error through one redacting handler."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter(Redactor(secrets)))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for name in QUIET_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,106 @@
+"""One line from a client: a message, or the error that answers it. Pure.
+
+The SDK drops what it cannot read in silence, and the client waits for ever. Here every frame that asks for something
+gets an answer: under its own id where that can be read, else under null.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mcp.types import jsonrpc
+from pydantic import ValidationError
+
+FRAME_CAP = 4 * 2**20
+# Ids stand near the start; looking further would let a broken frame cost more than a good one.
+SCAN_LIMIT = 64 * 2**10
+Id = str | int
+
+# Strings, numbers and punctuation; possessive, so that an unclosed string is given up in one pass.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|"|-?[0-9.eE+-]+|[{}\[\],:]', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A frame that is no message, and what to answer it with."""
+
+    answer: jsonrpc.JSONRPCError
+
+
+def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | Refused:
+    """Return the message on a line, or the answer that refuses it."""
+    try:
+        message = jsonrpc.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        return _refusal(line)
+    if isinstance(message, jsonrpc.JSONRPCNotification) and _has_id(line):
+        # An id of a kind that no request may have (null, 1.5, true, a list): not a notification, and no one to answer.
+        return _refused(None, jsonrpc.INVALID_REQUEST, "The id of a request must be a string or an integer")
+    return message
+
+
+def too_long(start: bytes) -> Refused:
+    """Refuse a line over the cap, of which only the start was kept."""
+    return _refused(scan_id(start), jsonrpc.INVALID_REQUEST, f"A message must not be longer than {FRAME_CAP} bytes")
+
+
+def _refusal(line: bytes) -> Refused:
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return _refused(scan_id(line), jsonrpc.PARSE_ERROR, "The message is not valid JSON")
+    if isinstance(value, list):
+        return _refused(None, jsonrpc.INVALID_REQUEST, "Batches are not part of this protocol: send one message a line")
+    found = cast("dict[str, object]", value).get("id") if isinstance(value, dict) else None
+    return _refused(usable_id(found), jsonrpc.INVALID_REQUEST, "The message is no JSON-RPC 2.0 request")
+
+
+def _has_id(line: bytes) -> bool:
+    value: Any = json.loads(line)
+    return "id" in value
+
+
+def usable_id(value: object) -> Id | None:
+    """Return an id that a request may have and an answer can carry; None for any other value."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value):
+        return value
+    return None
+
+
+def _refused(request_id: Id | None, code: int, message: str) -> Refused:
+    error = jsonrpc.ErrorData(code=code, message=message)
+    return Refused(jsonrpc.JSONRPCError(jsonrpc="2.0", id=request_id, error=error))
+
+
+def scan_id(line: bytes) -> Id | None:
+    """Find the id of a message that is not whole or not JSON: the value of "id" in its outermost object."""
+    depth, key, last_string = 0, b"", b""
+    for found in _TOKEN.finditer(line[:SCAN_LIMIT]):
+        token = found.group()
+        if token == b'"':  # a string that is never closed: what follows is its text
+            return None
+        if token in b"{[":
+            depth += 1
+        elif token in b"}]":
+            depth -= 1
+        elif depth != 1:
+            continue
+        elif token == b",":
+            key = b""
+        elif token == b":":
+            key = last_string
+        elif key == b'"id"':
+            return _decoded(token)
+        else:
+            last_string = token
+    return None
+
+
+def _decoded(token: bytes) -> Id | None:
+    try:
+        return usable_id(json.loads(token))
+    except ValueError:
+        return None

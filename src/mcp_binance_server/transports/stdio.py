@@ -1,0 +1,179 @@
+"""MCP on standard input and output: one JSON message a line, and nothing else on stdout."""
+
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from anyio import to_thread
+from mcp.server.lowlevel import Server
+from mcp.shared.message import SessionMessage
+from mcp.types import jsonrpc
+
+from mcp_binance_server.transports.frames import FRAME_CAP, Refused, read_frame, too_long, usable_id
+
+LOG = logging.getLogger(__name__)
+CHUNK = 64 * 2**10
+# When the client closes its side, answers under way may still leave for this long.
+FAREWELL_SECS = 10.0
+
+ReadChunk = Callable[[], Awaitable[bytes]]
+WriteAll = Callable[[bytes], Awaitable[None]]
+
+
+@dataclass
+class Writer:
+    """The outgoing half: messages become lines, whole and in turn."""
+
+    write_all: WriteAll
+    pending: set[str | int] = field(default_factory=set[str | int])
+    idle: anyio.Event = field(default_factory=anyio.Event)
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def send(self, item: SessionMessage, /) -> None:
+        line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        async with self._turn:
+            await self.write_all(line)
+        if isinstance(item.message, jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError) and item.message.id is not None:
+            self.answered(item.message.id)
+
+    def asked(self, request_id: str | int) -> None:
+        self.pending.add(request_id)
+
+    def answered(self, request_id: str | int) -> None:
+        self.pending.discard(request_id)
+        if not self.pending:
+            self.idle.set()
+
+    async def drain(self) -> None:
+        """Wait until every request read so far is answered, for a while."""
+        self.idle = anyio.Event()
+        with anyio.move_on_after(FAREWELL_SECS):
+            while self.pending:
+                await self.idle.wait()
+
+    async def aclose(self) -> None:
+        """Nothing to close: the descriptor belongs to the process."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+@dataclass
+class Reader:
+    """The incoming half: lines become messages; what is no message is answered here and goes no further."""
+
+    read_chunk: ReadChunk
+    writer: Writer
+    _buffer: bytearray = field(default_factory=bytearray)
+    _scanned: int = 0
+    _ended: bool = False
+
+    async def receive(self) -> SessionMessage:
+        while True:
+            line = await self._line()
+            if line is None:
+                await self.writer.drain()
+                raise anyio.EndOfStream
+            if not line.strip():
+                continue
+            message = read_frame(line) if len(line) <= FRAME_CAP else too_long(line)
+            if isinstance(message, Refused):
+                LOG.warning("refused a frame of %d bytes: %s", len(line), message.answer.error.message)
+                await self.writer.send(SessionMessage(message.answer))
+                continue
+            self._note(message)
+            return SessionMessage(message)
+
+    def _note(self, message: jsonrpc.JSONRPCMessage) -> None:
+        if isinstance(message, jsonrpc.JSONRPCRequest):
+            self.writer.asked(message.id)
+        elif isinstance(message, jsonrpc.JSONRPCNotification) and message.method == "notifications/cancelled":
+            # A cancelled request is not answered, so nobody waits for its answer either.
+            cancelled = usable_id((message.params or {}).get("requestId"))
+            if cancelled is not None:
+                self.writer.answered(cancelled)
+
+    async def _line(self) -> bytes | None:
+        """Return the next line, or of one over the cap its first bytes and one more than the cap."""
+        overlong: bytes | None = None
+        while True:
+            end = self._buffer.find(b"\n", self._scanned)
+            if end >= 0:
+                line = bytes(self._buffer[:end])
+                del self._buffer[: end + 1]
+                self._scanned = 0
+                return overlong or line
+            if len(self._buffer) > FRAME_CAP:
+                overlong = overlong or bytes(self._buffer[: FRAME_CAP + 1])
+                self._buffer.clear()
+            self._scanned = len(self._buffer)
+            if self._ended:
+                return None
+            chunk = await self.read_chunk()
+            self._ended = not chunk
+            # A last line without its newline is a line.
+            self._buffer += chunk or (b"\n" if self._buffer or overlong else b"")
+
+    async def aclose(self) -> None:
+        """Nothing to close: the descriptor belongs to the process."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Serve one client until it closes its side; whatever the process prints meanwhile goes to stderr."""
+    with _claimed_descriptors() as (source, sink):
+        writer = Writer(lambda data: to_thread.run_sync(_write_all, sink, data))
+        # Abandoned on cancel: a thread that waits for a client's next line cannot be woken.
+        reader = Reader(lambda: to_thread.run_sync(os.read, source, CHUNK, abandon_on_cancel=True), writer)
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+@contextmanager
+def _claimed_descriptors() -> Generator[tuple[int, int]]:
+    """Take stdin and stdout for the protocol alone: print() lands on stderr, input() finds nothing."""
+    sys.stdout.flush()
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    try:
+        yield source, sink
+    finally:
+        sys.stdout.flush()
+        os.dup2(source, 0)
+        os.dup2(sink, 1)
+        os.close(sink)

@@ -1,0 +1,158 @@
+"""The command line: what a person types, what comes back, and the exit code."""
+
+import json
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from mcp_binance_server import __version__
+from mcp_binance_server.cli.main import main
+from support.process import COMMAND, Process, clean_environment
+from support.requirement import requirement
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=clean_environment(environment),
+    )
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"mcp-binance-server {__version__}\n"
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+
+    shown = capsys.readouterr().out
+    assert left.value.code == 0
+    assert all(word in shown for word in ("demo", "simulator", "--stdio", "BINANCE_API_KEY"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["--stdoi"], "did you mean --stdio?"),
+        (["--grpc"], "unrecognized arguments: --grpc"),
+        (["--stdio", "demo"], "--stdio and the command demo exclude each other"),
+        (["trade"], "invalid choice: 'trade'"),
+        (["simulator", "--port", "many"], "invalid int value"),
+        (["simulator", "--sede", "1"], "did you mean --seed?"),
+        (["--api-key", "x"], "unrecognized arguments: --api-key (keys come from the environment"),
+        (["--seed", "-5", "--x"], "unrecognized arguments: --x"),
+    ],
+)
+@requirement("ruling/23")
+def test_a_wrong_flag_ends_with_two_and_a_line_that_helps(
+    arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+
+    shown = capsys.readouterr()
+    assert left.value.code == 2
+    assert shown.out == ""
+    assert hint in shown.err
+    assert "--help" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("environment", "hint"),
+    [
+        ({"BINANCE_NETWORK": "moonnet"}, "BINANCE_NETWORK"),
+        ({"BINANCE_API_KEY": "only-a-key"}, "belong together"),
+        ({"BINANCE_API_KEY": "k", "BINANCE_PRIVATE_KEY_FILE": "does-not-exist.pem"}, "No such file"),
+    ],
+)
+def test_settings_that_cannot_be_used_end_with_two_and_name_the_variable(
+    environment: dict[str, str], hint: str
+) -> None:
+    done = run("--stdio", **environment)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert hint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_server_without_a_client_ends_quietly() -> None:
+    done = run()
+
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_misspelt_variable_is_mentioned() -> None:
+    done = run("--stdio", MCP_BINANCE_LOGLEVEL="DEBUG")
+
+    assert "MCP_BINANCE_LOGLEVEL means nothing" in done.stderr
+
+
+def test_a_simulator_with_an_unknown_scenario_says_which_there_are() -> None:
+    done = run("simulator", "--scenario", "apocalypse")
+
+    assert done.returncode == 2
+    assert "There is no scenario 'apocalypse'" in done.stderr
+    assert "contract" in done.stderr
+
+
+def test_a_simulator_on_a_taken_port_says_so() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+
+        done = run("simulator", "--port", port)
+
+    assert done.returncode == 2
+    assert f"--port {port}: Address already in use" in done.stderr
+
+
+def test_the_simulators_first_line_is_json_with_addresses_and_a_funded_key() -> None:
+    with Process("simulator", "--seed", "11") as process:
+        described = json.loads(process.line())
+
+        assert set(described) == {"rest", "control", "api_key", "secret_key"}
+        assert described["rest"].startswith("http://127.0.0.1:")
+        assert len(described["secret_key"]) == 64
+        assert process.terminate() in (0, -15)
+
+
+def test_ctrl_c_is_a_way_to_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mcp_binance_server.cli.serve.run_stdio", interrupted)
+
+    assert main([]) == 130
+
+
+HEAVY = (
+    "typer",
+    "rich",
+    "redis",
+    "grpc",
+    "yaml",
+    "mcp_binance_server.simulator",
+    "cryptography.hazmat.primitives.serialization",
+)
+
+
+def test_starting_the_server_loads_nothing_that_it_does_not_need() -> None:
+    code = f"import sys, mcp_binance_server.cli.serve; print([m for m in {HEAVY!r} if m in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.strip() == "[]"

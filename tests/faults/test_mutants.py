@@ -1,0 +1,141 @@
+"""Valid frames with broken bytes, thousands of them, over real pipes: every question still gets its answer."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Any, cast
+
+import pytest
+
+from support.process import Process
+from support.raw import ENVELOPE, INITIALIZE
+
+MUTANTS = {"handshake": 12_000, "modern": 8_000}
+BATCH = 100
+VALID_CALL_EVERY = 1_000
+NULL = "null id"
+
+METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ping", {}),
+    ("tools/list", {}),
+    ("tools/call", {"name": "get_ticker", "arguments": {"symbol": "BTCUSDT"}}),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("resources/read", {"uri": "binance://market/btcusdt"}),
+    ("resources/read", {"uri": "binance://invalid/resource"}),
+    ("prompts/list", {}),
+    ("prompts/get", {"name": "nothing", "arguments": {}}),
+    ("completion/complete", {"ref": {"type": "ref/resource", "uri": "binance://market/{symbol}"},
+                             "argument": {"name": "symbol", "value": "b"}}),
+    ("server/discover", {}),
+    ("initialize", INITIALIZE["params"]),
+)  # fmt: skip
+
+
+def frames(random: Random, *, modern: bool) -> Iterator[bytes]:
+    for number in range(10**9):
+        method, params = random.choice(METHODS)
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": f"m{number}", "method": method, "params": params}
+        if modern:
+            message["params"] = {**params, "_meta": ENVELOPE}
+        if random.random() < 0.1:
+            message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "none-such"}}
+        elif random.random() < 0.3:
+            message["id"] = number
+        yield json.dumps(message).encode()
+
+
+def mutant(random: Random, frame: bytes) -> bytes:
+    data = bytearray(frame)
+    for _ in range(random.randint(1, 3)):
+        place = random.randrange(len(data) + 1)
+        match random.randrange(6):
+            case 0 if place < len(data):
+                data[place] ^= 1 << random.randrange(8)
+            case 1:
+                data.insert(place, random.randrange(256))
+            case 2 if place < len(data):
+                del data[place]
+            case 3:
+                del data[place : place + random.randrange(12)]
+            case 4:
+                piece = data[place : place + random.randrange(12)]
+                data[place:place] = piece
+            case _:
+                data[place:place] = random.choice([b'"', b"{", b"}", b"\\u0000", b"null", b"1e9", b"\xff", b"[", b","])
+    return bytes(data)
+
+
+def expected_answer(line: bytes) -> str | int | None:
+    """Return the id an answer must carry, NULL for any answer under null or a rescued id, None for no answer."""
+    try:
+        value: Any = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return NULL if line.strip() else None
+    if not isinstance(value, dict):
+        return NULL
+    message = cast("dict[str, Any]", value)
+    request_id = message.get("id")
+    usable = isinstance(request_id, str | int) and not isinstance(request_id, bool) and is_encodable(request_id)
+    is_call = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
+    has_params = isinstance(message.get("params"), dict | None)
+    if "id" not in message and is_call and has_params and is_encodable(message):
+        return None
+    return request_id if usable else NULL
+
+
+def is_encodable(value: object) -> bool:
+    """Whether a value can be written as UTF-8: a lone surrogate escape cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("era", MUTANTS)
+def test_no_mutant_breaks_the_server_and_every_question_is_answered_once(era: str, scale: int) -> None:
+    random = Random(f"mutants-{era}")
+    modern = era == "modern"
+    with Process("demo", environment={"MCP_BINANCE_LOG_LEVEL": "WARNING"}) as server:
+        if not modern:
+            server.shake_hands()
+        source = frames(random, modern=modern)
+        sent_bytes = sent_lines = 0
+        for batch in range(scale * MUTANTS[era] // BATCH):
+            mutants = [mutant(random, next(source)) for _ in range(BATCH)]
+            lines = [line for data in mutants for line in data.split(b"\n")]
+            check_batch(server, lines, f"barrier-{batch}", modern=modern)
+            sent_lines += len(lines)
+            sent_bytes += sum(map(len, lines))
+            if batch * BATCH % VALID_CALL_EVERY == 0:
+                answer = server.ask(
+                    f"call-{batch}", "resources/read", {"uri": "binance://market/btcusdt"}, modern=modern
+                )
+                assert answer["result"]["contents"][0]["text"].startswith("# BTCUSDT")
+        server.close_input()
+        assert server.line() == b""
+        assert server.wait() == 0
+
+    assert server.errors.stat().st_size <= 200 * sent_lines
+    assert sent_bytes > 100 * scale * MUTANTS[era]
+
+
+def check_batch(server: Process, lines: list[bytes], barrier: str, *, modern: bool) -> None:
+    wanted = Counter(answer for line in lines if (answer := expected_answer(line)) is not None)
+    server.send(b"\n".join(lines) + b"\n")
+    answers = [server.answer() for _ in range(wanted.total())]
+    # Nothing more may come: the next line is the answer to the barrier.
+    server.say(
+        {"jsonrpc": "2.0", "id": barrier, "method": "resources/list", "params": {"_meta": ENVELOPE} if modern else {}}
+    )
+    last = server.answer()
+
+    assert last["id"] == barrier, (last, lines)
+    assert all(answer["jsonrpc"] == "2.0" and ("result" in answer) != ("error" in answer) for answer in answers)
+    got = Counter(answer["id"] for answer in answers)
+    for request_id, count in wanted.items():
+        if request_id != NULL:
+            assert got[request_id] >= count, (request_id, lines)

@@ -1,0 +1,91 @@
+"""A simulated exchange on a clock that stands still, reached through its HTTP surface."""
+
+import hashlib
+import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import httpx2
+import msgspec
+import pytest
+
+from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from support.clock import FakeClock
+
+RECORDINGS = Path(__file__).parents[3] / "shared" / "data" / "binance"
+PLENTY = 10**9
+
+Get = Callable[[str], Awaitable[httpx2.Response]]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def exchange(clock: FakeClock) -> SimulatedExchange:
+    return SimulatedExchange(clock)
+
+
+@pytest.fixture
+async def api(exchange: SimulatedExchange) -> AsyncIterator[httpx2.AsyncClient]:
+    transport = httpx2.ASGITransport(app=build_app(exchange))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://exchange.test") as client:
+        yield client
+
+
+@pytest.fixture
+def get(api: httpx2.AsyncClient) -> Get:
+    """Ask for a path under /api/v3, query and all."""
+
+    async def ask(path: str) -> httpx2.Response:
+        return await api.get(f"/api/v3/{path}")
+
+    return ask
+
+
+@pytest.fixture
+def signed_get(api: httpx2.AsyncClient, exchange: SimulatedExchange) -> Get:
+    """Ask as the demo account, at the exchange's own time."""
+
+    async def ask(path: str) -> httpx2.Response:
+        name, _, query = path.partition("?")
+        payload = "&".join(filter(None, [query, f"timestamp={exchange.now_ms()}"]))
+        signature = hmac.new(exchange.account.secret_key.encode(), payload.encode(), hashlib.sha256).hexdigest()
+        headers = {"X-MBX-APIKEY": exchange.account.api_key}
+        return await api.get(f"/api/v3/{name}?{payload}&signature={signature}", headers=headers)
+
+    return ask
+
+
+@pytest.fixture
+def unlimited(exchange: SimulatedExchange) -> None:
+    exchange.weight_limit = PLENTY
+
+
+@pytest.fixture(scope="session")
+def examples() -> dict[str, dict[str, dict[str, object]]]:
+    """The example payloads: one per call and per error."""
+    path = RECORDINGS / "payloads.json"
+    if not path.exists():
+        pytest.skip("the example payloads are not beside this checkout (../shared/data/binance)")
+    document = msgspec.json.decode(path.read_bytes(), type=dict[str, object])
+    kinds = {kind: document[kind] for kind in ("rest", "errors")}
+    return msgspec.convert(kinds, dict[str, dict[str, dict[str, object]]])
+
+
+@pytest.fixture(scope="session")
+def example_exchange_info() -> dict[str, object]:
+    path = RECORDINGS / "exchange_info.json"
+    if not path.exists():
+        pytest.skip("the example exchangeInfo is not beside this checkout (../shared/data/binance)")
+    document = msgspec.json.decode(path.read_bytes(), type=dict[str, object])
+    document.pop("_constructed")
+    return document

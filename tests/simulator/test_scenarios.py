@@ -1,0 +1,178 @@
+"""The named scenarios."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import httpx2
+import pytest
+
+from mcp_binance_server.simulator.exchange import REMEMBERED_REQUESTS, ReceivedRequest, SimulatedExchange
+from support.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+Get = Callable[[str], Awaitable[httpx2.Response]]
+
+
+@pytest.fixture
+def contract(exchange: SimulatedExchange) -> SimulatedExchange:
+    exchange.set_scenario("contract")
+    return exchange
+
+
+def moment(milliseconds: int) -> str:
+    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "expected", "closed"),
+    [
+        (
+            "BTCUSDT",
+            {
+                "lastPrice": "50234.56000000",
+                "priceChange": "1234.56000000",
+                "priceChangePercent": "2.500",
+                "highPrice": "51000.00000000",
+                "lowPrice": "49000.00000000",
+                "volume": "12345.67000000",
+                "quoteVolume": "620123456.78000000",
+                "weightedAvgPrice": "50150.32000000",
+                "count": 45678,
+            },
+            "2025-10-17T14:23:45.123Z",
+        ),
+        (
+            "ETHUSDT",
+            {
+                "lastPrice": "3000.50000000",
+                "priceChange": "-45.25000000",
+                "priceChangePercent": "-1.500",
+                "highPrice": "3050.00000000",
+                "lowPrice": "2980.00000000",
+                "volume": "25678.90000000",
+                "quoteVolume": "77036700.00000000",
+                "weightedAvgPrice": "3005.12000000",
+                "count": 38234,
+            },
+            "2025-10-17T14:23:50.456Z",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("contract")
+async def test_the_sample_tickers_stand_still(
+    get: Get, clock: FakeClock, symbol: str, expected: dict[str, object], closed: str
+) -> None:
+    first = (await get(f"ticker/24hr?symbol={symbol}")).json()
+    clock.advance(3_600_000)
+    later = (await get(f"ticker/24hr?symbol={symbol}")).json()
+
+    for ticker in (first, later):
+        assert {name: ticker[name] for name in expected} == expected
+        assert moment(ticker["closeTime"]) == closed
+        assert Decimal(ticker["lastPrice"]) - Decimal(ticker["openPrice"]) == Decimal(ticker["priceChange"])
+        assert Decimal(ticker["bidPrice"]) <= Decimal(ticker["lastPrice"]) <= Decimal(ticker["askPrice"])
+
+
+@pytest.mark.usefixtures("contract")
+async def test_the_sample_prices_are_those_of_every_endpoint(get: Get) -> None:
+    prices = {body["symbol"]: body["price"] for body in (await get("ticker/price")).json()}
+    binance_coin = (await get("ticker/24hr?symbol=BNBUSDT")).json()
+
+    assert prices["BTCUSDT"] == "50234.56000000"
+    assert prices["ETHUSDT"] == "3000.50000000"
+    assert prices["BNBUSDT"] == binance_coin["lastPrice"] == "300.00000000"
+    assert Decimal(binance_coin["lowPrice"]) <= 300 <= Decimal(binance_coin["highPrice"])
+
+
+async def test_on_the_day_of_the_sample_the_market_trades_near_its_prices(clock: FakeClock) -> None:
+    clock.set_wall(1_760_711_025_123)
+    exchange = SimulatedExchange(clock, scenario="contract")
+    history = exchange.stage.market.history(exchange.listing.symbols["BTCUSDT"])
+
+    trade = history.last(clock.now_ms())
+
+    assert trade is not None
+    assert trade.price == pytest.approx(5_023_456, rel=0.08)
+
+
+@pytest.mark.usefixtures("contract")
+async def test_the_sample_account_holds_four_assets(signed_get: Get) -> None:
+    account = (await signed_get("account?omitZeroBalances=true")).json()
+
+    assert [tuple(balance.values()) for balance in account["balances"]] == [
+        ("BTC", "0.50000000", "0.00000000"),
+        ("ETH", "5.20000000", "0.50000000"),
+        ("USDT", "10000.00000000", "500.00000000"),
+        ("BNB", "20.00000000", "0.00000000"),
+    ]
+    assert (account["canTrade"], account["canWithdraw"], account["canDeposit"]) == (True, False, False)
+    assert moment(account["updateTime"]) == "2025-10-17T14:24:00.789Z"
+
+
+@pytest.mark.usefixtures("contract")
+async def test_the_sample_orders_are_served_as_the_sample_prints_them(signed_get: Get) -> None:
+    orders = (await signed_get("openOrders")).json()
+
+    names = ("orderId", "symbol", "side", "type", "price", "origQty", "executedQty", "status")
+    assert [tuple(order[name] for name in names) for order in orders] == [
+        (12345, "BTCUSDT", "BUY", "LIMIT", "49000.00", "0.001", "0.000", "NEW"),
+        (12346, "ETHUSDT", "SELL", "LIMIT", "3100.00", "0.5", "0.000", "NEW"),
+        (12347, "BNBUSDT", "BUY", "LIMIT", "295.00", "10.0", "5.0", "PARTIALLY_FILLED"),
+    ]
+    assert [moment(order["time"]) for order in orders] == [
+        "2025-10-17T14:20:00.000Z",
+        "2025-10-17T14:22:15.000Z",
+        "2025-10-17T14:18:30.000Z",
+    ]
+
+
+async def test_an_empty_account_has_nothing_in_a_moving_market(
+    get: Get, signed_get: Get, exchange: SimulatedExchange
+) -> None:
+    moving = (await get("ticker/price?symbol=BTCUSDT")).json()
+    exchange.set_scenario("empty_account")
+
+    assert (await signed_get("account?omitZeroBalances=true")).json()["balances"] == []
+    assert (await signed_get("openOrders")).json() == []
+    assert (await get("ticker/price?symbol=BTCUSDT")).json() == moving
+
+
+def test_an_unknown_scenario_is_refused_with_the_known_ones(exchange: SimulatedExchange) -> None:
+    with pytest.raises(ValueError, match="market, contract, empty_account, quiet"):
+        exchange.set_scenario("boom")
+
+    assert exchange.scenario == "market"
+
+
+async def test_every_request_is_remembered_without_its_signature(
+    get: Get, signed_get: Get, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    await get("ticker/price?symbol=BTCUSDT")
+    await signed_get("order?symbol=BTCUSDT&orderId=1")
+
+    now = clock.now_ms()
+    assert exchange.requests == [
+        ReceivedRequest(
+            "GET", "/api/v3/ticker/price", {"symbol": "BTCUSDT"}, signed=False, at_ms=now, status=200, weight=2
+        ),
+        ReceivedRequest(
+            "GET",
+            "/api/v3/order",
+            {"symbol": "BTCUSDT", "orderId": "1", "timestamp": str(now)},
+            signed=True,
+            at_ms=now,
+            status=400,
+            weight=4,
+        ),
+    ]
+
+
+def test_the_memory_of_requests_is_bounded(exchange: SimulatedExchange) -> None:
+    for number in range(REMEMBERED_REQUESTS + 1):
+        exchange.record(ReceivedRequest("GET", "/", {}, signed=False, at_ms=number))
+
+    assert len(exchange.requests) == REMEMBERED_REQUESTS // 2 + 1
+    assert exchange.requests[-1].at_ms == REMEMBERED_REQUESTS

@@ -1,0 +1,53 @@
+"""The parts of a client on the simulated exchange, built by hand so that a test can look inside."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+import httpx2
+
+from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.budget import Budget
+from mcp_binance_server.exchange.caller import Caller, Principal
+from mcp_binance_server.exchange.channel import Channel
+from mcp_binance_server.exchange.directory import Directory
+from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.state.memory import MemoryEngine
+from support.clock import FakeClock
+
+NETWORK = Network("testnet", "http://exchange.test", "https://testnet.binance.vision/")
+
+
+class Loop(httpx2.ASGITransport):
+    """The exchange in this process; a connection that it cuts looks to the client as one cut on a network."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        super().__init__(build_app(exchange))
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            return await super().handle_async_request(request)
+        except ConnectionResetError as cut:
+            raise httpx2.ReadError(str(cut)) from cut
+
+
+class Desk:
+    """One client, taken apart."""
+
+    def __init__(self, engine: MemoryEngine, channel: Channel, clock: FakeClock, network: Network) -> None:
+        self.engine, self.channel = engine, channel
+        self.time = ServerTime(clock)
+        self.budget = Budget(engine, self.time, clock, "test")
+        self.caller = Caller(network, channel, self.budget, self.time, clock)
+        self.spot = SpotClient(self.caller, engine)
+        self.directory = Directory(self.caller, engine, clock)
+
+    def account(self, api_key: str, secret: str) -> AccountClient:
+        return AccountClient(self.caller, Principal.of(Credentials(api_key, secret)))
+
+
+OpenDesk = Callable[..., AbstractAsyncContextManager[Desk]]

@@ -1,0 +1,116 @@
+"""Our command as a real process, spoken to over its real pipes."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from support.evidence import evidence_folder
+from support.raw import INITIALIZE, INITIALIZED, request
+
+COMMAND = (sys.executable, "-m", "mcp_binance_server")
+PATIENCE_SECS = 60.0
+
+
+def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return this environment without the settings of whoever runs the tests."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("BINANCE_", "MCP_BINANCE_"))}  # noqa: TID251
+    return {**inherited, **extra}
+
+
+class Process:
+    """A running command: lines in, lines out, standard error kept as evidence."""
+
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None, code: str | None = None) -> None:
+        command = [sys.executable, "-c", code] if code else [*COMMAND, *arguments]
+        self.errors: Path = evidence_folder() / f"stderr-{uuid.uuid4().hex}.txt"
+        self.output: Path = self.errors.with_name(self.errors.name.replace("stderr", "stdout"))
+        with self.errors.open("wb") as stderr:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                bufsize=0,
+                env=clean_environment({"MCP_BINANCE_LOG_LEVEL": "DEBUG", **(environment or {})}),
+            )
+        self._buffer = b""
+        self._kept = self.output.open("wb")
+
+    def send(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(data)
+
+    def say(self, *messages: dict[str, Any]) -> None:
+        self.send(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+
+    def line(self, patience_secs: float = PATIENCE_SECS) -> bytes:
+        """Return the next line of standard output; empty at its end."""
+        assert self._process.stdout is not None
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([self._process.stdout], [], [], patience_secs)
+            assert ready, f"no line within {patience_secs} s; stderr: {self.errors.read_text(errors='replace')[-2000:]}"
+            chunk = os.read(self._process.stdout.fileno(), 65536)
+            self._kept.write(chunk)
+            if not chunk:
+                return b""
+            self._buffer += chunk
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return line
+
+    def answer(self) -> dict[str, Any]:
+        return json.loads(self.line())
+
+    def ask(
+        self, request_id: str | int, method: str, params: dict[str, Any], *, modern: bool = False
+    ) -> dict[str, Any]:
+        """Send one request and return the next answer, which must be its own."""
+        self.say(request(request_id, method, params, modern=modern))
+        answer = self.answer()
+        assert answer["id"] == request_id, answer
+        return answer
+
+    def shake_hands(self) -> dict[str, Any]:
+        self.say(INITIALIZE)
+        answer = self.answer()
+        self.say(INITIALIZED)
+        return answer
+
+    def resident_mib(self) -> float:
+        """Return the memory the process holds now."""
+        fields = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()
+        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def close_input(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def wait(self) -> int:
+        return self._process.wait(PATIENCE_SECS)
+
+    def terminate(self) -> int:
+        self._process.terminate()
+        return self.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self.close_input()
+            try:
+                self.wait()
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        if self._process.stdout is not None:
+            self._kept.write(self._process.stdout.read())
+            self._process.stdout.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._kept.close()

@@ -1,0 +1,37 @@
+"""What the resources contract shows: its error data, and its sample pages read from the document itself."""
+
+import json
+import re
+from typing import Any
+
+from support.contracts import read_contract
+
+SAMPLE_MOMENT_MS = 1_760_711_025_123
+
+INVALID_SYMBOL_DATA = {
+    "provided_symbol": "INVALIDSYMBOL",
+    "valid_examples": ["BTCUSDT", "ETHUSDT", "BNBUSDT"],
+    "recovery_suggestion": "Use uppercase symbols without separators (e.g., BTCUSDT, not BTC-USDT)",
+    "error_type": "invalid_symbol",
+    "retryable": False,
+    "uri": "binance://market/invalidsymbol",
+}
+NOT_FOUND_DATA = {
+    "provided_uri": "binance://invalid/resource",
+    "valid_categories": ["market", "account", "orders"],
+    "valid_examples": ["binance://market/btcusdt", "binance://account/balances", "binance://orders/open"],
+    "recovery_suggestion": "Check URI format: binance://{category}/{identifier}",
+    "error_type": "resource_not_found",
+    "retryable": False,
+    "uri": "binance://invalid/resource",
+}
+
+
+def contract_pages() -> dict[str, str]:
+    """Return the sample pages of the resources contract by their address."""
+    found: dict[str, str] = {}
+    for block in re.findall(r"```json\n(.*?)```", read_contract("resources"), re.DOTALL):
+        answer: dict[str, Any] = json.loads(block)
+        for content in answer.get("result", {}).get("contents", []):
+            found.setdefault(content["uri"], content["text"])
+    return found

@@ -1,0 +1,111 @@
+"""Rules of the house that a linter cannot see."""
+
+import ast
+import tomllib
+from dataclasses import fields
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.version import Version
+
+import mcp_binance_server
+from mcp_binance_server import errors
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = Path(mcp_binance_server.__file__).parent
+SOURCES = sorted(path for path in PACKAGE.rglob("*.py"))
+NAMES_NOBODY_LEARNS_FROM = ("util", "utils", "helper", "helpers", "manager", "common", "misc", "base")
+
+# The whole design; a module that exists must be named by the contract, one that does not yet exist cannot be.
+PURE = (
+    "domain", "analytics", "surface.views", "feeds.book", "feeds.tape", "charts.language", "charts.validate",
+    "charts.docs_parser", "trading.guards",
+)  # fmt: skip
+BELOW_MCP = (
+    "services", "sessions", "charts", "feeds", "guide", "trading", "exchange", "analytics", "state", "domain",
+    "telemetry", "errors",
+)  # fmt: skip
+# Versions below these have known holes.
+FLOORS = {"mcp": "2.3", "starlette": "1.0", "cryptography": "45", "uvicorn": "0.40", "h11": "0.16"}
+
+
+def contract(name: str) -> dict[str, Any]:
+    configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    return next(each for each in configured["contracts"] if each["name"].startswith(name))
+
+
+def exists(module: str) -> bool:
+    path = PACKAGE / module.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+@pytest.mark.parametrize(("name", "modules"), [("Domain, analytics", PURE), ("Only surface", BELOW_MCP)])
+def test_an_import_contract_names_every_module_it_is_about(name: str, modules: tuple[str, ...]) -> None:
+    expected = {f"mcp_binance_server.{module}" for module in modules if exists(module)}
+
+    assert set(contract(name)["source_modules"]) == expected
+
+
+def test_charts_and_guide_are_kept_from_the_exchange_as_soon_as_they_exist() -> None:
+    named = set(contract("Charts and guide")["source_modules"])
+
+    assert all(f"mcp_binance_server.{module}" in named for module in ("charts", "guide") if exists(module))
+
+
+def test_the_engines_are_protected_as_soon_as_they_exist() -> None:
+    named = set(contract("Redis is behind")["protected_modules"])
+
+    assert named == {f"mcp_binance_server.state.{each}" for each in ("redis", "memory") if exists(f"state.{each}")}
+
+
+def test_there_are_ten_contracts() -> None:
+    configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+
+    assert len(configured["contracts"]) == 10
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "domain").glob("*.py")), ids=lambda path: path.name)
+def test_money_is_never_a_float_in_the_domain(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+
+    names = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "float"]
+    literals = [
+        node.lineno for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, float)
+    ]
+    assert names + literals == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_file_has_one_reason_to_change(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    assert path.stem not in NAMES_NOBODY_LEARNS_FROM
+    assert len(text.splitlines()) < 400
+    assert ast.get_docstring(ast.parse(text)), "a file opens with one line that says what lives here"
+
+
+def test_every_error_is_drawn_in_the_tree_and_can_be_read_by_a_program() -> None:
+    drawn = errors.__doc__ or ""
+
+    def below(kind: type[errors.AppError]) -> list[type[errors.AppError]]:
+        return [each for child in kind.__subclasses__() for each in (child, *below(child))]
+
+    for kind in below(errors.AppError):
+        assert kind.__name__ in drawn
+        assert kind.error_type != errors.AppError.error_type
+        assert "data" not in {item.name for item in fields(kind)}
+
+
+@pytest.mark.parametrize("module", ["settings", "surface.catalogue", "simulator.app", "app"])
+def test_importing_does_nothing(module: str, recwarn: pytest.WarningsRecorder) -> None:
+    import_module(f"mcp_binance_server.{module}")
+
+    assert list(recwarn) == []
+
+
+@pytest.mark.parametrize(("distribution", "floor"), FLOORS.items())
+def test_no_dependency_is_older_than_its_last_known_hole(distribution: str, floor: str) -> None:
+    assert Version(version(distribution)) >= Version(floor)

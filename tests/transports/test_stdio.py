@@ -1,0 +1,218 @@
+"""The server as a client starts it: a process, two pipes, JSON lines."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from mcp_binance_server import __version__
+from mcp_binance_server.transports.frames import FRAME_CAP
+from support.process import Process
+from support.raw import request
+from support.requirement import requirement
+from support.samples import INVALID_SYMBOL_DATA, NOT_FOUND_DATA, SAMPLE_MOMENT_MS, contract_pages
+
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+
+
+@pytest.fixture
+def server() -> Iterator[Process]:
+    with Process("demo") as process:
+        yield process
+
+
+@pytest.fixture
+def contract_exchange() -> Iterator[dict[str, str]]:
+    """An exchange in a process of its own that plays the contract's samples, at the contract's time."""
+    with Process("simulator", "--scenario", "contract") as process:
+        described: dict[str, str] = json.loads(process.line())
+        now = httpx2.get(f"{described['rest']}/api/v3/time").json()["serverTime"]
+        httpx2.post(f"{described['control']}/clock", json={"skew_ms": SAMPLE_MOMENT_MS - now}).raise_for_status()
+        yield described
+        process.terminate()
+
+
+@requirement("data-model/stdio-transport", "resources/btcusdt-page", "resources/ethusdt-page")
+@pytest.mark.parametrize("modern", [False, True])
+def test_the_contracts_pages_come_over_real_pipes_from_an_exchange_over_a_real_socket(
+    contract_exchange: dict[str, str], *, modern: bool
+) -> None:
+    environment = {
+        "BINANCE_REST_URL": contract_exchange["rest"],
+        "BINANCE_API_KEY": contract_exchange["api_key"],
+        "BINANCE_SECRET_KEY": contract_exchange["secret_key"],
+    }
+    with Process("--stdio", environment=environment) as process:
+        if not modern:
+            process.shake_hands()
+        pages = {
+            uri: process.ask(place, "resources/read", {"uri": uri}, modern=modern)["result"]["contents"][0]["text"]
+            for place, uri in enumerate(["binance://market/btcusdt", "binance://market/ethusdt"], 1)
+        }
+
+    samples = contract_pages()
+    assert pages == {uri: samples[uri] for uri in pages}
+
+
+@requirement("resources/not-found", "resources/invalid-symbol", "ruling/04", "ruling/06")
+@pytest.mark.parametrize("modern", [False, True])
+def test_the_contracts_errors_come_as_raw_frames_in_both_eras(server: Process, *, modern: bool) -> None:
+    if not modern:
+        server.shake_hands()
+
+    symbol = server.ask("a", "resources/read", {"uri": "binance://market/invalidsymbol"}, modern=modern)
+    category = server.ask("b", "resources/read", {"uri": "binance://invalid/resource"}, modern=modern)
+
+    assert symbol == {
+        "jsonrpc": "2.0",
+        "id": "a",
+        "error": {
+            "code": -32003,
+            "message": "Invalid trading symbol 'INVALIDSYMBOL'. Expected format: BTCUSDT, ETHUSDT",
+            "data": INVALID_SYMBOL_DATA,
+        },
+    }
+    assert category["error"] == {
+        "code": -32404,
+        "message": "Resource not found: binance://invalid/resource",
+        "data": NOT_FOUND_DATA,
+    }
+
+
+@requirement("ruling/01", "resources/protocol-revision", "ruling/03")
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_each_handshake_revision_is_answered_in_kind(server: Process, revision: str) -> None:
+    hello = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+
+    result = server.ask(0, "initialize", hello)["result"]
+
+    assert result["protocolVersion"] == revision
+    assert result["serverInfo"]["name"] == "mcp-binance-server"
+    assert result["serverInfo"]["version"] == __version__
+
+
+@requirement("ruling/01")
+def test_the_newest_revision_needs_no_handshake(server: Process) -> None:
+    result = server.ask(1, "server/discover", {}, modern=True)["result"]
+
+    assert "2026-07-28" in json.dumps(result)
+
+
+def test_requests_before_the_end_of_input_are_answered_before_the_process_ends(server: Process) -> None:
+    server.shake_hands()
+    server.say(*(request(place, "resources/read", {"uri": "binance://market/btcusdt"}) for place in range(1, 21)))
+    server.close_input()
+
+    answers = [server.answer() for _ in range(20)]
+
+    assert sorted(answer["id"] for answer in answers) == list(range(1, 21))
+    assert all("result" in answer for answer in answers)
+    assert server.line() == b""
+    assert server.wait() == 0
+
+
+def test_a_last_line_without_its_newline_is_read(server: Process) -> None:
+    server.shake_hands()
+    server.send(json.dumps(request(7, "ping", {})).encode())
+    server.close_input()
+
+    assert server.answer() == {"jsonrpc": "2.0", "id": 7, "result": {}}
+
+
+def test_blank_lines_and_carriage_returns_are_nothing(server: Process) -> None:
+    server.shake_hands()
+    server.send(b"\n  \n\r\n" + json.dumps(request(1, "ping", {})).encode() + b"\r\n")
+
+    assert server.answer()["id"] == 1
+
+
+@pytest.mark.parametrize(("extra", "is_answered"), [(0, True), (1, False)])
+def test_the_cap_is_four_mebibytes_to_the_byte(server: Process, extra: int, *, is_answered: bool) -> None:
+    server.shake_hands()
+    frame: dict[str, Any] = request("big", "ping", {"x": ""})
+    padding = FRAME_CAP - len(json.dumps(frame)) + extra
+    frame["params"]["x"] = "y" * padding
+
+    server.say(frame)
+
+    answer = server.answer()
+    assert answer["id"] == "big"
+    assert ("result" in answer) is is_answered
+
+
+def test_a_hundred_megabytes_on_one_line_cost_little_and_harm_nobody(server: Process) -> None:
+    server.shake_hands()
+    server.ask(1, "ping", {})
+    before = server.resident_mib()
+
+    server.send(b'{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"')
+    for _ in range(100):
+        server.send(b"y" * 1_000_000)
+    server.send(b'"}}\n')
+
+    assert server.answer()["error"]["code"] == -32600
+    assert server.resident_mib() - before < 32
+    assert server.ask(3, "ping", {})["result"] == {}
+
+
+def test_a_cancelled_request_does_not_hold_up_the_end(server: Process) -> None:
+    server.shake_hands()
+    server.say(
+        request(1, "resources/read", {"uri": "binance://market/btcusdt"}),
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
+    )
+    server.close_input()
+
+    server.wait()
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        (b"hello", -32700),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+        (b"[]", -32600),
+        (b"\xef\xbb\xbf{}", -32600),
+        (b"\xff\xfe", -32700),
+        (b"NaN", -32600),
+        (b"[" * 100_000, -32700),
+    ],
+)
+def test_a_frame_without_an_id_is_answered_under_null(server: Process, frame: bytes, code: int) -> None:
+    server.shake_hands()
+    server.send(frame + b"\n")
+
+    answer = server.answer()
+
+    assert (answer["id"], answer["error"]["code"]) == (None, code)
+
+
+def test_whatever_a_library_prints_never_reaches_the_protocol() -> None:
+    noise = (
+        "import os, subprocess, sys, warnings\n"
+        "from mcp_binance_server.surface.resources import market\n"
+        "page = market.market_page\n"
+        "def loud(view):\n"
+        "    print('printed')\n"
+        "    sys.stdout.write('written'); sys.stdout.flush()\n"
+        "    os.write(1, b'raw')\n"
+        "    subprocess.run(['echo', 'child'])\n"
+        "    warnings.warn('warned')\n"
+        "    return page(view)\n"
+        "market.market_page = loud\n"
+        "from mcp_binance_server.cli.main import main\n"
+        "sys.exit(main(['demo']))\n"
+    )
+    with Process(code=noise) as process:
+        process.shake_hands()
+        answers = [process.ask(place, "resources/read", {"uri": "binance://market/btcusdt"}) for place in range(1, 4)]
+
+        assert all("result" in answer for answer in answers)
+        process.close_input()
+        assert process.line() == b""
+        process.wait()
+
+    errors = process.errors.read_text()
+    assert all(word in errors for word in ("printed", "written", "raw", "child", "warned"))

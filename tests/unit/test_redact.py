@@ -1,0 +1,64 @@
+"""What leaves the process as text holds no secret, and one record is one line."""
+
+import logging
+
+import pytest
+
+from mcp_binance_server.telemetry.logs import LONGEST_LINE, LineFormatter, configure_logging
+from mcp_binance_server.telemetry.redact import Redactor
+
+SECRET = "0123456789abcdef" * 4
+
+
+def formatted(message: str, *arguments: object) -> str:
+    record = logging.LogRecord("test", logging.INFO, __file__, 1, message, arguments, None)
+    return LineFormatter(Redactor([SECRET])).format(record)
+
+
+def test_a_known_secret_is_cut_out() -> None:
+    assert SECRET not in formatted("key is %s", SECRET)
+    assert "[hidden]" in formatted("key is %s", SECRET)
+
+
+def test_a_signature_is_cut_out_although_nobody_registered_it() -> None:
+    shown = formatted("GET /api/v3/account?timestamp=1&signature=c8db56825ae71d6d79447849e617115f4a920fa2&x=1")
+
+    assert shown.endswith("?timestamp=1&signature=[hidden]&x=1")
+
+
+def test_every_line_of_a_pem_is_a_secret() -> None:
+    pem = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIIJEYWtGBrhA\n-----END PRIVATE KEY-----"
+
+    assert "MC4CAQAw" not in Redactor([pem]).redact("read MC4CAQAwBQYDK2VwBCIEIIJEYWtGBrhA")
+
+
+def test_a_record_cannot_forge_a_second_line_or_colours() -> None:
+    shown = formatted("one\ntwo\x1b[31m\u202e")
+
+    assert "\n" not in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+def test_a_long_record_is_cut() -> None:
+    assert len(formatted("x" * 10 * LONGEST_LINE)) == LONGEST_LINE + 1
+
+
+def test_a_redactor_does_not_show_what_it_hides() -> None:
+    assert SECRET[:9] not in repr(Redactor([SECRET]))
+
+
+def test_signed_addresses_that_libraries_log_do_not_reach_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    before = (root.level, list(root.handlers))
+    try:
+        configure_logging("DEBUG", [SECRET])
+        logging.getLogger("httpx2").info("HTTP Request: GET http://x/?signature=abc")
+        logging.getLogger("anything").debug("the key %s", SECRET)
+    finally:
+        root.setLevel(before[0])
+        root.handlers[:] = before[1]
+
+    shown = capsys.readouterr().err
+    assert "HTTP Request" not in shown
+    assert "the key [hidden]" in shown

@@ -1,0 +1,80 @@
+"""The environment becomes one frozen object, or a message that names variables and never values."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.settings import VARIABLES, Settings, read_settings, unknown_variables
+from support.requirement import requirement
+
+CANARY = "CaNaRy0123456789CaNaRy0123456789CaNaRy0123456789CaNaRy0123456789"
+
+
+def test_an_empty_environment_is_mainnet_without_keys() -> None:
+    settings = read_settings({})
+
+    assert (settings.network, settings.api_key, settings.secret_key) == ("mainnet", None, None)
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    assert read_settings({"BINANCE_API_KEY": "  ", "BINANCE_NETWORK": ""}).network == "mainnet"
+
+
+@requirement("ruling/23")
+@pytest.mark.parametrize("name", ["BINANCE_SECRET_KEY", "BINANCE_API_SECRET"])
+def test_the_secret_has_two_names(name: str) -> None:
+    settings = read_settings({"BINANCE_API_KEY": CANARY, name: CANARY[::-1]})
+
+    assert settings.secret_key is not None
+    assert settings.secret_key.get_secret_value() == CANARY[::-1]
+
+
+@requirement("ruling/23")
+def test_a_private_key_file_takes_the_place_of_the_secret(tmp_path: Path) -> None:
+    settings = read_settings({"BINANCE_API_KEY": CANARY, "BINANCE_PRIVATE_KEY_FILE": str(tmp_path / "key.pem")})
+
+    assert settings.private_key_file == tmp_path / "key.pem"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"BINANCE_API_KEY": CANARY},
+        {"BINANCE_SECRET_KEY": CANARY},
+        {"BINANCE_API_KEY": CANARY, "BINANCE_SECRET_KEY": CANARY, "BINANCE_PRIVATE_KEY_FILE": "key.pem"},
+        {"BINANCE_NETWORK": CANARY},
+        {"BINANCE_REST_URL": CANARY},
+        {"MCP_BINANCE_LOG_LEVEL": CANARY},
+    ],
+)
+def test_a_refusal_names_the_variable_and_never_its_value(environment: dict[str, str]) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_settings(environment)
+
+    assert any(name in caught.value.message for name in VARIABLES)
+    assert CANARY[:9] not in caught.value.message
+    assert CANARY[:9] not in repr(caught.value)
+
+
+def test_a_trailing_slash_of_an_address_is_dropped() -> None:
+    assert read_settings({"BINANCE_REST_URL": "http://127.0.0.1:8080/"}).rest_url == "http://127.0.0.1:8080"
+
+
+def test_settings_do_not_change_and_do_not_show_secrets() -> None:
+    settings = read_settings({"BINANCE_API_KEY": CANARY, "BINANCE_SECRET_KEY": CANARY})
+
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.network = "demo"
+    assert CANARY[:9] not in f"{settings} {settings!r} {settings.model_dump_json()}"
+
+
+def test_a_misspelt_variable_of_ours_is_noticed() -> None:
+    environment = {"MCP_BINANCE_LOG_LEVEL": "INFO", "MCP_BINANCE_LOGLEVEL": "INFO", "PATH": "/bin"}
+
+    assert unknown_variables(environment) == ("MCP_BINANCE_LOGLEVEL",)
+
+
+def test_every_setting_says_what_it_is_for() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []

@@ -1,0 +1,39 @@
+"""Clients below the surface, on the simulated exchange."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+
+from mcp_binance_server.exchange.channel import Channel
+from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.state.engine import Reserves
+from mcp_binance_server.state.memory import MemoryEngine
+from support.clock import FakeClock
+from support.desk import NETWORK, Desk, Loop, OpenDesk
+
+
+@pytest.fixture
+def open_desk(clock: FakeClock, exchange: SimulatedExchange) -> OpenDesk:
+    @asynccontextmanager
+    async def opened(
+        network: Network = NETWORK, transport: httpx2.AsyncBaseTransport | None = None, deadline_secs: float = 3
+    ) -> AsyncGenerator[Desk]:
+        engine = MemoryEngine(clock, reserves=Reserves.none())
+        await engine.start()
+        channel = Channel(deadline_secs=deadline_secs, transport=transport or Loop(exchange))
+        try:
+            yield Desk(engine, channel, clock, network)
+        finally:
+            await channel.close()
+            await engine.close()
+
+    return opened
+
+
+@pytest.fixture
+async def desk(open_desk: OpenDesk) -> AsyncIterator[Desk]:
+    async with open_desk() as opened:
+        yield opened
