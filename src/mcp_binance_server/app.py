@@ -14,14 +14,20 @@ from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.attempt import Attempts, Principal
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.caller import Caller, Principal
+from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.channel import Channel
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network, network_at
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.account import AccountService
+from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.services.orders import OrdersService
+from mcp_binance_server.services.portfolio import PortfolioService
+from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
@@ -42,7 +48,9 @@ class App:
     server: Server[Any]
     network: Network
     market: MarketService
+    analysis: AnalysisService
     account: AccountClient
+    context: Context
 
 
 @asynccontextmanager
@@ -52,6 +60,7 @@ async def running_app(
     clock: Clock | None = None,
     network: Network | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
+    attempt_secs: float = ATTEMPT_SECS,
 ) -> AsyncGenerator[App]:
     """Build the server from settings and take it down again; nothing is sent before the first request.
 
@@ -63,15 +72,22 @@ async def running_app(
     principal = _principal(settings)
     # Nothing here places orders, so nothing is kept back for them.
     engine = MemoryEngine(clock, reserves=Reserves(order_percent=0) if principal else Reserves.none())
-    channel = Channel(deadline_secs=ATTEMPT_SECS, transport=transport)
+    channel = Channel(deadline_secs=attempt_secs, transport=transport)
     time = ServerTime(clock)
     budget = Budget(engine, time, clock, settings.egress_id)
-    caller = Caller(network, channel, budget, time, clock)
+    caller = Caller(Attempts(network, channel, budget, time), clock)
     market = MarketService(SpotClient(caller, engine), Directory(caller, engine, clock), time)
+    account = AccountClient(caller, principal)
+    orders = OrdersService(account, market.directory, time)
+    preview = PreviewService(market.client, market.directory, account, time)
+    accounts = AccountService(account, market.client, time)
+    analysis = AnalysisService(market, market.client, accounts)
+    portfolio = PortfolioService(accounts, market.client, time)
+    context = Context(market, analysis, accounts, orders, preview, portfolio)
     await engine.start()
     try:
-        server = build_server(CATALOGUE, Context(market))
-        yield App(server, network, market, AccountClient(caller, principal))
+        server = build_server(CATALOGUE.only(frozenset(settings.toolsets)), context)
+        yield App(server, network, market, analysis, account, context)
     finally:
         await channel.close()
         await engine.close()

@@ -7,6 +7,7 @@ AppError
 ├── InsufficientBalance       -32004  the account does not hold what the order needs
 ├── ResourceNotFound          -32404  no such address
 ├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
+├── OrderRuleBroken           -32602  an order that the exchange would refuse; found out here, nothing was sent
 ├── ExchangeError             -32603  Binance answered, or did not, and nobody here can mend it
 │   ├── ExchangeRejected              definite: it was not executed
 │   ├── ExchangeUnavailable           a read that failed; asking again may work
@@ -21,6 +22,7 @@ from typing import Any, ClassVar
 
 EXAMPLE_SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT")
 ECHO_LIMIT = 200
+NOT_SET = "not set"
 
 
 def echo(text: str) -> str:
@@ -81,7 +83,15 @@ class InvalidCredentials(AppError):
 
     masked_api_key: str
     help_url: str
+    network: str | None = None
     reason: str | None = None
+    likely_cause: str | None = None
+    explanation: str | None = None
+    exchange_code: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.reason is not None:
+            self.reason = echo(self.reason)
 
     @property
     def message(self) -> str:
@@ -90,8 +100,17 @@ class InvalidCredentials(AppError):
         )
 
     def data(self) -> dict[str, Any]:
-        suggestion = f"Verify credentials at {self.help_url} and ensure correct environment variables"
-        return {**AppError.data(self), "recovery_suggestion": suggestion}
+        return {**AppError.data(self), "recovery_suggestion": self._suggestion}
+
+    @property
+    def _suggestion(self) -> str:
+        if self.masked_api_key != NOT_SET:
+            return f"Verify credentials at {self.help_url} and ensure correct environment variables"
+        variables = "BINANCE_API_KEY and BINANCE_SECRET_KEY"
+        return (
+            f"Create a key{f' for {self.network}' if self.network else ''} at {self.help_url}, set {variables} in the "
+            "environment of this server and start it again"
+        )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -162,6 +181,33 @@ class InvalidArguments(AppError):
     @property
     def message(self) -> str:
         return self.summary
+
+
+@dataclass(kw_only=True, eq=False)
+class OrderRuleBroken(AppError):
+    """`nearest` holds amounts that keep to every rule; `nearest_note` says when they are more than was asked for."""
+
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "order_rule_broken"
+    recovery_suggestion: ClassVar[str] = "Nothing was sent. Change the order to keep the rule, or ask the user"
+
+    rule: str
+    received: str
+    limit: str
+    reason: str | None = None
+    nearest: dict[str, str] | None = None
+    nearest_note: str | None = None
+    also_broken: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        why = f" ({self.reason})" if self.reason else ""
+        said = f"{self.rule} refuses this order{why}: {self.received}, allowed is {self.limit}."
+        if self.nearest is None:
+            return said
+        amounts = ", ".join(f"{name} {amount}" for name, amount in self.nearest.items())
+        note = f" ({self.nearest_note})" if self.nearest_note else ""
+        return f"{said} Nearest order that passes: {amounts}{note}."
 
 
 @dataclass(kw_only=True, eq=False)

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -28,6 +29,12 @@ def _http_address(url: str) -> str:
     return url.rstrip("/")
 
 
+def _listed(text: object) -> object:
+    return tuple(part.strip().lower() for part in text.split(",") if part.strip()) if isinstance(text, str) else text
+
+
+Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide"]
+Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Address = Annotated[Trimmed, AfterValidator(_http_address)]
 
@@ -54,6 +61,11 @@ class Settings(BaseModel):
         "local",
         alias="MCP_BINANCE_EGRESS_IP_ID",
         description="Name of the outgoing IP in the request-weight budget",
+    )
+    toolsets: Toolsets = Field(
+        get_args(Toolset),
+        alias="MCP_BINANCE_TOOLSETS",
+        description="Comma-separated groups of tools, resources and prompts to offer; the others do not exist",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", alias="MCP_BINANCE_LOG_LEVEL", description="How much is logged on standard error"

@@ -34,12 +34,12 @@ DATA_MODEL: Final = contract(
         "format",
         planned("data-model/resource-attributes", "A resource has a URI, a category, a name and maybe a description."),
         planned("data-model/resource-identifier", "The identifier of a resource may be missing."),
-        planned("data-model/resource-mime-type", "Every binance:// page is text/markdown."),
+        covered("data-model/resource-mime-type", "Every binance:// page is text/markdown."),
         planned("data-model/resource-content", "A page is built of headings, lists and tables."),
         planned("data-model/resource-stateless", "A page is made anew for each read; nothing is remembered for it."),
         planned("data-model/market-category", "Market pages show tickers and order books."),
-        planned("data-model/account-category", "Account pages show balances and positions."),
-        planned("data-model/orders-category", "Order pages show open orders and history."),
+        covered("data-model/account-category", "Account pages show balances and positions."),
+        covered("data-model/orders-category", "Order pages show open orders and history."),
     ),
     # Prompts
     section(
@@ -71,6 +71,6 @@ DATA_MODEL: Final = contract(
         planned("data-model/max-sessions", "At most fifty sessions are open at once."),
         covered("data-model/uri-format", "A binance:// URI is a category and an identifier, or it is refused."),
         covered("data-model/category-values", "A category is market, account or orders, or it is refused."),
-        planned("data-model/credentials", "Only work on an account needs credentials."),
+        covered("data-model/credentials", "Only work on an account needs credentials."),
     ),
 )

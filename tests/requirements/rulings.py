@@ -53,7 +53,7 @@ RULINGS: Final = contract(
             "A rate limit reports the weights and the wait that Binance really gave.",
             "The samples show a limit of 1200; the figure in force comes from the exchange.",
         ),
-        planned(
+        covered(
             "ruling/07-prompts",
             "A rate limit met while gathering a prompt is the error; any other missing part is a marked section.",
             "Prompts does not say what a half-gathered text looks like; we never show one for a rate limit.",
@@ -87,7 +87,7 @@ RULINGS: Final = contract(
             "Prices from 1 up have two decimals, smaller ones follow the tick size; $ is for dollar-like quotes only.",
             "Resources wants $ and two decimals on every price, which misprices ETHBTC and shows SHIBUSDT as zero.",
         ),
-        planned(
+        covered(
             "ruling/11-account",
             "Balances have eight decimals, the portfolio table four or two, order quantities what Binance sent.",
             "The standards say eight decimals throughout, the samples do not; each sample's own precision is kept.",
@@ -97,12 +97,12 @@ RULINGS: Final = contract(
             "On a resource the signed amount comes first and the signed percentage stands in brackets behind it.",
             "The documents order and sign the change differently; a resource follows the resources sample.",
         ),
-        planned(
+        covered(
             "ruling/12-prompts",
             "In a prompt the signed percentage comes first and the amount stands in brackets behind it.",
             "The documents order and sign the change differently; a prompt follows the prompts sample.",
         ),
-        planned(
+        covered(
             "ruling/13",
             "Totals are computed from the rows shown: price times what is left of each order.",
             "The totals in the samples do not follow from their rows; we keep the labels and do the sums.",
@@ -117,7 +117,7 @@ RULINGS: Final = contract(
             "A page's time is the exchange's, in ISO 8601 with milliseconds and Z; old data says that it is old.",
             "Resources allows exchange or server time without an order; the exchange's goes first.",
         ),
-        planned(
+        covered(
             "ruling/15-prompts",
             "A prompt's time is date, time of day and UTC, without a T or milliseconds.",
             "The documents write the same moment in two ways; each surface keeps its own.",
@@ -136,17 +136,17 @@ RULINGS: Final = contract(
             "Templates are listed by their own MCP method and also inside the list of resources.",
             "Guide puts templates into resources/list, where MCP has no place for them; we do both.",
         ),
-        planned(
+        covered(
             "ruling/18",
             "The schema of a prompt argument validates and completes; the list does not show it.",
             "Prompts puts a schema into the list and a method into a response; neither is MCP, so neither is sent.",
         ),
-        planned(
+        covered(
             "ruling/19",
             "An empty account is No holdings on the resource and the longer text in the prompt.",
             "The documents word an empty account differently; each surface keeps its own words.",
         ),
-        planned(
+        covered(
             "ruling/20",
             "Advice is derived from the numbers by stated rules, marked as computed and as no financial advice.",
             "Prompts has a sample with an opinion of unknown origin; ours can be worked out from the page.",
@@ -160,7 +160,7 @@ RULINGS: Final = contract(
     # Networks and keys
     section(
         "ruling",
-        planned(
+        covered(
             "ruling/22",
             "One network serves public and private data, mainnet unless set; account pages name who answered.",
             "The samples assume testnet throughout; testnet notes appear only on testnet.",

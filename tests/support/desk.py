@@ -7,8 +7,9 @@ import httpx2
 
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.attempt import Attempts, Principal
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.caller import Caller, Principal
+from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.channel import Channel
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network
@@ -42,7 +43,7 @@ class Desk:
         self.engine, self.channel = engine, channel
         self.time = ServerTime(clock)
         self.budget = Budget(engine, self.time, clock, "test")
-        self.caller = Caller(network, channel, self.budget, self.time, clock)
+        self.caller = Caller(Attempts(network, channel, self.budget, self.time), clock)
         self.spot = SpotClient(self.caller, engine)
         self.directory = Directory(self.caller, engine, clock)
 

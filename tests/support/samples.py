@@ -35,3 +35,16 @@ def contract_pages() -> dict[str, str]:
         for content in answer.get("result", {}).get("contents", []):
             found.setdefault(content["uri"], content["text"])
     return found
+
+
+def prompt_samples() -> dict[str, str]:
+    """Return the sample pages of the prompts contract: the first one of each prompt, and the empty account."""
+    found: dict[str, str] = {}
+    for block in re.findall(r"```json\n(.*?)```", read_contract("prompts"), re.DOTALL):
+        answer: dict[str, Any] = json.loads(block)
+        for message in answer.get("result", {}).get("messages", []):
+            text: str = message["content"]["text"]
+            is_trading = text.startswith("# Market Analysis")
+            name = "trading_analysis" if is_trading else "empty" if "No active balances" in text else "portfolio_risk"
+            found.setdefault(name, text)
+    return found

@@ -124,6 +124,7 @@ def test_the_one_forbidden_code_is_mirrored_in_the_newest_era(
     )
 
 
+@requirement("prompts/code-internal")
 async def test_a_defect_of_ours_shows_an_id_and_no_text(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

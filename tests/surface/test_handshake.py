@@ -13,7 +13,7 @@ from support.requirement import requirement
 TEMPLATE = types.ResourceTemplateReference(type="ref/resource", uri="binance://market/{symbol}")
 
 
-@requirement("FR-016", "resources/capabilities", "resources/no-subscriptions", "ruling/02")
+@requirement("FR-016", "resources/capabilities", "resources/no-subscriptions", "prompts/capabilities", "ruling/02")
 async def test_the_capabilities_are_those_of_the_contract_and_completions(client: Client) -> None:
     capabilities = client.server_capabilities
 
@@ -71,6 +71,23 @@ async def test_in_an_argument_symbols_are_upper_case(client: Client) -> None:
     result = await client.complete(prompt, {"name": "symbol", "value": "btcu"})
 
     assert result.completion.values == ["BTCUSDT", "BTCUSDC"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "typed", "offered"),
+    [
+        ("strategy", "", ["aggressive", "balanced", "conservative"]),
+        ("strategy", "b", ["balanced"]),
+        ("risk_tolerance", "m", ["medium"]),
+        ("interval", "1", ["1s", "1m", "15m", "1h", "12h", "1d", "1w", "1M"]),
+    ],
+)
+async def test_closed_choices_complete(client: Client, argument: str, typed: str, offered: list[str]) -> None:
+    prompt = types.PromptReference(type="ref/prompt", name="trading_analysis")
+
+    result = await client.complete(prompt, {"name": argument, "value": typed})
+
+    assert result.completion.values == offered
 
 
 @requirement("ruling/17")

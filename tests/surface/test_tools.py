@@ -113,7 +113,7 @@ GREET = PromptSpec("greet", "Greets", GreetArguments, greet)
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_a_prompt_is_a_record_like_a_tool(app: App, mode: str) -> None:
-    server = build_server(Catalogue(prompts=(GREET,)), Context(app.market))
+    server = build_server(Catalogue(prompts=(GREET,)), app.context)
 
     async with Client(server, mode=mode, cache=None) as client:
         listed = (await client.list_prompts()).prompts

@@ -37,10 +37,26 @@ def test_an_amount_shows_the_decimals_that_matter_and_its_currency(
 
 @requirement("ruling/12")
 @pytest.mark.parametrize(
-    ("value", "shown"), [("1234.56", "+$1,234.56"), ("-45.25", "-$45.25"), ("0", "$0.00"), ("-0.001", "$0.00")]
+    ("value", "shown"), [("1234.56", "+$1,234.56"), ("-45.25", "-$45.25"), ("0", "$0.00"), ("-0.001", "-$0.0010")]
 )
 def test_a_signed_amount_has_its_sign_before_the_dollar(value: str, shown: str) -> None:
     assert money(Decimal(value), "USDT", CENT, signed=True) == shown
+
+
+PRICES = st.decimals(min_value=Decimal("0.00000001"), max_value=10**7, places=8)
+TICKS = st.sampled_from([Decimal(text) for text in ("0", "1", "0.01", "0.0001", "0.00001", "0.00000001")])
+
+
+@requirement("ruling/11")
+@given(PRICES, TICKS, st.sampled_from(["USDT", "BTC", "EUR"]))
+def test_no_price_prints_as_zero_and_none_like_a_float(price: Decimal, tick: Decimal, quote: str) -> None:
+    shown = money(price, quote, tick)
+
+    digits = shown.strip("$").split(" ")[0].replace(",", "")
+    assert Decimal(digits) > 0
+    assert "e" not in shown.lower().replace("eur", "")
+    assert len(digits.partition(".")[2]) <= 10
+    assert abs(Decimal(digits) - price) <= max(price / 20, tick / 2, Decimal("0.005"))
 
 
 @requirement("ruling/12", "resources/format-percentages")
@@ -79,6 +95,7 @@ def test_separators_never_change_a_quantity(value: Decimal) -> None:
     assert abs(Decimal(amount(value, 8).replace(",", "")) - value) == 0
 
 
+@requirement("prompts/format-escaping")
 @given(st.text(max_size=60))
 def test_foreign_text_can_neither_format_nor_break_a_page(text: str) -> None:
     shown = plain(text)

@@ -20,6 +20,12 @@ def test_a_quantity_on_the_step_never_grows_and_loses_less_than_one_step(amount:
     assert floored % step == 0
 
 
+def test_forty_digits_do_not_grow_either() -> None:
+    long = Quantity(Decimal("99999999999999999999.99999999999999999999"))
+
+    assert floor_to_step(long, Quantity(Decimal("0.00000001"))) == Decimal("99999999999999999999.99999999")
+
+
 def test_a_step_of_zero_changes_nothing() -> None:
     assert floor_to_step(Quantity(Decimal("1.23456789")), Quantity(Decimal(0))) == Decimal("1.23456789")
 

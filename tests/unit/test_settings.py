@@ -58,6 +58,12 @@ def test_a_refusal_names_the_variable_and_never_its_value(environment: dict[str,
     assert CANARY[:9] not in repr(caught.value)
 
 
+def test_toolsets_are_a_list_of_known_names() -> None:
+    assert read_settings({"MCP_BINANCE_TOOLSETS": "Market, orders,"}).toolsets == ("market", "orders")
+    with pytest.raises(SettingsError, match="MCP_BINANCE_TOOLSETS"):
+        read_settings({"MCP_BINANCE_TOOLSETS": "market,moon"})
+
+
 def test_a_trailing_slash_of_an_address_is_dropped() -> None:
     assert read_settings({"BINANCE_REST_URL": "http://127.0.0.1:8080/"}).rest_url == "http://127.0.0.1:8080"
 

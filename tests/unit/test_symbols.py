@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.suggestions import suggest
 from mcp_binance_server.domain.symbols import (
     LONGEST_SYMBOL,
     Symbol,
@@ -14,7 +15,6 @@ from mcp_binance_server.domain.symbols import (
     SymbolTable,
     fold,
     is_plausible,
-    suggest,
 )
 from support.requirement import requirement
 
@@ -79,20 +79,27 @@ def test_completion_folds_what_was_typed() -> None:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("BTC/USDT", ("BTCUSDT",)),
-        ("btc-usdt", ("BTCUSDT",)),
-        ("btc_usdt", ("BTCUSDT",)),
-        ("bitcoin", ("BTCUSDT", "BTCUSDC")),
+        ("BTC/USDT", ("BTCUSDT", "BTCUSDC")),
+        ("btc-usdt", ("BTCUSDT", "BTCUSDC")),
+        ("btc_usdc", ("BTCUSDC", "BTCUSDT")),
+        ("bitcoin", ("BTCUSDT", "BTCUSDC", "BTCEUR")),
         ("Ethereum", ("ETHBTC",)),
-        ("btc", ("BTCUSDT", "BTCUSDC")),
+        ("btc", ("BTCUSDT", "BTCUSDC", "BTCEUR")),
+        ("BTCUSTD", ("BTCUSDT", "BTCUSDC")),
+        ("1inchusd", ("1INCHUSDT",)),
+        ("INVALIDSYMBOL", ()),
         ("nothing like it", ()),
         ("", ()),
+        ("/ - .", ()),
     ],
 )
 def test_a_near_miss_is_answered_with_symbols_that_exist(text: str, meant: tuple[str, ...]) -> None:
     assert suggest(text, TABLE) == meant
 
 
-def test_before_the_table_is_known_only_names_we_know_by_heart_are_suggested() -> None:
-    assert suggest("bitcoin", None) == ("BTCUSDT",)
-    assert suggest("BTC/USDT", None) == ()
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("bitcoin", ("BTCUSDT",)), ("BTC/USDT", ("BTCUSDT",)), ("sol-eur", ("SOLEUR",)), ("INVALID", ()), ("💰/USDT", ())],
+)
+def test_before_the_table_is_known_the_text_alone_must_make_it_likely(text: str, meant: tuple[str, ...]) -> None:
+    assert suggest(text, None) == meant

@@ -107,13 +107,14 @@ async def test_open_orders_history_fills_and_one_order_are_read(
     orders = (await account.open_orders()).value
     history = (await account.order_history(Symbol("BTCUSDT"), 10)).value
     one = (await account.order(Symbol("BTCUSDT"), orders[0].client_order_id)).value
+    same = (await account.order(Symbol("BTCUSDT"), order_id=12345)).value
 
     assert [(order.order_id, order.status, order.remaining) for order in orders] == [
         (12345, "NEW", Decimal("0.001")),
         (12346, "NEW", Decimal("0.5")),
         (12347, "PARTIALLY_FILLED", Decimal(5)),
     ]
-    assert one == orders[0]
+    assert one == same == orders[0]
     assert orders[0] in history
 
 
@@ -122,6 +123,36 @@ async def test_fills_belong_to_orders(account: AccountClient) -> None:
 
     assert fills
     assert all(fill.quantity > 0 and fill.symbol == "BNBUSDT" for fill in fills)
+
+
+async def test_the_account_says_what_it_may_do_and_pays(account: AccountClient) -> None:
+    found = (await account.account()).value
+
+    assert (found.kind, found.permissions) == ("SPOT", ("SPOT",))
+    assert found.commission is not None
+    assert (found.commission.maker, found.commission.taker) == (Decimal("0.001"), Decimal("0.001"))
+
+
+async def test_every_kind_of_key_that_is_known_but_not_let_in_is_told_from_an_unknown_one(
+    account: AccountClient, exchange: SimulatedExchange
+) -> None:
+    exchange.faults.add(Fault(kind="status", path="*/account", status=401, code=-2015))
+
+    with pytest.raises(InvalidCredentials) as caught:
+        await account.account()
+
+    assert caught.value.likely_cause == "ip_not_allowed_or_permission_missing"
+    assert [request.status for request in exchange.requests] == [200, 401, 400]
+
+
+async def test_a_private_key_that_is_not_the_keys_own_is_named_as_such(desk: Desk, exchange: SimulatedExchange) -> None:
+    account = desk.account(exchange.account.api_key, exchange.account.ed25519_private_key_pem)
+
+    with pytest.raises(InvalidCredentials) as caught:
+        await account.account()
+
+    assert caught.value.likely_cause == "signature"
+    assert "BINANCE_PRIVATE_KEY_FILE" in (caught.value.explanation or "")
 
 
 @requirement("ruling/24")

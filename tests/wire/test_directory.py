@@ -82,7 +82,7 @@ async def test_a_near_miss_names_what_exists(desk: Desk) -> None:
     with pytest.raises(InvalidSymbol) as caught:
         await desk.directory.find("btc-usdt")
 
-    assert caught.value.data()["did_you_mean"] == ["BTCUSDT"]
+    assert caught.value.data()["did_you_mean"][0] == "BTCUSDT"
 
 
 async def test_a_symbol_that_the_exchange_denies_makes_the_table_doubtful_once_a_minute(

@@ -1,17 +1,20 @@
 """Prices and quantities, and how they are rounded to what the exchange accepts."""
 
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal, localcontext
 from typing import NewType
 
 Price = NewType("Price", Decimal)
 Quantity = NewType("Quantity", Decimal)
+EXACT_DIGITS = 100
 
 
 def floor_to_step(quantity: Quantity, step: Quantity) -> Quantity:
     """Round down to the exchange's lot step; never up, an order must not grow."""
     if not step:  # a step of zero means that the rule is switched off
         return quantity
-    return Quantity((quantity / step).to_integral_value(ROUND_DOWN) * step)
+    with localcontext() as exact:
+        exact.prec = EXACT_DIGITS  # at the default 28 digits a long quotient rounds up
+        return Quantity((quantity / step).to_integral_value(ROUND_DOWN) * step)
 
 
 def decimals_of(step: Decimal) -> int:

@@ -1,9 +1,12 @@
-"""Orders and fills as the exchange reports them."""
+"""Orders and fills as the exchange reports them, and what a page says of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
+from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,18 @@ class Order:
     def remaining(self) -> Quantity:
         return Quantity(self.quantity - self.executed)
 
+    @property
+    def working_price(self) -> Price:
+        """The limit, or for an order without one the price that triggers it; zero for a market order."""
+        return self.price or self.stop_price
+
+    @property
+    def average_price(self) -> Price | None:
+        """What the filled part cost on average; of some old orders the exchange no longer knows it and says -1."""
+        if self.executed <= 0 or self.quote_spent <= 0:
+            return None
+        return Price(self.quote_spent / self.executed)
+
 
 @dataclass(frozen=True, slots=True)
 class Fill:
@@ -45,3 +60,76 @@ class Fill:
     time_ms: int
     is_buyer: bool
     is_maker: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOrders:
+    """Every open order in the exchange's order, with the rules of the symbols that are listed."""
+
+    orders: tuple[Order, ...]
+    rules: Mapping[Symbol, SymbolRules]
+    venue: Venue
+    as_of_ms: int
+
+    @property
+    def value_by_quote(self) -> dict[str, Decimal]:
+        """Price times what is left to execute, summed per quote asset; unlisted symbols have none."""
+        sums: dict[str, Decimal] = {}
+        for order in self.orders:
+            if (rules := self.rules.get(order.symbol)) is not None:
+                sums[rules.quote] = sums.get(rules.quote, Decimal(0)) + order.working_price * order.remaining
+        return sums
+
+    @property
+    def unvalued(self) -> tuple[Order, ...]:
+        """The orders that no total counts: their symbol is not listed, or they have no price."""
+        return tuple(each for each in self.orders if each.symbol not in self.rules or not each.working_price)
+
+
+@dataclass(frozen=True, slots=True)
+class OrdersOfSymbol:
+    """Orders of one symbol, newest last; `older` and `newer` say whether the exchange has more on either side."""
+
+    orders: tuple[Order, ...]
+    rules: SymbolRules
+    venue: Venue
+    as_of_ms: int
+    older: bool = False
+    newer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FillsOfSymbol:
+    """The account's trades of one symbol, newest last; `older` says whether there are more."""
+
+    fills: tuple[Fill, ...]
+    rules: SymbolRules
+    venue: Venue
+    as_of_ms: int
+    older: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OneOrder:
+    """One order and the rules of its symbol."""
+
+    order: Order
+    rules: SymbolRules
+    venue: Venue
+    as_of_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrderHistory:
+    """The newest orders of the symbols that were asked, newest first, and what is missing from them."""
+
+    orders: tuple[Order, ...]
+    rules: Mapping[Symbol, SymbolRules]
+    asked: tuple[Symbol, ...]
+    not_asked: tuple[Symbol, ...]
+    failed: tuple[Symbol, ...]
+    cut: bool
+    calls: int
+    weight: int
+    venue: Venue
+    as_of_ms: int

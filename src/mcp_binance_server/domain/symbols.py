@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import NewType
 
@@ -10,28 +11,8 @@ from mcp_binance_server.domain.money import Price, Quantity
 Symbol = NewType("Symbol", str)
 
 LONGEST_SYMBOL = 40
-SEPARATORS = "/-_: ."
 # ASCII only: str.upper() folds the long s, the dotless i and ligatures, so two texts would name one market.
 _ASCII_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
-_WITHOUT_SEPARATORS = {ord(separator): None for separator in SEPARATORS}
-_NAMES = {
-    "BITCOIN": "BTC",
-    "ETHEREUM": "ETH",
-    "ETHER": "ETH",
-    "BINANCECOIN": "BNB",
-    "SOLANA": "SOL",
-    "RIPPLE": "XRP",
-    "DOGECOIN": "DOGE",
-    "CARDANO": "ADA",
-    "LITECOIN": "LTC",
-    "TRON": "TRX",
-    "CHAINLINK": "LINK",
-    "AVALANCHE": "AVAX",
-    "POLKADOT": "DOT",
-    "STELLAR": "XLM",
-    "COSMOS": "ATOM",
-    "SHIBAINU": "SHIB",
-}
 
 
 def fold(text: str) -> str:
@@ -44,9 +25,15 @@ def is_plausible(folded: str) -> bool:
     return 0 < len(folded) <= LONGEST_SYMBOL and folded.isalnum()
 
 
+# In every rule zero means that it is switched off: https://developers.binance.com/docs/binance-spot-api-docs/filters
+OFF = Decimal(0)
+ANY_PRICE = Price(OFF)
+ANY_QUANTITY = Quantity(OFF)
+
+
 @dataclass(frozen=True, slots=True)
 class SymbolRules:
-    """What the exchange says of one symbol: its assets, its status, its smallest steps."""
+    """What the exchange says of one symbol: its assets, its status, and what an order on it must keep to."""
 
     symbol: Symbol
     base: str
@@ -55,6 +42,29 @@ class SymbolRules:
     tick: Price
     step: Quantity
     min_notional: Quantity
+    min_price: Price = ANY_PRICE
+    max_price: Price = ANY_PRICE
+    min_quantity: Quantity = ANY_QUANTITY
+    max_quantity: Quantity = ANY_QUANTITY
+    market_step: Quantity = ANY_QUANTITY
+    market_min_quantity: Quantity = ANY_QUANTITY
+    market_max_quantity: Quantity = ANY_QUANTITY
+    max_notional: Quantity = ANY_QUANTITY
+    apply_min_to_market: bool = False
+    apply_max_to_market: bool = False
+    notional_rule: str = "NOTIONAL"
+    bid_multiplier_up: Decimal = OFF
+    bid_multiplier_down: Decimal = OFF
+    ask_multiplier_up: Decimal = OFF
+    ask_multiplier_down: Decimal = OFF
+    percent_rule: str = "PERCENT_PRICE_BY_SIDE"
+    max_position: Quantity = ANY_QUANTITY
+    max_num_orders: int = 0
+    max_num_algo_orders: int = 0
+    order_types: tuple[str, ...] = ()
+    takes_quote_quantity: bool = True
+    base_places: int = 8
+    quote_places: int = 8
 
     @property
     def is_trading(self) -> bool:
@@ -88,13 +98,3 @@ class SymbolTable:
     def starting_with(self, text: str) -> list[Symbol]:
         prefix = fold(text)
         return [symbol for symbol in self.ordered if symbol.startswith(prefix)]
-
-
-def suggest(text: str, table: SymbolTable | None) -> tuple[str, ...]:
-    """Name what a caller may have meant by a text that is no symbol, best guess first."""
-    bare = fold(text[: 2 * LONGEST_SYMBOL]).translate(_WITHOUT_SEPARATORS)
-    asset = _NAMES.get(bare, bare)
-    guesses = dict.fromkeys(guess for guess in (bare, f"{asset}USDT", f"{asset}USDC", f"{asset}BTC") if guess)
-    if table is None:  # nothing is known yet and asking is not worth a request
-        return (f"{asset}USDT",) if bare in _NAMES else ()
-    return tuple(guess for guess in guesses if table.find(guess) is not None)

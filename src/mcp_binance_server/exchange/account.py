@@ -1,17 +1,19 @@
 """The signed side of Spot REST: what one account holds and what it has ordered."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import msgspec
 
-from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.account import Account, Venue
 from mcp_binance_server.domain.market import Reading
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.errors import InvalidCredentials
+from mcp_binance_server.errors import NOT_SET, InvalidCredentials
 from mcp_binance_server.exchange.account_wire import AccountWire, FillWire, OrderWire
-from mcp_binance_server.exchange.caller import Caller, Params, Principal
+from mcp_binance_server.exchange.attempt import Params, Principal
+from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.diagnosis import home_of
 from mcp_binance_server.exchange.endpoints import (
     ACCOUNT,
     ALL_ORDERS,
@@ -24,6 +26,9 @@ from mcp_binance_server.exchange.endpoints import (
 
 WireT = TypeVar("WireT")
 
+# The trades of one known order are a quarter of the price: .../rest-api/account-endpoints#account-trade-list-user_data
+MY_TRADES_OF_ORDER = replace(MY_TRADES, weight=5)
+
 
 @dataclass(frozen=True, slots=True)
 class AccountClient:
@@ -31,6 +36,27 @@ class AccountClient:
 
     caller: Caller
     principal: Principal | None
+
+    def require_key(self) -> Principal:
+        """Return whose account this is.
+
+        Raises:
+            InvalidCredentials: no key is configured; found out without any request.
+        """
+        if self.principal is None:
+            network = self.caller.network
+            raise InvalidCredentials(
+                masked_api_key=NOT_SET,
+                help_url=network.help_url,
+                network=network.name,
+                reason="no API key is configured",
+            )
+        return self.principal
+
+    def venue(self, host: str) -> Venue:
+        """Name who answered; a host that is known to be another network's own decides, whatever was configured."""
+        network = self.caller.network
+        return Venue(home_of(host) or network.name, host, network.simulated)
 
     async def account(self) -> Reading[Account]:
         answer = await self._signed(ACCOUNT, {"omitZeroBalances": "true"}, AccountWire)
@@ -41,15 +67,25 @@ class AccountClient:
         endpoint, params = (OPEN_ORDERS, {"symbol": symbol}) if symbol else (OPEN_ORDERS_ALL, {})
         return await self._orders(endpoint, params)
 
-    async def order_history(self, symbol: Symbol, limit: int) -> Reading[tuple[Order, ...]]:
-        return await self._orders(ALL_ORDERS, {"symbol": symbol, "limit": limit})
+    async def order_history(
+        self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
+    ) -> Reading[tuple[Order, ...]]:
+        """Return orders of every status, oldest first: the newest, or with a start those that follow it."""
+        params = _given(symbol=symbol, startTime=start_ms, endTime=end_ms, limit=limit)
+        return await self._orders(ALL_ORDERS, params)
 
-    async def order(self, symbol: Symbol, client_order_id: str) -> Reading[Order]:
-        answer = await self._signed(ORDER, {"symbol": symbol, "origClientOrderId": client_order_id}, OrderWire)
+    async def order(
+        self, symbol: Symbol, client_order_id: str | None = None, *, order_id: int | None = None
+    ) -> Reading[Order]:
+        """Return one order by either of its ids."""
+        params = _given(symbol=symbol, orderId=order_id, origClientOrderId=client_order_id)
+        answer = await self._signed(ORDER, params, OrderWire)
         return Reading(answer.value.to_domain(), answer.host)
 
-    async def fills(self, symbol: Symbol, limit: int) -> Reading[tuple[Fill, ...]]:
-        answer = await self._signed(MY_TRADES, {"symbol": symbol, "limit": limit}, list[FillWire])
+    async def fills(self, symbol: Symbol, limit: int, order_id: int | None = None) -> Reading[tuple[Fill, ...]]:
+        """Return the newest trades of the account, oldest first."""
+        endpoint = MY_TRADES if order_id is None else MY_TRADES_OF_ORDER
+        answer = await self._signed(endpoint, _given(symbol=symbol, orderId=order_id, limit=limit), list[FillWire])
         return Reading(tuple(each.to_domain() for each in answer.value), answer.host)
 
     async def _orders(self, endpoint: Endpoint, params: Params) -> Reading[tuple[Order, ...]]:
@@ -57,9 +93,9 @@ class AccountClient:
         return Reading(tuple(each.to_domain() for each in answer.value), answer.host)
 
     async def _signed(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Reading[WireT]:
-        if self.principal is None:
-            raise InvalidCredentials(
-                masked_api_key="not set", help_url=self.caller.network.help_url, reason="no API key is configured"
-            )
-        body = await self.caller.read(endpoint, params, shape, self.principal)
+        body = await self.caller.read(endpoint, params, shape, self.require_key())
         return Reading(msgspec.json.decode(body.content, type=shape), body.host)
+
+
+def _given(**params: str | int | None) -> Params:
+    return {name: value for name, value in params.items() if value is not None}

@@ -1,6 +1,8 @@
 """Account answers as Binance spells them; each struct has one way out, `to_domain`."""
 
-from mcp_binance_server.domain.account import Account, Balance
+from decimal import Decimal
+
+from mcp_binance_server.domain.account import Account, Balance, Commission
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.wire import Amount, Wire, price, quantity
@@ -15,16 +17,35 @@ class BalanceWire(Wire):
         return Balance(self.asset, quantity(self.free), quantity(self.locked))
 
 
+class CommissionWire(Wire):
+    maker: Amount
+    taker: Amount
+
+    def to_domain(self) -> Commission:
+        return Commission(Decimal(self.maker), Decimal(self.taker))
+
+
 class AccountWire(Wire):
     can_trade: bool
     can_withdraw: bool
     can_deposit: bool
     update_time: int
     balances: list[BalanceWire]
+    account_type: str = "SPOT"
+    permissions: tuple[str, ...] = ()
+    commission_rates: CommissionWire | None = None
 
     def to_domain(self) -> Account:
-        balances = tuple(each.to_domain() for each in self.balances)
-        return Account(balances, self.can_trade, self.can_withdraw, self.can_deposit, self.update_time)
+        return Account(
+            balances=tuple(each.to_domain() for each in self.balances),
+            can_trade=self.can_trade,
+            can_withdraw=self.can_withdraw,
+            can_deposit=self.can_deposit,
+            updated_ms=self.update_time,
+            kind=self.account_type,
+            permissions=self.permissions,
+            commission=self.commission_rates.to_domain() if self.commission_rates else None,
+        )
 
 
 class OrderWire(Wire):

@@ -1,6 +1,5 @@
-"""One call to Binance: spend, send, settle; retry what may be retried; say plainly what may not."""
+"""One call to Binance within one deadline: retry what may be retried, say plainly what may not."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
@@ -9,72 +8,53 @@ import anyio
 import msgspec
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import (
     AppError,
     ExchangeRejected,
     ExchangeUnavailable,
-    InvalidCredentials,
     InvalidSymbol,
     RegionRestricted,
 )
+from mcp_binance_server.exchange.attempt import Attempts, Body, Params, Principal, Refused
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.channel import Channel, NoAnswer
+from mcp_binance_server.exchange.channel import NoAnswer
+from mcp_binance_server.exchange.diagnosis import can_be_sent
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
-from mcp_binance_server.exchange.faults import Refusal, classify, read_refusal
-from mcp_binance_server.exchange.networks import Network, host_of
+from mcp_binance_server.exchange.faults import Refusal, classify
+from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.refused_key import credentials_error, explain_refusal
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.signing import Signer, rest_query, signed_query, signer_for
 from mcp_binance_server.exchange.wire import TimeWire
 
-Params = Mapping[str, str | int]
 WireT = TypeVar("WireT")
 
 ATTEMPTS = 3
 BACKOFF_MS = 100
-RECV_WINDOW_MS = 5_000
 # A sample this quick is exact to an eighth of a second, which is all that a signature needs.
 GOOD_ROUND_TRIP_MS = 250
 TIME_SAMPLES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """The bytes of a success and the host they came from."""
-
-    content: bytes = field(repr=False)
-    host: str
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Whose account a signed call is for."""
-
-    credentials: Credentials
-    signer: Signer = field(repr=False)
-
-    @classmethod
-    def of(cls, credentials: Credentials) -> "Principal":
-        return cls(credentials, signer_for(credentials))
-
-
-class _Refused(Exception):
-    def __init__(self, refusal: Refusal) -> None:
-        self.refusal = refusal
 
 
 @dataclass
 class Caller:
     """Turns an endpoint and parameters into the bytes of a success, or one of our errors."""
 
-    network: Network
-    channel: Channel
-    budget: Budget
-    time: ServerTime
+    attempts: Attempts
     clock: Clock
     total_secs: float = 10.0
     random: Random = field(default_factory=Random, repr=False)
-    _rerouted: bool = field(default=False, init=False)
+
+    @property
+    def network(self) -> Network:
+        return self.attempts.network
+
+    @property
+    def budget(self) -> Budget:
+        return self.attempts.budget
+
+    @property
+    def time(self) -> ServerTime:
+        return self.attempts.time
 
     @property
     def longest_ms(self) -> int:
@@ -90,18 +70,22 @@ class Caller:
             AppError: one of RateLimited, InvalidCredentials, InvalidSymbol, RegionRestricted, ExchangeRejected,
                 ExchangeUnavailable.
         """
+        if principal is not None and not can_be_sent(principal.credentials.api_key):
+            raise credentials_error(self.network, None, principal)
         try:
             with anyio.fail_after(self.total_secs):
                 return await self._read_with_retries(endpoint, params, shape, principal)
         except TimeoutError:
             raise ExchangeUnavailable(reason=f"no answer within {self.total_secs:g} s") from None
+        except Refused as refused:
+            raise await self._error(refused.refusal, params, principal) from None
 
     async def sync_time(self) -> None:
         """Learn the exchange's clock from the quickest of a few samples."""
         best_round_trip = float("inf")
         for _ in range(TIME_SAMPLES):
             asked_at = self.clock.monotonic_ms()
-            body = await self._attempt(TIME, {}, None)
+            body = await self.attempts.send(TIME, {})
             answered_at = self.clock.monotonic_ms()
             if answered_at - asked_at < best_round_trip:
                 best_round_trip = answered_at - asked_at
@@ -116,66 +100,38 @@ class Caller:
         resynced = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                if principal is not None and self.time.is_due:
-                    await self.sync_time()
-                body = await self._attempt(endpoint, params, principal)
-                msgspec.json.decode(body.content, type=shape)
-            except _Refused as refused:
-                refusal = refused.refusal
-                if refusal.is_timestamp and not resynced:
+                return await self._read_once(endpoint, params, shape, principal)
+            except Refused as refused:
+                if refused.refusal.is_timestamp and not resynced:
                     # Nothing was executed; our idea of the exchange's clock was wrong. Learn it and ask once more.
                     resynced = True
                     self.time.forget()
                     continue
-                if refusal.is_region and self._reroute(endpoint):
+                if refused.refusal.is_region and self.attempts.reroute(endpoint):
                     continue
-                error = await self._error(refusal, params, principal)
-            except NoAnswer as failure:
-                error = ExchangeUnavailable(reason=failure.reason)
-            except msgspec.MsgspecError:
-                error = ExchangeUnavailable(reason="the answer could not be read")
-            else:
-                return body
-            if attempt == ATTEMPTS or not isinstance(error, ExchangeUnavailable):
-                raise error
+                if attempt == ATTEMPTS or not refused.refusal.is_passing:
+                    raise
+            except (NoAnswer, msgspec.MsgspecError) as failure:
+                if attempt == ATTEMPTS:
+                    reason = failure.reason if isinstance(failure, NoAnswer) else "the answer could not be read"
+                    raise ExchangeUnavailable(reason=reason) from None
             await self.clock.sleep_ms(self.random.uniform(0.5, 1) * BACKOFF_MS * 2**attempt)
         raise ExchangeUnavailable(reason="the clocks or the hosts keep disagreeing")
 
-    async def _attempt(self, endpoint: Endpoint, params: Params, principal: Principal | None) -> Body:
-        await self.budget.spend(endpoint)
-        base = self._base_url(endpoint)
-        query, headers = self._written(params, principal)
-        answer = await self.channel.get(f"{base}{endpoint.path}{query}", headers, body_cap=endpoint.body_cap)
-        self.time.glimpse(answer.headers.get("date", ""))
-        await self.budget.settle(answer.headers)
-        if answer.status != 200:
-            raise _Refused(read_refusal(answer))
-        return Body(answer.body, host_of(base))
-
-    def _written(self, params: Params, principal: Principal | None) -> tuple[str, dict[str, str]]:
-        if principal is None:
-            return (f"?{rest_query(params)}" if params else ""), {}
-        stamped = {**params, "recvWindow": RECV_WINDOW_MS, "timestamp": self.time.now_ms()}
-        return f"?{signed_query(stamped, principal.signer)}", {"X-MBX-APIKEY": principal.credentials.api_key}
-
-    def _base_url(self, endpoint: Endpoint) -> str:
-        if self._rerouted and not endpoint.signed and self.network.public_data_url:
-            return self.network.public_data_url
-        return self.network.rest_url
-
-    def _reroute(self, endpoint: Endpoint) -> bool:
-        """Send public reads to the public data host from now on, if there is one and it was not tried yet."""
-        if endpoint.signed or self._rerouted or self.network.public_data_url is None:
-            return False
-        self._rerouted = True
-        return True
+    async def _read_once(
+        self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None
+    ) -> Body:
+        if principal is not None and self.time.is_due:
+            await self.sync_time()
+        body = await self.attempts.send(endpoint, params, principal)
+        msgspec.json.decode(body.content, type=shape)
+        return body
 
     async def _error(self, refusal: Refusal, params: Params, principal: Principal | None) -> AppError:
         if refusal.is_rate_limit:
             return await self.budget.halt(refusal)
         if refusal.is_credentials:
-            masked = principal.credentials.masked if principal else "not set"
-            return InvalidCredentials(masked_api_key=masked, help_url=self.network.help_url, reason=refusal.text)
+            return await explain_refusal(self.attempts, refusal, principal)
         if refusal.is_symbol:
             return InvalidSymbol(provided_symbol=str(params.get("symbol", "")))
         if refusal.is_region:

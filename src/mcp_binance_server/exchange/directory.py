@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.symbols import SymbolRules, SymbolTable, fold, is_plausible, suggest
+from mcp_binance_server.domain.suggestions import suggest
+from mcp_binance_server.domain.symbols import SymbolRules, SymbolTable, fold, is_plausible
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLimited
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO

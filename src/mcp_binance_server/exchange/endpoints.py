@@ -44,6 +44,8 @@ AVERAGE_PRICE = Endpoint("avgPrice", 2)
 TRADES = Endpoint("trades", 25)
 AGGREGATE_TRADES = Endpoint("aggTrades", 4)
 KLINES = Endpoint("klines", 2)
+# A day that has ended does not change; only the newest row of this answer grows old.
+DAILY_KLINES = replace(KLINES, shared_ms=3_600_000)
 DEPTH = Endpoint("depth", 5)
 
 ACCOUNT = _signed("account", 20)
@@ -64,6 +66,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     TRADES,
     AGGREGATE_TRADES,
     KLINES,
+    DAILY_KLINES,
     DEPTH,
     ACCOUNT,
     OPEN_ORDERS,

@@ -14,7 +14,8 @@ FaultClass = Literal["definite", "unknown", "retryable", "partial"]
 
 TOO_MANY_REQUESTS, IP_BANNED, RESTRICTED, UNAUTHORIZED = 429, 418, 451, 401
 TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, TIMESTAMP, UNKNOWN_SYMBOL = -1003, -1015, -1021, -1121
-CREDENTIAL_CODES = frozenset({-1022, -2014, -2015})
+BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY = -1022, -2014, -2015
+CREDENTIAL_CODES = frozenset({BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY})
 RETRYABLE_CODES = frozenset({TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, -1034})
 # "Execution status unknown": the order may stand on the book although the answer is an error.
 UNKNOWN_CODES = frozenset({-1000, -1001, -1006, -1007})
@@ -42,6 +43,11 @@ class Refusal:
     @property
     def is_credentials(self) -> bool:
         return self.status == UNAUTHORIZED or self.code in CREDENTIAL_CODES
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same read may well succeed a moment later: the exchange stumbled, it did not decide."""
+        return classify(self, is_write=False) == "retryable" and not self.is_rate_limit
 
     @property
     def is_timestamp(self) -> bool:

@@ -1,5 +1,6 @@
 """The public side of Spot REST: one method per call, equal reads shared for a second."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -9,15 +10,19 @@ from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.market import Origin, Quote, Reading, Ticker, Trade
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.observations import AveragePrice, ClockCheck
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.caller import Caller, Params
+from mcp_binance_server.exchange.attempt import Params
+from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.endpoints import (
     AGGREGATE_TRADES,
     AVERAGE_PRICE,
     BOOK_TICKER,
+    DAILY_KLINES,
     KLINES,
     TICKER_24H,
     TICKER_PRICE_ALL,
+    TIME,
     TRADES,
     Endpoint,
     depth_endpoint,
@@ -32,6 +37,7 @@ from mcp_binance_server.exchange.wire import (
     PriceWire,
     QuoteWire,
     TickerWire,
+    TimeWire,
     TradeWire,
     price,
 )
@@ -51,16 +57,33 @@ class SpotClient:
         answer = await self._shared(TICKER_24H, {"symbol": symbol}, TickerWire)
         return Reading(answer.value.to_domain(), answer.host, answer.origin)
 
+    async def tickers(self, symbols: Sequence[Symbol]) -> Reading[dict[Symbol, Ticker]]:
+        """Return up to twenty tickers for the weight of one; the exchange may leave some out without a word."""
+        listed = msgspec.json.encode(sorted(symbols)).decode()
+        answer = await self._shared(TICKER_24H, {"symbols": listed}, list[TickerWire])
+        found = {Symbol(each.symbol): each.to_domain() for each in answer.value}
+        return Reading(found, answer.host, answer.origin)
+
+    async def clock_check(self) -> Reading[ClockCheck]:
+        """Ask for the exchange's time, once; it was true half a round trip before the answer arrived."""
+        clock = self.caller.clock
+        asked_at = clock.monotonic_ms()
+        body = await self.caller.read(TIME, {}, TimeWire)
+        round_trip_ms = clock.monotonic_ms() - asked_at
+        server_ms = msgspec.json.decode(body.content, type=TimeWire).server_time
+        check = ClockCheck(round(server_ms + round_trip_ms / 2), clock.now_ms(), round(round_trip_ms))
+        return Reading(check, body.host, self._origin(body.host, host_of(self.caller.network.rest_url)))
+
     async def prices(self) -> Reading[dict[Symbol, Price]]:
         """Return the last price of every symbol: cheaper than asking for more than two."""
         answer = await self._shared(TICKER_PRICE_ALL, {}, list[PriceWire])
         found = {Symbol(each.symbol): price(each.price) for each in answer.value}
         return Reading(found, answer.host, answer.origin)
 
-    async def average_price(self, symbol: Symbol) -> Reading[Price]:
+    async def average_price(self, symbol: Symbol) -> Reading[AveragePrice]:
         """Return the average price of the exchange's own window, five minutes today."""
         answer = await self._shared(AVERAGE_PRICE, {"symbol": symbol}, AveragePriceWire)
-        return Reading(price(answer.value.price), answer.host, answer.origin)
+        return Reading(AveragePrice(price(answer.value.price), answer.value.mins), answer.host, answer.origin)
 
     async def quote(self, symbol: Symbol) -> Reading[Quote]:
         answer = await self._shared(BOOK_TICKER, {"symbol": symbol}, QuoteWire)
@@ -78,9 +101,20 @@ class SpotClient:
         answer = await self._shared(AGGREGATE_TRADES, {"symbol": symbol, "limit": limit}, list[AggregateTradeWire])
         return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
 
-    async def candles(self, symbol: Symbol, interval: Interval, limit: int) -> Reading[tuple[Candle, ...]]:
-        params: Params = {"symbol": symbol, "interval": interval, "limit": limit}
+    async def candles(
+        self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int | None = None
+    ) -> Reading[tuple[Candle, ...]]:
+        """Return the newest candles that opened up to a moment, oldest first."""
+        # Never startTime: with it the exchange answers the oldest, and the newest would be cut off.
+        ending = {} if until_ms is None else {"endTime": until_ms}
+        params: Params = {"symbol": symbol, "interval": interval, "limit": limit, **ending}
         answer = await self._shared(KLINES, params, list[KlineWire])
+        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+
+    async def daily_candles(self, symbol: Symbol, days: int) -> Reading[tuple[Candle, ...]]:
+        """Return the last days, oldest first; asked at most once an hour."""
+        params: Params = {"symbol": symbol, "interval": "1d", "limit": days}
+        answer = await self._shared(DAILY_KLINES, params, list[KlineWire])
         return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
 
     async def _shared(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Reading[WireT]:

@@ -5,6 +5,8 @@ from email.utils import parsedate_to_datetime
 from mcp_binance_server.clock import Clock
 
 REFRESH_MS = 30 * 60 * 1000
+# How long an answer may have been on its way.
+SLACK_MS = 300
 
 
 class ServerTime:
@@ -33,9 +35,13 @@ class ServerTime:
 
     def glimpse(self, date: str) -> None:
         """Take a rough time from an answer's Date header, unless a better one is known."""
-        # Whole seconds: on average half a second too early, which the budget's edge guard covers.
-        if self._learned_at_ms is None and (seconds := _epoch_seconds(date)) is not None:
-            self._offset_ms = seconds * 1000 + 500 - self._clock.monotonic_ms()
+        if self._learned_at_ms is not None or (seconds := _epoch_seconds(date)) is None:
+            return
+        # The header has whole seconds. A machine whose clock lies inside that second is right, and finer; for one
+        # that does not, half a second is the best guess, an error that the budget's edge guard covers.
+        own_ms, second_ms = self._clock.now_ms(), seconds * 1000
+        is_right = second_ms - SLACK_MS <= own_ms < second_ms + 1000 + SLACK_MS
+        self._offset_ms = (own_ms if is_right else second_ms + 500) - self._clock.monotonic_ms()
 
     def forget(self) -> None:
         """Ask again before the next signed call."""

@@ -175,12 +175,32 @@ class KlineWire(msgspec.Struct, array_like=True):
 
 
 class FilterWire(Wire):
-    """Any filter: only the fields we read; the others pass."""
+    """Any filter: only the fields we read; other fields, and filters of a type we do not know, pass."""
 
     filter_type: str
+    min_price: Amount = "0"
+    max_price: Amount = "0"
     tick_size: Amount = "0"
+    min_qty: Amount = "0"
+    max_qty: Amount = "0"
     step_size: Amount = "0"
     min_notional: Amount = "0"
+    max_notional: Amount = "0"
+    apply_min_to_market: bool = False
+    apply_max_to_market: bool = False
+    apply_to_market: bool = False
+    multiplier_up: Amount = "0"
+    multiplier_down: Amount = "0"
+    bid_multiplier_up: Amount = "0"
+    bid_multiplier_down: Amount = "0"
+    ask_multiplier_up: Amount = "0"
+    ask_multiplier_down: Amount = "0"
+    max_position: Amount = "0"
+    max_num_orders: int = 0
+    max_num_algo_orders: int = 0
+
+
+NO_FILTER = FilterWire("")
 
 
 class SymbolWire(Wire):
@@ -188,20 +208,52 @@ class SymbolWire(Wire):
     status: str
     base_asset: str
     quote_asset: str
+    base_asset_precision: int = 8
+    quote_asset_precision: int = 8
+    order_types: tuple[str, ...] = ()
+    quote_order_qty_market_allowed: bool = True
     filters: list[FilterWire] = []
 
     def to_domain(self) -> SymbolRules:
         found = {each.filter_type: each for each in self.filters}
-        nothing = FilterWire("")
-        notional = found.get("NOTIONAL") or found.get("MIN_NOTIONAL", nothing)
+        prices = found.get("PRICE_FILTER", NO_FILTER)
+        lots = found.get("LOT_SIZE", NO_FILTER)
+        market_lots = found.get("MARKET_LOT_SIZE", NO_FILTER)
+        # Each of these two rules has an older form; a symbol carries one of them.
+        notional = found.get("NOTIONAL") or found.get("MIN_NOTIONAL", NO_FILTER)
+        band = found.get("PERCENT_PRICE_BY_SIDE") or found.get("PERCENT_PRICE", NO_FILTER)
+        by_side = band.filter_type == "PERCENT_PRICE_BY_SIDE"
         return SymbolRules(
             symbol=Symbol(self.symbol),
             base=self.base_asset,
             quote=self.quote_asset,
             status=self.status,
-            tick=price(found.get("PRICE_FILTER", nothing).tick_size),
-            step=quantity(found.get("LOT_SIZE", nothing).step_size),
+            tick=price(prices.tick_size),
+            step=quantity(lots.step_size),
             min_notional=quantity(notional.min_notional),
+            min_price=price(prices.min_price),
+            max_price=price(prices.max_price),
+            min_quantity=quantity(lots.min_qty),
+            max_quantity=quantity(lots.max_qty),
+            market_step=quantity(market_lots.step_size),
+            market_min_quantity=quantity(market_lots.min_qty),
+            market_max_quantity=quantity(market_lots.max_qty),
+            max_notional=quantity(notional.max_notional),
+            apply_min_to_market=notional.apply_min_to_market or notional.apply_to_market,
+            apply_max_to_market=notional.apply_max_to_market,
+            notional_rule=notional.filter_type or "NOTIONAL",
+            bid_multiplier_up=Decimal(band.bid_multiplier_up if by_side else band.multiplier_up),
+            bid_multiplier_down=Decimal(band.bid_multiplier_down if by_side else band.multiplier_down),
+            ask_multiplier_up=Decimal(band.ask_multiplier_up if by_side else band.multiplier_up),
+            ask_multiplier_down=Decimal(band.ask_multiplier_down if by_side else band.multiplier_down),
+            percent_rule=band.filter_type or "PERCENT_PRICE_BY_SIDE",
+            max_position=quantity(found.get("MAX_POSITION", NO_FILTER).max_position),
+            max_num_orders=found.get("MAX_NUM_ORDERS", NO_FILTER).max_num_orders,
+            max_num_algo_orders=found.get("MAX_NUM_ALGO_ORDERS", NO_FILTER).max_num_algo_orders,
+            order_types=self.order_types,
+            takes_quote_quantity=self.quote_order_qty_market_allowed,
+            base_places=self.base_asset_precision,
+            quote_places=self.quote_asset_precision,
         )
 
 

@@ -1,37 +1,115 @@
 """The market as a caller asks for it: by a symbol in their own spelling."""
 
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from mcp_binance_server.domain.market import MarketView, Reading, Ticker
+from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.candles import Interval
+from mcp_binance_server.domain.market import MarketView, Origin, Reading, Ticker, Trade
+from mcp_binance_server.domain.observations import (
+    MOST_CANDLES,
+    AveragePrice,
+    CandleSeries,
+    ClockCheck,
+    Observation,
+    TickerBoard,
+)
+from mcp_binance_server.domain.periods import Written, read_period
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import InvalidSymbol
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.symbol_search import matching
+
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True, slots=True)
 class MarketService:
-    """Tickers and symbols."""
+    """Everything public: symbols and their rules, tickers, books, trades, candles, the exchange's clock."""
 
     client: SpotClient
     directory: Directory
     time: ServerTime
 
-    async def ticker(self, text: str) -> MarketView:
-        """Return the last 24 hours of the symbol a caller wrote."""
-        rules = await self.directory.find(text)
-        reading = await self._asked(rules)
-        age_ms = max(0, self.time.now_ms() - reading.value.close_time_ms)
-        return MarketView(reading.value, rules, reading.host, reading.origin, age_ms)
+    async def clock_check(self) -> Reading[ClockCheck]:
+        """Compare our clock with the exchange's."""
+        return await self.client.clock_check()
+
+    async def rules(self, text: str) -> SymbolRules:
+        """Return what the exchange says of the symbol a caller wrote."""
+        return await self.directory.find(text)
 
     async def symbols(self, prefix: str) -> list[Symbol]:
         """Return the symbols that begin like what a caller has typed so far."""
         return (await self.directory.table()).starting_with(prefix)
 
-    async def _asked(self, rules: SymbolRules) -> Reading[Ticker]:
+    async def search(self, query: str, quote: str | None) -> list[SymbolRules]:
+        """Return the symbols that a caller may look for, those that trade first."""
+        return matching(query, quote, await self.directory.table())
+
+    async def ticker(self, text: str) -> MarketView:
+        """Return the last 24 hours of the symbol a caller wrote."""
+        rules = await self.directory.find(text)
+        seen = await self._seen(rules, self.client.ticker(rules.symbol))
+        return self._view(seen.value, rules, seen.host, seen.origin)
+
+    async def tickers(self, texts: Sequence[str]) -> TickerBoard:
+        """Return the last 24 hours of several symbols by one question, in the order they were asked for."""
+        found = [await self.directory.find(text) for text in texts]
+        asked = {rules.symbol: rules for rules in found}
         try:
-            return await self.client.ticker(rules.symbol)
+            reading = await self.client.tickers(tuple(asked))
+        except InvalidSymbol:
+            await self.directory.doubt()
+            raise InvalidSymbol(provided_symbol=", ".join(asked)) from None
+        # One that has just been taken off the list is left out silently.
+        there = [each for each in asked if each in reading.value]
+        missing = tuple(each for each in asked if each not in reading.value)
+        views = tuple(self._view(reading.value[each], asked[each], reading.host, reading.origin) for each in there)
+        return TickerBoard(views, missing, reading.host, reading.origin)
+
+    async def average(self, text: str) -> Observation[AveragePrice]:
+        """Return the exchange's own average price of the last minutes."""
+        rules = await self.directory.find(text)
+        return await self._seen(rules, self.client.average_price(rules.symbol))
+
+    async def book(self, text: str, limit: int) -> Observation[BookSnapshot]:
+        """Return up to `limit` levels of both sides, best first."""
+        rules = await self.directory.find(text)
+        return await self._seen(rules, self.client.depth(rules.symbol, limit))
+
+    async def trades(self, text: str, limit: int) -> Observation[tuple[Trade, ...]]:
+        """Return the newest trades, the newest last."""
+        rules = await self.directory.find(text)
+        return await self._seen(rules, self.client.trades(rules.symbol, limit))
+
+    async def candles(
+        self, text: str, interval: Interval, limit: int, start: Written | None = None, end: Written | None = None
+    ) -> Observation[CandleSeries]:
+        """Return the newest candles that opened between two moments in a caller's own words.
+
+        Raises:
+            InvalidArguments: a moment cannot be read.
+        """
+        rules = await self.directory.find(text)
+        period = read_period(start, end, self.time.now_ms())
+        # One more than asked for tells whether there are older ones.
+        most = min(limit + 1, MOST_CANDLES)
+        seen = await self._seen(rules, self.client.candles(rules.symbol, interval, most, until_ms=period.end_ms))
+        series = CandleSeries.of(interval, seen.value, limit, period)
+        return Observation(series, rules, seen.host, seen.origin, seen.at_ms)
+
+    def _view(self, ticker: Ticker, rules: SymbolRules, host: str, origin: Origin) -> MarketView:
+        age_ms = max(0, self.time.now_ms() - ticker.close_time_ms)
+        return MarketView(ticker, rules, host, origin, age_ms)
+
+    async def _seen(self, rules: SymbolRules, question: Awaitable[Reading[ValueT]]) -> Observation[ValueT]:
+        try:
+            reading = await question
         except InvalidSymbol:
             await self.directory.doubt()
             raise
+        return Observation(reading.value, rules, reading.host, reading.origin, self.time.now_ms())

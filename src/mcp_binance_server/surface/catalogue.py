@@ -1,13 +1,25 @@
 """The ordered list of everything a client can see; order here is order on the wire."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from mcp_binance_server.surface.prompts.portfolio_risk import PORTFOLIO_RISK
+from mcp_binance_server.surface.prompts.trading_analysis import TRADING_ANALYSIS
+from mcp_binance_server.surface.resources import account as account_resources
 from mcp_binance_server.surface.resources import market as market_resources
+from mcp_binance_server.surface.resources import orders as order_resources
 from mcp_binance_server.surface.spec import PageReader, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
+from mcp_binance_server.surface.tools import account as account_tools
+from mcp_binance_server.surface.tools import book as book_tools
 from mcp_binance_server.surface.tools import market as market_tools
+from mcp_binance_server.surface.tools import orders as order_tools
+from mcp_binance_server.surface.tools import symbols as symbol_tools
+from mcp_binance_server.surface.tools.candles import GET_KLINES
+from mcp_binance_server.surface.tools.indicators import GET_INDICATORS
+from mcp_binance_server.surface.tools.preview import PREVIEW_ORDER
 
 
 @dataclass(frozen=True)
@@ -20,6 +32,16 @@ class Catalogue:
     prompts: tuple[PromptSpec[Any], ...] = ()
     readers: Mapping[str, PageReader] = field(default_factory=lambda: MappingProxyType({}))
 
+    def only(self, toolsets: AbstractSet[str]) -> "Catalogue":
+        """Return what belongs to these groups; the rest is neither listed nor callable."""
+        return Catalogue(
+            tools=tuple(spec for spec in self.tools if spec.toolset in toolsets),
+            resources=tuple(spec for spec in self.resources if spec.toolset in toolsets),
+            templates=tuple(spec for spec in self.templates if spec.toolset in toolsets),
+            prompts=tuple(spec for spec in self.prompts if spec.toolset in toolsets),
+            readers=MappingProxyType({name: read for name, read in self.readers.items() if name in toolsets}),
+        )
+
     def tool(self, name: str) -> ToolSpec[Any] | None:
         return next((spec for spec in self.tools if spec.name == name), None)
 
@@ -28,8 +50,38 @@ class Catalogue:
 
 
 CATALOGUE = Catalogue(
-    tools=(market_tools.GET_TICKER,),
-    resources=(market_resources.BTCUSDT, market_resources.ETHUSDT),
+    tools=(
+        market_tools.GET_TICKER,
+        symbol_tools.SEARCH_SYMBOLS,
+        symbol_tools.GET_EXCHANGE_INFO,
+        GET_KLINES,
+        book_tools.GET_ORDER_BOOK,
+        book_tools.GET_RECENT_TRADES,
+        market_tools.GET_AVERAGE_PRICE,
+        market_tools.GET_SERVER_TIME,
+        GET_INDICATORS,
+        account_tools.GET_ACCOUNT_INFO,
+        order_tools.GET_ACCOUNT_TRADES,
+        order_tools.GET_OPEN_ORDERS,
+        order_tools.GET_ORDER,
+        order_tools.GET_ALL_ORDERS,
+        PREVIEW_ORDER,
+    ),
+    resources=(
+        market_resources.BTCUSDT,
+        market_resources.ETHUSDT,
+        account_resources.BALANCES,
+        order_resources.OPEN,
+        account_resources.POSITIONS,
+        order_resources.HISTORY,
+    ),
     templates=(market_resources.ANY_SYMBOL,),
-    readers=MappingProxyType({"market": market_resources.read_market}),
+    prompts=(TRADING_ANALYSIS, PORTFOLIO_RISK),
+    readers=MappingProxyType(
+        {
+            "market": market_resources.read_market,
+            "account": account_resources.read_account,
+            "orders": order_resources.read_orders,
+        }
+    ),
 )

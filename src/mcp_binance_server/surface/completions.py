@@ -1,22 +1,38 @@
 """What a client may offer while a person is typing."""
 
+from typing import get_args
+
 from mcp import types
 
+from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
+from mcp_binance_server.domain.candles import INTERVALS
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.uris import as_written
 
 MOST = 100
+CHOICES: dict[str, tuple[str, ...]] = {
+    "strategy": get_args(Strategy),
+    "risk_tolerance": get_args(RiskTolerance),
+    "interval": INTERVALS,
+}
 
 
 async def complete(context: Context, params: types.CompleteRequestParams) -> types.Completion:
     """Return the values an argument can take; nothing for an unknown one, and never an error."""
-    if params.argument.name != "symbol":
-        return types.Completion(values=[], total=0, has_more=False)
+    typed = params.argument.value
+    if params.argument.name == "symbol":
+        found = await _symbols(context, typed)
+        if isinstance(params.ref, types.ResourceTemplateReference):
+            found = [as_written(symbol) for symbol in found]
+    else:
+        choices = CHOICES.get(params.argument.name, ())
+        found = [choice for choice in choices if choice.startswith(typed)]
+    return types.Completion(values=found[:MOST], total=len(found), has_more=len(found) > MOST)
+
+
+async def _symbols(context: Context, typed: str) -> list[str]:
     try:
-        found = await context.market.symbols(params.argument.value)
+        return [*await context.market.symbols(typed)]
     except AppError:  # a person is typing: an empty list is kinder than a message
-        found = []
-    is_address = isinstance(params.ref, types.ResourceTemplateReference)
-    values = [as_written(symbol) if is_address else symbol for symbol in found[:MOST]]
-    return types.Completion(values=values, total=len(found), has_more=len(found) > MOST)
+        return []

@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
+from mcp_binance_server.services.account import AccountService
+from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.services.orders import OrdersService
+from mcp_binance_server.services.portfolio import PortfolioService
+from mcp_binance_server.services.preview import PreviewService
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,3 +15,8 @@ class Context:
     """The services a handler may ask."""
 
     market: MarketService
+    analysis: AnalysisService
+    account: AccountService
+    orders: OrdersService
+    preview: PreviewService
+    portfolio: PortfolioService

@@ -75,8 +75,7 @@ def tool_failure(error: AppError) -> types.CallToolResult:
     lines = [error.message]
     if names := data.get("did_you_mean"):
         lines.append(f"Did you mean {', '.join(names)}?")
-    if hint := data["recovery_suggestion"]:
-        lines.append(hint)
+    lines += [text for name in ("explanation", "recovery_suggestion") if (text := data.get(name))]
     text = types.TextContent(type="text", text="\n".join(lines))
     structured: dict[str, Any] = {"success": False, "error": error.message, "code": error.code, **data}
     return types.CallToolResult(content=[text], structured_content=structured, is_error=True)

@@ -18,8 +18,10 @@ from mcp_binance_server.surface.uris import parse
 
 NAME = "mcp-binance-server"
 INSTRUCTIONS = (
-    "Live Binance spot data. Read binance://market/{symbol} for a page on one trading pair, or call get_ticker for the "
-    "same numbers as data. Symbols have no separator: BTCUSDT, not BTC/USDT. Every page says when its data was true."
+    "Live Binance spot data, read only: nothing here places an order. Read binance://market/{symbol} for a page on one "
+    "trading pair, or call get_ticker for the same numbers as data; search_symbols finds a pair by name. Account and "
+    "order pages need the user's API key. For a judgement use the prompts trading_analysis and portfolio_risk. Symbols "
+    "have no separator: BTCUSDT, not BTC/USDT. Every answer says when its data was true."
 )
 Paginated = types.PaginatedRequestParams | None
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")

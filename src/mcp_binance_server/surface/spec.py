@@ -9,12 +9,27 @@ from mcp import types
 from pydantic import BaseModel, ConfigDict
 
 from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.uris import parse
 
 
 class Arguments(BaseModel):
     """What a tool or prompt is called with: flat, named, nothing unknown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Answer(BaseModel):
+    """What every tool's structured answer has; money in it is decimal text."""
+
+    success: bool = True
+
+
+class ListAnswer(Answer):
+    """An answer with rows: how many there are, the limit they were cut at, and how to get what was left out."""
+
+    count: int
+    limit: int
+    more: str | None = None
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
@@ -25,7 +40,7 @@ class ToolAnswer:
     """A tool's success: text for every client, structure for those that read it."""
 
     text: str
-    structured: BaseModel
+    structured: Answer
 
 
 @dataclass(frozen=True)
@@ -36,7 +51,7 @@ class ToolSpec(Generic[ArgumentsT]):
     title: str
     description: str
     arguments: type[ArgumentsT]
-    answer: type[BaseModel]
+    answer: type[Answer]
     run: Callable[[Context, ArgumentsT], Awaitable[ToolAnswer]]
     read_only: bool
     toolset: str
@@ -66,6 +81,10 @@ class ResourceSpec:
     name: str
     description: str
 
+    @property
+    def toolset(self) -> str:
+        return parse(self.uri).category
+
     @cached_property
     def wire(self) -> types.Resource:
         return types.Resource(uri=self.uri, name=self.name, description=self.description, mime_type="text/markdown")
@@ -78,6 +97,10 @@ class TemplateSpec:
     uri_template: str
     name: str
     description: str
+
+    @property
+    def toolset(self) -> str:
+        return parse(self.uri_template).category
 
     @cached_property
     def wire(self) -> types.ResourceTemplate:
@@ -94,6 +117,7 @@ class PromptSpec(Generic[ArgumentsT]):
     description: str
     arguments: type[ArgumentsT]
     render: Callable[[Context, ArgumentsT], Awaitable[str]]
+    toolset: str = "analysis"
 
     @cached_property
     def wire(self) -> types.Prompt:
@@ -116,7 +140,7 @@ class Page:
 PageReader = Callable[[Context, str], Awaitable[Page]]
 
 
-def answer_schema(model: type[BaseModel]) -> dict[str, Any]:
+def answer_schema(model: type[Answer]) -> dict[str, Any]:
     """Return the schema of a tool's structured answer; a failure must fit it too, and only `success` is in both."""
     return {**plain_schema(model), "required": ["success"]}
 

@@ -1,28 +1,40 @@
-"""Tools that read the public market."""
+"""Tools that read prices at a glance, and the exchange's clock."""
 
-from typing import Annotated
+from decimal import Decimal
+from typing import Annotated, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field, model_validator
 
-from mcp_binance_server.domain.market import MarketView
+from mcp_binance_server.domain.market import MarketView, Reading
+from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
 from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.spec import Arguments, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import SymbolArgument, optional
+from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.markdown import instant
-from mcp_binance_server.surface.views.market import market_page
+from mcp_binance_server.surface.views.market import average_page, clock_page, market_page, ticker_table
 
-SymbolArgument = Annotated[
-    str, Field(description="Trading pair without separator, e.g. BTCUSDT; lower case is fine", max_length=200)
-]
+MOST_TICKERS = 20
 
 
 class GetTicker(Arguments):
-    symbol: SymbolArgument
+    symbol: Annotated[str, Field(max_length=200)] | None = optional(
+        "Trading pair without separator, e.g. BTCUSDT; lower case is fine"
+    )
+    symbols: Annotated[list[str], Field(min_length=1, max_length=MOST_TICKERS)] | None = optional(
+        "Several pairs at once, instead of symbol"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.symbol is None) == (self.symbols is None):
+            raise ValueError("give symbol or symbols, and not both")
+        return self
 
 
-class TickerAnswer(BaseModel):
+class TickerAnswer(Answer):
     """Money as decimal strings, exactly as the exchange sent it."""
 
-    success: bool = True
     symbol: str
     status: str
     last_price: str
@@ -39,6 +51,16 @@ class TickerAnswer(BaseModel):
     trade_count: int
     as_of: str
     host: str
+
+
+class TickersAnswer(ListAnswer):
+    tickers: list[dict[str, str]] = Field(description="Several pairs: the fields of one, each")
+    missing: list[str]
+    host: str
+
+
+class GetTickerAnswer(TickerAnswer, TickersAnswer):
+    """Either of both, for the schema."""
 
 
 def ticker_answer(view: MarketView) -> TickerAnswer:
@@ -63,21 +85,137 @@ def ticker_answer(view: MarketView) -> TickerAnswer:
     )
 
 
+def tickers_answer(board: TickerBoard) -> TickersAnswer:
+    rows = [_ticker_row(view) for view in board.views]
+    return TickersAnswer(count=len(rows), limit=MOST_TICKERS, tickers=rows, missing=[*board.missing], host=board.host)
+
+
+def _ticker_row(view: MarketView) -> dict[str, str]:
+    ticker = view.ticker
+
+    def price(value: Decimal) -> str:
+        return exact(value, view.rules.tick)
+
+    return {
+        "symbol": ticker.symbol,
+        "status": view.rules.status,
+        "last_price": price(ticker.last_price),
+        "change": price(ticker.change),
+        "change_percent": exact(ticker.change_percent),
+        "high": price(ticker.high),
+        "low": price(ticker.low),
+        "bid": price(ticker.bid),
+        "ask": price(ticker.ask),
+        "volume": exact(ticker.volume),
+        "quote_volume": exact(ticker.quote_volume),
+        "as_of": instant(ticker.close_time_ms),
+    }
+
+
 async def get_ticker(context: Context, arguments: GetTicker) -> ToolAnswer:
-    view = await context.market.ticker(arguments.symbol)
-    return ToolAnswer(market_page(view), ticker_answer(view))
+    if arguments.symbol is not None:
+        view = await context.market.ticker(arguments.symbol)
+        return ToolAnswer(market_page(view), ticker_answer(view))
+    board = await context.market.tickers(arguments.symbols or ())
+    return ToolAnswer(ticker_table(board), tickers_answer(board))
 
 
 GET_TICKER = ToolSpec(
     name="get_ticker",
     title="24-hour ticker",
     description=(
-        "Price, change, high, low and volume of one trading pair over the last 24 hours, live from Binance. "
-        "Use it for 'what is the price of' questions. Not for order books, candles or anything of an account."
+        "Price, change, high, low and volume of one trading pair (symbol) or of up to 20 (symbols) over the last 24 "
+        "hours, live from Binance. Use it for 'what is the price of' questions and to compare pairs. "
+        "Not for order books, candles or anything of an account."
     ),
     arguments=GetTicker,
-    answer=TickerAnswer,
+    answer=GetTickerAnswer,
     run=get_ticker,
+    read_only=True,
+    toolset="market",
+)
+
+
+class GetAveragePrice(Arguments):
+    symbol: SymbolArgument
+
+
+class AveragePriceAnswer(Answer):
+    symbol: str
+    average_price: str
+    minutes: int
+    as_of: str
+    host: str
+
+
+def average_answer(seen: Observation[AveragePrice]) -> AveragePriceAnswer:
+    return AveragePriceAnswer(
+        symbol=seen.rules.symbol,
+        average_price=exact(seen.value.price, seen.rules.tick),
+        minutes=seen.value.minutes,
+        as_of=instant(seen.at_ms),
+        host=seen.host,
+    )
+
+
+async def get_average_price(context: Context, arguments: GetAveragePrice) -> ToolAnswer:
+    seen = await context.market.average(arguments.symbol)
+    return ToolAnswer(average_page(seen), average_answer(seen))
+
+
+GET_AVERAGE_PRICE = ToolSpec(
+    name="get_average_price",
+    title="Average price",
+    description=(
+        "Binance's own average price of a pair over the last minutes. Use it to check an order against the price "
+        "filters. Not for the current price (get_ticker) or moving averages (get_indicators)."
+    ),
+    arguments=GetAveragePrice,
+    answer=AveragePriceAnswer,
+    run=get_average_price,
+    read_only=True,
+    toolset="market",
+)
+
+
+class GetServerTime(Arguments):
+    pass
+
+
+class ServerTimeAnswer(Answer):
+    exchange_time: str
+    exchange_time_ms: int
+    clock_ahead_ms: int = Field(description="Our clock minus the exchange's")
+    round_trip_ms: int
+    host: str
+
+
+def clock_answer(reading: Reading[ClockCheck]) -> ServerTimeAnswer:
+    check = reading.value
+    return ServerTimeAnswer(
+        exchange_time=instant(check.exchange_ms),
+        exchange_time_ms=check.exchange_ms,
+        clock_ahead_ms=check.difference_ms,
+        round_trip_ms=check.round_trip_ms,
+        host=reading.host,
+    )
+
+
+async def get_server_time(context: Context, _arguments: GetServerTime) -> ToolAnswer:
+    reading = await context.market.clock_check()
+    return ToolAnswer(clock_page(reading), clock_answer(reading))
+
+
+GET_SERVER_TIME = ToolSpec(
+    name="get_server_time",
+    title="Exchange time",
+    description=(
+        "The exchange's time, how far this server's clock is from it, and the round trip. Use it when signed calls "
+        "fail on their timestamp. Not for the time of market data: every answer carries its own."
+    ),
+    arguments=GetServerTime,
+    answer=ServerTimeAnswer,
+    run=get_server_time,
     read_only=True,
     toolset="market",
 )

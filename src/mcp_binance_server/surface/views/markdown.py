@@ -14,6 +14,8 @@ def money(amount: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -
     # From 1 upwards two decimals say enough; below it only the tick size knows what matters.
     places = 2 if abs(amount) >= 1 else max(2, decimals_of(tick))
     rounded = round_to_places(amount, places)
+    if amount and not rounded:  # less than a tick, such as an average: two digits of it, for a zero would be a lie
+        rounded = round_to_places(amount, 1 - amount.adjusted())
     sign = "-" if rounded < 0 else "+" if signed and rounded > 0 else ""
     digits = f"{abs(rounded):,f}"
     return f"{sign}${digits}" if quote in DOLLAR_LIKE else f"{sign}{digits} {plain(quote)}"
@@ -36,6 +38,31 @@ def instant(epoch_ms: int) -> str:
     """Write a moment as ISO 8601 with milliseconds and Z."""
     moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03d}Z"
+
+
+def stamp(epoch_ms: int) -> str:
+    """Write a moment as prompts do: to the second, with UTC."""
+    return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def time_of_day(epoch_ms: int) -> str:
+    """Write a time whose date is clear: `14:23:45`."""
+    return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%H:%M:%S}"
+
+
+def date_and_hour(epoch_ms: int) -> str:
+    """Write when an hourly bar was: `10-17 14:00`."""
+    return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%m-%d %H:%M}"
+
+
+def day_of(epoch_ms: int) -> str:
+    """Write a date."""
+    return f"{datetime.fromtimestamp(epoch_ms // 1000, UTC):%Y-%m-%d}"
+
+
+def share(ratio: float, places: int = 1) -> str:
+    """Write a ratio as a percentage without a sign of its own."""
+    return f"{ratio * 100:z.{places}f}%"
 
 
 def span(duration_ms: int) -> str:

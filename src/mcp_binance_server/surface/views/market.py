@@ -1,8 +1,9 @@
-"""The market page of one symbol."""
+"""The market page of one symbol, the table of several, and the short answers beside them."""
 
 from decimal import Decimal
 
-from mcp_binance_server.domain.market import MarketView
+from mcp_binance_server.domain.market import MarketView, Origin, Reading
+from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, amount, instant, money, percent, plain, span
 
 # A ticker's close time is the moment of the answer; one that lags this far is not of now.
@@ -18,31 +19,88 @@ def market_page(view: MarketView) -> str:
         f"# {symbol} Market Data",
         "",
         f"**Symbol**: {symbol}",
-        f"**Last Price**: {_price(view, ticker.last_price)}",
+        f"**Last Price**: {shown_price(view, ticker.last_price)}",
         f"**24h Change**: {_change(view)}",
-        f"**24h High**: {_price(view, ticker.high)}",
-        f"**24h Low**: {_price(view, ticker.low)}",
+        f"**24h High**: {shown_price(view, ticker.high)}",
+        f"**24h Low**: {shown_price(view, ticker.low)}",
         f"**24h Volume**: {amount(ticker.volume)} {plain(view.rules.base)}",
         f"**Quote Volume**: {_quote_volume(view)}",
         "",
-        f"**Weighted Average Price**: {_price(view, ticker.weighted_average)}",
+        f"**Weighted Average Price**: {shown_price(view, ticker.weighted_average)}",
         f"**Price Change Count**: {ticker.trade_count:,}",
         "",
         *_warnings(view),
         f"*Last updated: {instant(ticker.close_time_ms)}*",
-        f"*Data source: {_source(view)}*",
+        f"*Data source: {source(view.origin, view.host)}*",
     ]
     return "\n".join(lines)
 
 
-def _price(view: MarketView, value: Decimal, *, signed: bool = False) -> str:
+def ticker_table(board: TickerBoard) -> str:
+    """Render the last 24 hours of several symbols, one line each."""
+    lines = ["| Symbol | Last | 24h Change | High | Low | Quote Volume |", "|---|---|---|---|---|---|"]
+    lines += [_ticker_line(view) for view in board.views]
+    if board.missing:
+        lines.append(f"*No ticker from the exchange: {', '.join(map(plain, board.missing))}*")
+    newest_ms = max((view.ticker.close_time_ms for view in board.views), default=None)
+    return "\n".join([*lines, footer(newest_ms, board.origin, board.host)])
+
+
+def average_page(seen: Observation[AveragePrice]) -> str:
+    """Render the exchange's own average price."""
+    rules, average = seen.rules, seen.value
+    shown = money(average.price, rules.quote, rules.tick)
+    line = f"**{plain(rules.symbol)} average price** over the last {average.minutes} minutes: {shown}"
+    return f"{line}\n{footer(seen.at_ms, seen.origin, seen.host)}"
+
+
+def clock_page(reading: Reading[ClockCheck]) -> str:
+    """Render the exchange's clock and what ours makes of it."""
+    check = reading.value
+    ahead = check.difference_ms
+    ours = f"{abs(ahead)} ms {'ahead of' if ahead > 0 else 'behind'}" if ahead else "equal to"
+    return "\n".join(
+        [
+            f"**Exchange time**: {instant(check.exchange_ms)} ({check.exchange_ms})",
+            f"**Our clock**: {ours} the exchange's, give or take {check.round_trip_ms / 2:g} ms",
+            f"**Round trip**: {check.round_trip_ms} ms",
+            f"*Data source: {source(reading.origin, reading.host)}*",
+        ]
+    )
+
+
+def footer(at_ms: int | None, origin: Origin, host: str) -> str:
+    """Say in one line when the data was true and who gave it."""
+    when = "" if at_ms is None else f"As of {instant(at_ms)}; "
+    return f"*{when}source: {source(origin, host)}*"
+
+
+def source(origin: Origin, host: str) -> str:
+    """Name the source of data as a reader should know it."""
+    if origin == "rerouted":
+        return f"Binance API v3, public data host {host} (the main host does not serve this location)"
+    return "simulated exchange, no real market" if origin == "simulated" else "Binance API v3"
+
+
+def _ticker_line(view: MarketView) -> str:
+    ticker = view.ticker
+    change = percent(ticker.change_percent) if ticker.has_traded else NOTHING
+    prices = [shown_price(view, each) for each in (ticker.last_price, ticker.high, ticker.low)]
+    doubts = [] if view.rules.is_trading else [plain(view.rules.status)]
+    doubts += [f"{span(view.age_ms)} old"] if view.age_ms > STALE_MS else []
+    symbol = f"{plain(ticker.symbol)} ({', '.join(doubts)})" if doubts else plain(ticker.symbol)
+    return f"| {' | '.join([symbol, prices[0], change, prices[1], prices[2], _quote_volume(view)])} |"
+
+
+def shown_price(view: MarketView, value: Decimal, *, signed: bool = False) -> str:
+    """Write a price of this market, or that there is none."""
     if not value and not view.ticker.has_traded:
         return NOTHING  # the exchange sends zeros for a silent market; nobody may take them for a price
     return money(value, view.rules.quote, view.rules.tick, signed=signed)
 
 
 def _change(view: MarketView) -> str:
-    change = _price(view, view.ticker.change, signed=True)
+    change = shown_price(view, view.ticker.change, signed=True)
     return change if change == NOTHING else f"{change} ({percent(view.ticker.change_percent)})"
 
 
@@ -60,9 +118,3 @@ def _warnings(view: MarketView) -> list[str]:
     if view.age_ms > STALE_MS:
         lines.append(f"*Stale: the exchange's data is {span(view.age_ms)} old*")
     return lines
-
-
-def _source(view: MarketView) -> str:
-    if view.origin == "rerouted":
-        return f"Binance API v3, public data host {view.host} (the main host does not serve this location)"
-    return "simulated exchange, no real market" if view.origin == "simulated" else "Binance API v3"

@@ -1,0 +1,112 @@
+"""Entry, stop and target by two rules: the range of the day, and the average true range."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
+from mcp_binance_server.analytics.ticks import nearest
+from mcp_binance_server.domain.money import Price
+
+Rule = Literal["24h_range", "atr"]
+TargetRule = Literal["range", "R1", "multiple"]
+
+
+@dataclass(frozen=True, slots=True)
+class TradeLevels:
+    """Where to buy, where to give up and where to sell, for one long trade."""
+
+    rule: Rule
+    entry_low: Price
+    entry_high: Price
+    stop: Price
+    target: Price
+    target_rule: TargetRule
+
+    @property
+    def entry(self) -> Price:
+        """The middle of the entry band, from which risk and size are counted."""
+        return Price((self.entry_low + self.entry_high) / 2)
+
+    @property
+    def reward_risk(self) -> float:
+        return float((self.target - self.entry) / (self.entry - self.stop))
+
+
+@dataclass(frozen=True, slots=True)
+class NoLevels:
+    """A rule that gives no levels here, and why."""
+
+    rule: Rule
+    why_null: WhyNull
+
+
+def range_levels(
+    price: Price,
+    high: Price,
+    low: Price,
+    *,
+    strategy: Strategy,
+    risk: RiskTolerance,
+    thresholds: Thresholds = DEFAULTS,
+) -> TradeLevels | NoLevels:
+    """Place levels by the range of the last 24 hours; the entry band never lies above the price."""
+    span = high - low
+    if span <= 0:
+        return NoLevels("24h_range", "flat_range")
+    factors = thresholds.range_factors[strategy]
+    band_low, band_high = low + factors.entry_low * span, low + factors.entry_high * span
+    if price < band_low:
+        band_low = min(low, price)
+    return _checked(
+        "24h_range",
+        (band_low, min(band_high, price)),
+        low - thresholds.range_stop[risk] * span,
+        (high + factors.target * span, "range"),
+    )
+
+
+def atr_levels(
+    price: Price,
+    atr: float | None,
+    *,
+    support: Price | None,
+    resistance: Price | None,
+    tick: Price,
+    strategy: Strategy,
+    risk: RiskTolerance,
+    thresholds: Thresholds = DEFAULTS,
+) -> TradeLevels | NoLevels:
+    """Place levels by support, resistance and the average true range, on the exchange's ticks."""
+    if atr is None:
+        return NoLevels("atr", "insufficient_bars")
+    if atr <= 0:
+        return NoLevels("atr", "flat_range")
+    bar = Decimal(str(atr))
+    width = thresholds.atr_band[strategy] * bar
+    if strategy == "aggressive":
+        band_low, band_high = nearest(price - width, tick), price
+    elif support is None:
+        return NoLevels("atr", "insufficient_components")
+    else:
+        band_low, band_high = min(support, price), min(nearest(support + width, tick), price)
+    stop = nearest(band_low - thresholds.atr_stop[risk] * bar, tick)
+    entry = (band_low + band_high) / 2
+    least = thresholds.min_reward_risk[strategy]
+    by_multiple = entry + least * (entry - stop)
+    target: tuple[Decimal, TargetRule] = (nearest(by_multiple, tick), "multiple")
+    if resistance is not None and resistance >= by_multiple:
+        target = (resistance, "R1")
+    return _checked("atr", (band_low, band_high), stop, target)
+
+
+def _checked(
+    rule: Rule, band: tuple[Decimal, Decimal], stop: Decimal, target: tuple[Decimal, TargetRule]
+) -> TradeLevels | NoLevels:
+    low, high = band
+    if stop <= 0:  # the range is wider than the price is high: no such stop can be placed
+        return NoLevels(rule, "degenerate")
+    if stop >= low:
+        return NoLevels(rule, "stop_not_below_entry")
+    return TradeLevels(rule, Price(low), Price(high), Price(stop), Price(target[0]), target[1])

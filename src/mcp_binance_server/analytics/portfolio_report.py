@@ -1,0 +1,36 @@
+"""A portfolio judged whole: what it is worth, how it is spread, what it risks, and what if."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mcp_binance_server.analytics.assessment import Assessment, assess
+from mcp_binance_server.analytics.concentration import Concentration, concentration
+from mcp_binance_server.analytics.history import History
+from mcp_binance_server.analytics.portfolio import PortfolioRisk, measure_risk
+from mcp_binance_server.analytics.scenarios import WhatIf, what_if
+from mcp_binance_server.analytics.valuation import Portfolio
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioReport:
+    """The judgement of one moment, and the histories that could not be had."""
+
+    portfolio: Portfolio
+    spread: Concentration
+    risk: PortfolioRisk
+    assessment: Assessment | None
+    scenarios: WhatIf
+    as_of_ms: int
+    missing: tuple[str, ...]
+
+
+def judge_portfolio(
+    portfolio: Portfolio, histories: Mapping[str, History], *, as_of_ms: int, missing: tuple[str, ...]
+) -> PortfolioReport:
+    """Judge a valued portfolio by the daily closes of what it holds."""
+    spread = concentration([each.value or Decimal(0) for each in portfolio.holdings])
+    risk = measure_risk(portfolio, histories)
+    return PortfolioReport(
+        portfolio, spread, risk, assess(portfolio, risk, spread), what_if(portfolio, risk), as_of_ms, missing
+    )

@@ -1,0 +1,88 @@
+"""Every number a rule of ours compares with; all are project defaults, none is a fact about the market."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+Strategy = Literal["aggressive", "balanced", "conservative"]
+RiskTolerance = Literal["low", "medium", "high"]
+Rows = Literal[1, 2]
+
+
+class RangeFactors(NamedTuple):
+    """Where in the 24 h range a strategy buys, and how far above the high it aims."""
+
+    entry_low: Decimal
+    entry_high: Decimal
+    target: Decimal
+
+
+def _factors(entry_low: str, entry_high: str, target: str) -> RangeFactors:
+    return RangeFactors(Decimal(entry_low), Decimal(entry_high), Decimal(target))
+
+
+_RANGE: Mapping[Strategy, RangeFactors] = MappingProxyType(
+    {
+        "aggressive": _factors("0.50", "0.75", "0.75"),
+        "balanced": _factors("0.25", "0.50", "0.50"),
+        "conservative": _factors("0", "0.25", "0.25"),
+    }
+)
+_RANGE_STOP: Mapping[RiskTolerance, Decimal] = MappingProxyType(
+    {"low": Decimal("0.10"), "medium": Decimal("0.25"), "high": Decimal("0.50")}
+)
+_ATR_BAND: Mapping[Strategy, Decimal] = MappingProxyType(
+    {"aggressive": Decimal("0.25"), "balanced": Decimal("0.50"), "conservative": Decimal("0.25")}
+)
+_ATR_STOP: Mapping[RiskTolerance, Decimal] = MappingProxyType(
+    {"low": Decimal("1.0"), "medium": Decimal("1.5"), "high": Decimal("2.5")}
+)
+_REWARD_RISK: Mapping[Strategy, Decimal] = MappingProxyType(
+    {"aggressive": Decimal("1.5"), "balanced": Decimal("2.0"), "conservative": Decimal("2.5")}
+)
+_RISK_FRACTION: Mapping[RiskTolerance, Decimal] = MappingProxyType(
+    {"low": Decimal("0.005"), "medium": Decimal("0.01"), "high": Decimal("0.02")}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """The defaults of the analytics settings, as far as volatility, profile, levels and portfolio use them."""
+
+    profile_bins: int = 50
+    profile_max_bins: int = 1000
+    profile_area: Decimal = Decimal("0.70")
+    profile_rows: Rows = 1
+
+    vol_edges: tuple[float, float, float, float] = (0.05, 0.30, 0.50, 0.75)
+    vol_min_n: int = 30
+
+    swing_side: int = 3
+    cluster_atr: Decimal = Decimal("0.25")
+    cluster_min_strength: int = 2
+    range_factors: Mapping[Strategy, RangeFactors] = field(default_factory=lambda: _RANGE)
+    range_stop: Mapping[RiskTolerance, Decimal] = field(default_factory=lambda: _RANGE_STOP)
+    atr_band: Mapping[Strategy, Decimal] = field(default_factory=lambda: _ATR_BAND)
+    atr_stop: Mapping[RiskTolerance, Decimal] = field(default_factory=lambda: _ATR_STOP)
+    min_reward_risk: Mapping[Strategy, Decimal] = field(default_factory=lambda: _REWARD_RISK)
+    risk_fraction: Mapping[RiskTolerance, Decimal] = field(default_factory=lambda: _RISK_FRACTION)
+    bias_min_votes: int = 3
+    momentum_percent: Decimal = Decimal("0.5")
+
+    hhi_edges: tuple[float, float] = (0.15, 0.25)
+    var_level: int = 95
+    var_min_n: int = 60
+    corr_min_n: int = 30
+    risk_max_assets: int = 20
+    heavy_share: Decimal = Decimal("0.60")
+    moderate_share: Decimal = Decimal("0.30")
+    stablecoin_floor: Decimal = Decimal("0.25")
+    effective_assets_floor: float = 5.0
+    position_ceiling: Decimal = Decimal("0.25")
+    market_shock: Decimal = Decimal("-0.20")
+    btc_shock: Decimal = Decimal("-0.10")
+
+
+DEFAULTS = Thresholds()

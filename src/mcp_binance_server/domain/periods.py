@@ -1,0 +1,164 @@
+"""Moments and periods as people write them: "last 36 hours", "since yesterday", an ISO instant, epoch milliseconds."""
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from mcp_binance_server.errors import InvalidArguments, echo
+
+Edge = Literal["start", "end"]
+Written = str | int
+
+ACCEPTED = (
+    'an ISO instant such as 2026-07-20 or 2026-07-20T15:00Z (UTC unless it names a zone), epoch milliseconds, "36h", '
+    '"last 36 hours", "2 days ago", "today", "since yesterday", "this month", "now"'
+)
+LONGEST = 64
+SECOND_MS = 1_000
+DAY_MS = 86_400_000
+LATEST_MS = 10**14
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WORDS = {
+    "s": "s sec secs second seconds",
+    "m": "m min mins minute minutes",
+    "h": "h hr hrs hour hours",
+    "d": "d day days",
+    "w": "w wk wks week weeks",
+    "month": "M mo mon month months",
+    "year": "y yr yrs year years",
+}
+_UNIT_OF = {word: unit for unit, words in _WORDS.items() for word in words.split()}
+_UNIT_MS = {"s": SECOND_MS, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
+_UNIT_MONTHS = {"month": 1, "year": 12}
+
+_LEAD = re.compile(r"(?:(?:since|from|until|till|to|in|over|the) )+", re.IGNORECASE)
+_ONE = re.compile(r"(?:last|past|an?|one) ([a-z]+)(?: ago)?", re.IGNORECASE)
+_SOME = re.compile(r"(?:(?:last|past) )?((?:[0-9]{1,6} ?[a-z]+ ?)+?)(?: ?ago)?", re.IGNORECASE)
+_PAIR = re.compile(r"([0-9]{1,6}) ?([a-z]+)", re.IGNORECASE)
+_DATE = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
+_EPOCH_MS = re.compile(r"[0-9]{11,14}")
+_EPOCH_SECONDS = re.compile(r"[0-9]{9,10}")
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From when to when, both ends included; None is the beginning of time, or now."""
+
+    start_ms: int | None = None
+    end_ms: int | None = None
+
+
+def read_period(start: Written | None, end: Written | None, now_ms: int) -> Period:
+    """Read both ends of a period; an empty text says nothing, and an end that lies ahead is now.
+
+    Raises:
+        InvalidArguments: one of them is no moment we know, or the period is empty.
+    """
+    start_ms = None if start is None or start == "" else read_moment(start, now_ms, edge="start")
+    end_ms = None if end is None or end == "" else read_moment(end, now_ms, edge="end")
+    if start_ms is not None and start_ms > now_ms:
+        raise _refused("start", "it lies in the future")
+    if end_ms is not None and end_ms >= now_ms:
+        end_ms = None
+    if start_ms is not None and end_ms is not None and start_ms > end_ms:
+        raise _refused("start", "it lies after end")
+    return Period(start_ms, end_ms)
+
+
+def read_moment(written: Written, now_ms: int, *, edge: Edge = "start") -> int:
+    """Return the milliseconds a text means; a whole day, week, month or year begins or ends there, as `edge` says.
+
+    Raises:
+        InvalidArguments: the text is no moment we know.
+    """
+    text = _text(written)
+    if 0 < len(text) <= LONGEST:
+        bare = text[lead.end() :] if (lead := _LEAD.match(text)) else text
+        for read in (_named, _number, _relative, _iso):
+            found = read(bare, now_ms, edge)
+            if found is not None:
+                return max(0, found)
+    raise _refused(edge, f"'{echo(text)}' is no time I can read; accepted: {ACCEPTED}")
+
+
+def _text(written: Written) -> str:
+    if isinstance(written, int):
+        return str(written) if 0 <= written < LATEST_MS else "a number"
+    return " ".join(written.split())
+
+
+def _refused(argument: str, problem: str) -> InvalidArguments:
+    return InvalidArguments(
+        summary=f"Invalid time: {argument}: {problem}", errors=({"argument": argument, "problem": problem},)
+    )
+
+
+def _named(text: str, now_ms: int, edge: Edge) -> int | None:
+    word = text.lower()
+    today = now_ms // DAY_MS * DAY_MS
+    if word == "now":
+        return now_ms
+    if word in {"today", "yesterday"}:
+        begins = today if word == "today" else today - DAY_MS
+        return begins if edge == "start" else begins + DAY_MS - 1
+    if word == "this week":
+        begins = today - _moment(today).weekday() * DAY_MS
+        return begins if edge == "start" else begins + 7 * DAY_MS - 1
+    if word in {"this month", "this year"}:
+        first = _moment(today).replace(day=1)
+        begins = first.replace(month=1) if word == "this year" else first
+        return _ms(begins) if edge == "start" else now_ms
+    return None
+
+
+def _number(text: str, _now_ms: int, _edge: Edge) -> int | None:
+    if _EPOCH_MS.fullmatch(text):
+        return int(text)
+    # As milliseconds these would lie in 1970, before there was anything to ask for.
+    return int(text) * SECOND_MS if _EPOCH_SECONDS.fullmatch(text) else None
+
+
+def _relative(text: str, now_ms: int, _edge: Edge) -> int | None:
+    if one := _ONE.fullmatch(text):
+        pairs = [("1", one[1])]
+    elif some := _SOME.fullmatch(text):
+        pairs = [(pair[1], pair[2]) for pair in _PAIR.finditer(some[1])]
+    else:
+        return None
+    back_ms, months = 0, 0
+    for count, word in pairs:
+        unit = _UNIT_OF.get(word) or _UNIT_OF.get(word.lower())
+        if unit is None:
+            return None
+        back_ms += int(count) * _UNIT_MS.get(unit, 0)
+        months += int(count) * _UNIT_MONTHS.get(unit, 0)
+    return _months_before(now_ms, months) - back_ms
+
+
+def _months_before(now_ms: int, months: int) -> int:
+    today = _moment(now_ms // DAY_MS * DAY_MS)
+    year, month = divmod(today.year * 12 + today.month - 1 - months, 12)
+    if year < _EPOCH.year:
+        return 0
+    day = min(today.day, monthrange(year, month + 1)[1])
+    return _ms(today.replace(year=year, month=month + 1, day=day)) + now_ms % DAY_MS
+
+
+def _iso(text: str, _now_ms: int, edge: Edge) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text.upper())
+    except ValueError:
+        return None
+    begins = _ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return begins + DAY_MS - 1 if edge == "end" and _DATE.fullmatch(text) else begins
+
+
+def _moment(epoch_ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=epoch_ms)
+
+
+def _ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,123 @@
+"""Why a key was refused: from its form, the configured host and Binance's code, in words that name the place to look.
+
+https://developers.binance.com/docs/binance-spot-api-docs/errors#-2015-rejected_mbx_key
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.exchange.faults import BAD_KEY_FORMAT, BAD_SIGNATURE, REJECTED_KEY, Refusal
+from mcp_binance_server.exchange.networks import NETWORKS, Network, host_of
+
+LikelyCause = Literal["unknown_key_or_wrong_network", "ip_not_allowed_or_permission_missing", "key_format", "signature"]
+KEY_FORMAT = re.compile(r"[A-Za-z0-9]{64}")
+# https://developers.binance.com/docs/binance-spot-api-docs/rest-api/general-api-information
+MAINNET_TWINS = ("api-gcp.binance.com", *(f"api{number}.binance.com" for number in range(1, 5)))
+_HOMES = {
+    **{host_of(network.rest_url): network.name for network in NETWORKS.values()},
+    **dict.fromkeys(MAINNET_TWINS, "mainnet"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The most likely cause, none if it cannot be told, and a sentence that says where to look."""
+
+    cause: LikelyCause | None
+    explanation: str
+
+
+def home_of(host: str) -> str | None:
+    """Name the network that a host belongs to; none for an address that Binance does not publish."""
+    return _HOMES.get(host)
+
+
+def can_be_sent(api_key: str) -> bool:
+    """Tell whether a key fits into a header at all."""
+    return api_key.isascii() and api_key.isprintable()
+
+
+def is_worth_a_probe(refusal: Refusal, credentials: Credentials, network: Network) -> bool:
+    """Tell whether only the exchange can say more: the one code that has three causes, and nothing odd here."""
+    is_odd = _is_misformed(credentials) or _foreign_home(network) is not None
+    return refusal.code == REJECTED_KEY and not is_odd
+
+
+def diagnose(
+    refusal: Refusal | None, credentials: Credentials, network: Network, *, is_known: bool | None = None
+) -> Diagnosis | None:
+    """Explain a refusal; `is_known` is what a probe found out, a refusal of None means that nothing was sent."""
+    if refusal is None or refusal.code == BAD_KEY_FORMAT:
+        return _key_format()
+    if refusal.code == BAD_SIGNATURE:
+        return _signature(credentials)
+    if refusal.code != REJECTED_KEY:
+        return None  # not Binance's words: whoever answered, guessing about the key would mislead
+    if _is_misformed(credentials):
+        return _key_format()
+    if (home := _foreign_home(network)) is not None:
+        return _foreign(network, home)
+    return _rejected(network, is_known=is_known)
+
+
+def _is_misformed(credentials: Credentials) -> bool:
+    return KEY_FORMAT.fullmatch(credentials.api_key) is None
+
+
+def _foreign_home(network: Network) -> str | None:
+    home = home_of(host_of(network.rest_url))
+    return None if home == network.name else home
+
+
+def _key_format() -> Diagnosis:
+    return Diagnosis(
+        "key_format",
+        "An API key is 64 letters and digits, and what BINANCE_API_KEY holds is not: copy it again, whole and without "
+        "quotes or blanks.",
+    )
+
+
+def _signature(credentials: Credentials) -> Diagnosis:
+    if credentials.is_pem:
+        return Diagnosis(
+            "signature",
+            "The file in BINANCE_PRIVATE_KEY_FILE is not the private key of this API key: use the one whose public key "
+            "was registered, or, for a key with a secret (HMAC), set BINANCE_SECRET_KEY instead.",
+        )
+    return Diagnosis(
+        "signature",
+        "BINANCE_SECRET_KEY is not the secret of this API key: copy it again, or, if the key was made as Ed25519 or "
+        "RSA, set BINANCE_PRIVATE_KEY_FILE instead.",
+    )
+
+
+def _foreign(network: Network, home: str) -> Diagnosis:
+    return Diagnosis(
+        "unknown_key_or_wrong_network",
+        f"BINANCE_NETWORK is {network.name}, but BINANCE_REST_URL leads to {host_of(network.rest_url)}, a host of "
+        f"{home}; a key works only on the network that made it, so let the two agree.",
+    )
+
+
+def _rejected(network: Network, *, is_known: bool | None) -> Diagnosis:
+    host = host_of(network.rest_url)
+    if is_known:
+        return Diagnosis(
+            "ip_not_allowed_or_permission_missing",
+            f"{host} knows this key but does not let it in: at {network.help_url} edit the key, tick Enable Reading, "
+            "and see that its IP access list holds the public address of this server.",
+        )
+    if is_known is False:
+        return Diagnosis(
+            "unknown_key_or_wrong_network",
+            f"{host} does not accept this key at all: look for it in the list at {network.help_url}; if it is not "
+            f"there, it was deleted, mistyped or made on another network (BINANCE_NETWORK is {network.name}); if it "
+            "is, look at its IP access list.",
+        )
+    return Diagnosis(
+        None,
+        f"Binance does not say which it is: {host} does not know the key, the key's IP access list lacks this server's "
+        f"public address, or Enable Reading is not ticked; all three can be seen at {network.help_url}.",
+    )

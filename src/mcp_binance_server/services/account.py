@@ -1,0 +1,47 @@
+"""The account as a caller asks for it: what it holds and what it may do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcp_binance_server.analytics.valuation import Portfolio, value_portfolio
+from mcp_binance_server.domain.account import AccountView, Venue
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.server_time import ServerTime
+
+
+@dataclass(frozen=True, slots=True)
+class ValuedAccount:
+    """What the holdings are worth at which prices, who answered, and when."""
+
+    portfolio: Portfolio
+    prices: Mapping[Symbol, Price]
+    venue: Venue
+    as_of_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccountService:
+    """Balances and rights of one principal, and what they are worth."""
+
+    client: AccountClient
+    market: SpotClient
+    time: ServerTime
+
+    @property
+    def has_key(self) -> bool:
+        return self.client.principal is not None
+
+    async def account(self) -> AccountView:
+        """Return the account; its answer has no time of its own, so it is dated by the exchange's clock."""
+        reading = await self.client.account()
+        return AccountView(reading.value, self.client.venue(reading.host), self.time.now_ms())
+
+    async def valued(self) -> ValuedAccount:
+        """Value the holdings at the last prices; the account first, so that a refused key costs nothing else."""
+        reading = await self.client.account()
+        prices = await self.market.prices()
+        portfolio = value_portfolio(reading.value.holdings, prices.value)
+        return ValuedAccount(portfolio, prices.value, self.client.venue(reading.host), self.time.now_ms())

@@ -1,0 +1,69 @@
+"""Analyses: gather what one needs, side by side, and let pure functions judge."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from mcp_binance_server.analytics.outlook import BARS, Equity, TradingReport, judge
+from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
+from mcp_binance_server.domain.candles import Candle, Interval
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.services.account import AccountService
+from mcp_binance_server.services.gathering import Part, gather
+from mcp_binance_server.services.market import MarketService
+
+# More bars than the page speaks of, at the same price: by then no average remembers how it was seeded.
+HOURLY_BARS = 300 + BARS
+# A day in bars of three minutes is one call; bars of one minute would be two.
+PROFILE_INTERVAL: Interval = "3m"
+PROFILE_BARS = 480
+ROUND_EQUITY = Equity(Decimal(10_000), is_own=False)
+DOLLAR_QUOTES = frozenset({"USDT", "USDC", "FDUSD"})
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisService:
+    """What the prompts and the analysis tools ask."""
+
+    market: MarketService
+    client: SpotClient
+    account: AccountService
+
+    async def trading(self, text: str, strategy: Strategy, risk: RiskTolerance) -> TradingReport:
+        """Judge a symbol for one long trade; without candles the day alone is judged, and the page says so."""
+        rules = await self.market.directory.find(text)
+        ticker, hourly, day, own = await gather(
+            lambda: self.market.ticker(text),
+            lambda: self._closed_bars(rules, "1h", HOURLY_BARS),
+            lambda: self._closed_bars(rules, PROFILE_INTERVAL, PROFILE_BARS),
+            lambda: self._equity(rules),
+        )
+        view = ticker.required()
+        equity = own.value or (ROUND_EQUITY if rules.quote in DOLLAR_QUOTES else None)
+        outlook = judge(
+            view.ticker,
+            rules,
+            hourly=hourly.value,
+            day_bars=day.value,
+            strategy=strategy,
+            risk=risk,
+            equity=equity.amount if equity else None,
+        )
+        missing = _missing({"hourly candles": hourly, "candles of the day": day, "your account": own})
+        return TradingReport(view, outlook, equity, missing)
+
+    async def _equity(self, rules: SymbolRules) -> Equity | None:
+        if not self.account.has_key or rules.quote not in DOLLAR_QUOTES:
+            return None
+        total = (await self.account.valued()).portfolio.total
+        return Equity(total, is_own=True) if total else None
+
+    async def _closed_bars(self, rules: SymbolRules, interval: Interval, limit: int) -> tuple[Candle, ...]:
+        reading = await self.client.candles(rules.symbol, interval, limit)
+        now_ms = self.market.time.now_ms()
+        return tuple(candle for candle in reading.value if candle.close_time_ms < now_ms)
+
+
+def _missing(parts: dict[str, Part[Any]]) -> tuple[str, ...]:
+    return tuple(f"{name}: {part.failure.message}" for name, part in parts.items() if part.failure is not None)

@@ -1,0 +1,48 @@
+"""Several reads at once, where some may fail and the page still be worth having."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import anyio
+
+from mcp_binance_server.errors import AppError, RateLimited
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[ValueT]):
+    """A piece of a page: its value, or why there is none."""
+
+    value: ValueT | None
+    failure: AppError | None = None
+
+    def required(self) -> ValueT:
+        """Return the value of a part that no page can do without, or raise why there is none."""
+        if self.value is None:
+            raise self.failure or AssertionError("a read that neither failed nor answered")
+        return self.value
+
+
+async def gather(*reads: Callable[[], Awaitable[Any]]) -> list[Part[Any]]:
+    """Run reads side by side and return each one's value or failure.
+
+    Raises:
+        RateLimited: any of them met the limit; half a page would only invite the next question.
+    """
+    parts: list[Part[Any]] = [Part(None)] * len(reads)
+
+    async def run(place: int, read: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            parts[place] = Part(await read())
+        except AppError as error:
+            parts[place] = Part(None, error)
+
+    async with anyio.create_task_group() as group:
+        for place, read in enumerate(reads):
+            group.start_soon(run, place, read)
+    for part in parts:
+        if isinstance(part.failure, RateLimited):
+            raise part.failure
+    return parts

@@ -1,0 +1,178 @@
+"""Orders and trades of one account, by a symbol in the caller's own spelling or over all symbols."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from mcp_binance_server.domain.account import Balance
+from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.orders import (
+    FillsOfSymbol,
+    OneOrder,
+    OpenOrders,
+    Order,
+    OrderHistory,
+    OrdersOfSymbol,
+)
+from mcp_binance_server.domain.periods import DAY_MS, Period, Written, read_period
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
+from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
+from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.directory import Directory
+from mcp_binance_server.exchange.endpoints import ACCOUNT, ALL_ORDERS, OPEN_ORDERS_ALL
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.gathering import gather
+
+ReadT = TypeVar("ReadT")
+
+# What the exchange answers at most in one call; the weight is the same for one row and for all of them.
+MOST_ROWS = 1000
+HISTORY_SYMBOLS = 5
+HISTORY_ROWS = 50
+STABLE = ("USDT", "USDC", "FDUSD")
+# Where a holding is most likely traded, best first.
+QUOTES = (*STABLE, "BTC", "ETH", "BNB")
+
+
+@dataclass(frozen=True, slots=True)
+class OrdersService:
+    """Orders of one principal; a missing key is said before anything is asked."""
+
+    client: AccountClient
+    directory: Directory
+    time: ServerTime
+
+    async def open(self, text: str | None = None) -> OpenOrders:
+        """Return the open orders, of one symbol or of all."""
+        self.client.require_key()
+        if text is None:
+            reading = await self.client.open_orders()
+            rules = _listed(await self.directory.table(), reading.value)
+        else:
+            found = await self.directory.find(text)
+            reading = await self._asked(lambda: self.client.open_orders(found.symbol))
+            rules = {found.symbol: found}
+        return OpenOrders(reading.value, rules, self.client.venue(reading.host), self.time.now_ms())
+
+    async def all(
+        self, text: str, limit: int, start: Written | None = None, end: Written | None = None
+    ) -> OrdersOfSymbol:
+        """Return the newest orders of a symbol, whatever became of them, inside a period if one is given.
+
+        Raises:
+            InvalidArguments: the period cannot be read, or is one that the exchange refuses.
+        """
+        self.client.require_key()
+        period = _day_at_most(read_period(start, end, self.time.now_ms()))
+        rules = await self.directory.find(text)
+        # With a start the exchange begins there and stops when it has enough: ask for the most, keep the newest.
+        asked_for = min(limit + 1, MOST_ROWS) if period.start_ms is None else MOST_ROWS
+        reading = await self._asked(
+            lambda: self.client.order_history(rules.symbol, asked_for, period.start_ms, period.end_ms)
+        )
+        found = _newest_last(reading.value)
+        is_full = len(found) == MOST_ROWS
+        return OrdersOfSymbol(
+            orders=found[-limit:],
+            rules=rules,
+            venue=self.client.venue(reading.host),
+            as_of_ms=self.time.now_ms(),
+            older=len(found) > limit or (is_full and period.start_ms is None),
+            newer=is_full and period.start_ms is not None,
+        )
+
+    async def one(self, text: str, *, order_id: int | None = None, client_order_id: str | None = None) -> OneOrder:
+        """Return one order by either of its ids."""
+        self.client.require_key()
+        rules = await self.directory.find(text)
+        reading = await self._asked(lambda: self.client.order(rules.symbol, client_order_id, order_id=order_id))
+        return OneOrder(reading.value, rules, self.client.venue(reading.host), self.time.now_ms())
+
+    async def fills(self, text: str, limit: int, order_id: int | None = None) -> FillsOfSymbol:
+        """Return the account's newest trades of a symbol, or those of one order."""
+        self.client.require_key()
+        rules = await self.directory.find(text)
+        asked_for = min(limit + 1, MOST_ROWS)
+        reading = await self._asked(lambda: self.client.fills(rules.symbol, asked_for, order_id))
+        found = tuple(sorted(reading.value, key=lambda fill: (fill.time_ms, fill.trade_id)))
+        return FillsOfSymbol(
+            fills=found[-limit:],
+            rules=rules,
+            venue=self.client.venue(reading.host),
+            as_of_ms=self.time.now_ms(),
+            older=len(found) > limit or len(found) == MOST_ROWS,
+        )
+
+    async def history(self) -> OrderHistory:
+        """Return the newest orders over a few symbols; the exchange tells the past of one symbol at a time."""
+        account = await self.client.account()
+        open_now = (await self.client.open_orders()).value
+        table = await self.directory.table()
+        symbols = _symbols_of_interest(table, open_now, account.value.holdings)
+        asked, not_asked = symbols[:HISTORY_SYMBOLS], symbols[HISTORY_SYMBOLS:]
+        parts = await gather(*(partial(self._history_of, symbol) for symbol in asked))
+        for part in parts:
+            # One symbol that does not answer is a gap; a refused key is the whole answer.
+            if part.failure is not None and not isinstance(part.failure, ExchangeUnavailable):
+                raise part.failure
+        readings: list[Reading[tuple[Order, ...]] | None] = [part.value for part in parts]
+        found = [order for reading in readings if reading for order in reading.value]
+        newest_first = _newest_last(found)[::-1]
+        return OrderHistory(
+            orders=newest_first[:HISTORY_ROWS],
+            rules=_listed(table, found),
+            asked=asked,
+            not_asked=not_asked,
+            failed=tuple(symbol for symbol, reading in zip(asked, readings, strict=True) if reading is None),
+            cut=any(reading and len(reading.value) == HISTORY_ROWS for reading in readings)
+            or len(newest_first) > HISTORY_ROWS,
+            calls=2 + len(asked),
+            weight=ACCOUNT.weight + OPEN_ORDERS_ALL.weight + len(asked) * ALL_ORDERS.weight,
+            venue=self.client.venue(account.host),
+            as_of_ms=self.time.now_ms(),
+        )
+
+    async def _history_of(self, symbol: Symbol) -> Reading[tuple[Order, ...]]:
+        return await self.client.order_history(symbol, HISTORY_ROWS)
+
+    async def _asked(self, call: Callable[[], Awaitable[ReadT]]) -> ReadT:
+        try:
+            return await call()
+        except InvalidSymbol:
+            await self.directory.doubt()
+            raise
+
+
+def _day_at_most(period: Period) -> Period:
+    # https://developers.binance.com/docs/binance-spot-api-docs/rest-api/account-endpoints#all-orders-user_data
+    if period.start_ms is not None and period.end_ms is not None and period.end_ms - period.start_ms > DAY_MS:
+        problem = "more than 24 hours after start; Binance allows no more when both are given: give one, or ask by day"
+        raise InvalidArguments(
+            summary=f"Invalid time: end: {problem}", errors=({"argument": "end", "problem": problem},)
+        )
+    return period
+
+
+def _newest_last(orders: Iterable[Order]) -> tuple[Order, ...]:
+    return tuple(sorted(orders, key=lambda order: (order.created_ms, order.order_id)))
+
+
+def _listed(table: SymbolTable, orders: Iterable[Order]) -> dict[Symbol, SymbolRules]:
+    symbols = {order.symbol for order in orders}
+    return {symbol: rules for symbol in symbols if (rules := table.find(symbol)) is not None}
+
+
+def _symbols_of_interest(
+    table: SymbolTable, open_orders: Iterable[Order], holdings: Iterable[Balance]
+) -> tuple[Symbol, ...]:
+    """Name the symbols with open orders, newest first, then the best market of each holding, stable coins last."""
+    ordered = [order.symbol for order in reversed(_newest_last(open_orders))]
+    risky_first = sorted((each.asset for each in holdings), key=lambda asset: asset in STABLE)
+    held = (_market_of(asset, table) for asset in risky_first)
+    return tuple(dict.fromkeys([*(each for each in ordered if table.find(each)), *(each for each in held if each)]))
+
+
+def _market_of(asset: str, table: SymbolTable) -> Symbol | None:
+    found = (table.find(f"{asset}{quote}") for quote in QUOTES)
+    return next((rules.symbol for rules in found if rules is not None), None)

@@ -1,0 +1,68 @@
+"""The portfolio as a caller asks for it: valued, and judged by its own past."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from mcp_binance_server.analytics.history import History, chained, daily_closes, inverted
+from mcp_binance_server.analytics.portfolio import REFERENCE
+from mcp_binance_server.analytics.portfolio_report import PortfolioReport, judge_portfolio
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.valuation import find_route
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.account import AccountService, ValuedAccount
+from mcp_binance_server.services.gathering import gather
+
+# Ninety closes are eighty-nine returns; one more for today's candle, which has not ended.
+DAYS = 91
+INVERSE = "1/"
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioService:
+    """Measures what the account risks with what it holds."""
+
+    account: AccountService
+    client: SpotClient
+    time: ServerTime
+
+    async def risk(self) -> PortfolioReport:
+        """Return the portfolio judged by ninety daily closes of its largest holdings."""
+        valued = await self.account.valued()
+        routes = _routes(valued)
+        legs = tuple(dict.fromkeys(leg for route in routes.values() for leg in route))
+        parts = await gather(*(partial(self._closes, leg) for leg in legs))
+        known: dict[str, History] = {leg: part.value for leg, part in zip(legs, parts, strict=True) if part.value}
+        histories = {
+            asset: _history(route, known) for asset, route in routes.items() if all(leg in known for leg in route)
+        }
+        missing = tuple(
+            f"daily candles of {leg.removeprefix(INVERSE)}: {part.failure.message}"
+            for leg, part in zip(legs, parts, strict=True)
+            if part.failure is not None
+        )
+        return judge_portfolio(valued.portfolio, histories, as_of_ms=valued.as_of_ms, missing=missing)
+
+    async def _closes(self, leg: str) -> dict[int, Price]:
+        reading = await self.client.daily_candles(Symbol(leg.removeprefix(INVERSE)), DAYS)
+        closes = daily_closes(reading.value, until_ms=self.time.now_ms())
+        return inverted(closes) if leg.startswith(INVERSE) else closes
+
+
+def _routes(valued: ValuedAccount) -> dict[str, tuple[str, ...]]:
+    """Return which daily candles make the history of each holding; bitcoin's too, which the others are held against."""
+    holdings = valued.portfolio.holdings
+    wanted = [each.asset for each in holdings[: DEFAULTS.risk_max_assets]]
+    if any(not each.is_stable for each in holdings):
+        wanted.append(REFERENCE)
+    routes = {asset: find_route(asset, valued.prices).legs for asset in wanted}
+    return {asset: legs for asset, legs in routes.items() if legs}
+
+
+def _history(route: tuple[str, ...], known: dict[str, History]) -> History:
+    whole = known[route[0]]
+    for leg in route[1:]:
+        whole = chained(whole, known[leg])
+    return whole

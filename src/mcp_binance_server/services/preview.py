@@ -1,0 +1,118 @@
+"""An order tried out against the live book and the account's balances; nothing here can send one."""
+
+from dataclasses import dataclass
+
+from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol, OrderRuleBroken
+from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.directory import Directory
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.trading.fills import NOTHING
+from mcp_binance_server.trading.filters import STOP_PRICE, Broken, Verdict, check, closed, unchecked
+from mcp_binance_server.trading.intent import LIMIT_MAKER, OrderIntent, Touch
+from mcp_binance_server.trading.preview import PreviewedOrder, preview, written
+
+# A hundred levels a side are the most that the cheapest depth call gives.
+LEVELS = 100
+REASONS = {LIMIT_MAKER: "it would immediately match and take", STOP_PRICE: "it would trigger immediately"}
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewService:
+    """Reads the rules, the book and, with a key, the account."""
+
+    client: SpotClient
+    directory: Directory
+    account: AccountClient
+    time: ServerTime
+
+    async def preview(self, text: str, intent: OrderIntent) -> PreviewedOrder:
+        """Say what an order on the symbol a caller wrote would do.
+
+        Raises:
+            InvalidArguments: an amount is missing, zero, or not for this type; found out without any request.
+            OrderRuleBroken: the exchange would refuse the order; the account is not asked then.
+            InsufficientBalance: the account does not have free what the order needs.
+        """
+        _require_amounts(intent)
+        rules = await self.directory.find(text)
+        _require_open(rules, intent)
+        book = await self._depth(rules.symbol)
+        touch = Touch.of(book.value)
+        if touch.is_crossed:
+            raise ExchangeUnavailable(reason="the order book it sent is crossed")
+        verdict = _kept(rules, intent, check(rules, intent, touch))
+        account = await self._account()
+        if account is not None:
+            _kept(rules, intent, check(rules, intent, touch, _held(account, rules.base)))
+        return PreviewedOrder(
+            preview(rules, verdict.order, book.value, account),
+            verdict.changes,
+            unchecked(rules, intent, touch, has_account=account is not None),
+            balances_checked=account is not None,
+            may_trade=account is None or account.can_trade,
+            venue=self.account.venue(book.host),
+            as_of_ms=self.time.now_ms(),
+        )
+
+    async def _depth(self, symbol: Symbol) -> Reading[BookSnapshot]:
+        try:
+            return await self.client.depth(symbol, LEVELS)
+        except InvalidSymbol:
+            await self.directory.doubt()
+            raise
+
+    async def _account(self) -> Account | None:
+        return None if self.account.principal is None else (await self.account.account()).value
+
+
+def _require_amounts(intent: OrderIntent) -> None:
+    if problems := intent.problems():
+        listed = "; ".join(f"{argument}: {problem}" for argument, problem in problems.items())
+        raise InvalidArguments(
+            summary=f"Invalid arguments for preview_order: {listed}",
+            errors=tuple({"argument": argument, "problem": problem} for argument, problem in problems.items()),
+        )
+
+
+def _require_open(rules: SymbolRules, intent: OrderIntent) -> None:
+    if (shut := closed(rules, intent)) is not None:
+        raise OrderRuleBroken(rule=shut.rule, received=shut.received, limit=shut.limit)
+
+
+def _kept(rules: SymbolRules, asked: OrderIntent, verdict: Verdict) -> Verdict:
+    if not verdict.broken:
+        return verdict
+    first, *others = verdict.broken
+    received, limit = _told(rules, first)
+    nearest = verdict.nearest
+    raise OrderRuleBroken(
+        rule=first.rule,
+        received=received,
+        limit=limit,
+        reason=REASONS.get(first.rule),
+        nearest=None if nearest is None else {name: written(amount) for name, amount in nearest.amounts.items()},
+        nearest_note="rounded up: more than was asked for" if nearest is not None and _grew(asked, nearest) else None,
+        also_broken=tuple("{}: {}, allowed is {}".format(each.rule, *_told(rules, each)) for each in others),
+    )
+
+
+def _told(rules: SymbolRules, broken: Broken) -> tuple[str, str]:
+    is_value = broken.rule == rules.notional_rule
+    unit = f" {rules.quote}" if is_value else ""
+    received = f"{'value' if is_value else broken.argument} {written(broken.received)}{unit}"
+    return received, f"{broken.side} {written(broken.limit)}{unit}"
+
+
+def _grew(asked: OrderIntent, nearest: OrderIntent) -> bool:
+    before = asked.amounts
+    return any(nearest.amounts[name] > before[name] for name in ("quantity", "quote_quantity") if name in before)
+
+
+def _held(account: Account, asset: str) -> Quantity:
+    return next((each.total for each in account.balances if each.asset == asset), Quantity(NOTHING))

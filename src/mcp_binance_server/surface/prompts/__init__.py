@@ -1,0 +1,1 @@
+"""Guided analyses: numbers first, then what stated rules make of them."""

@@ -1,0 +1,21 @@
+"""The prompt portfolio_risk."""
+
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Arguments, PromptSpec
+from mcp_binance_server.surface.views.portfolio import portfolio_page
+
+
+class PortfolioRisk(Arguments):
+    """It takes none: the account is the one whose key is configured."""
+
+
+async def portfolio_risk(context: Context, _arguments: PortfolioRisk) -> str:
+    return portfolio_page(await context.portfolio.risk())
+
+
+PORTFOLIO_RISK = PromptSpec(
+    name="portfolio_risk",
+    description="Assess portfolio risk and provide diversification recommendations based on current holdings",
+    arguments=PortfolioRisk,
+    render=portfolio_risk,
+)

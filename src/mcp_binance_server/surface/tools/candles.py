@@ -1,0 +1,83 @@
+"""The tool that reads candles."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mcp_binance_server.domain.candles import Interval
+from mcp_binance_server.domain.observations import MOST_CANDLES, CandleSeries, Observation
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import MaybeText, Pair, optional
+from mcp_binance_server.surface.views.candles import (
+    COLUMNS,
+    candle_page,
+    candle_rows,
+    is_final,
+    older_candles,
+    short_time,
+)
+from mcp_binance_server.surface.views.markdown import instant
+
+Moment = str | int | None
+
+
+class GetKlines(Arguments):
+    symbol: Pair
+    interval: Interval = Field(description="1m is a minute, 1M a month")
+    limit: Annotated[int, Field(ge=1, le=MOST_CANDLES)] = 100
+    start: Moment = optional("'last 36 hours', '36h', '2 days ago', 'since yesterday', ISO instant or epoch ms; UTC")
+    end: Moment = optional("As start; now if left out")
+
+
+class KlinesAnswer(ListAnswer):
+    symbol: str
+    interval: str
+    columns: str
+    rows: list[str] = Field(description="Newest last; volume has 5 significant digits")
+    first_open_time: MaybeText
+    open_times: list[str] | None = Field(description="Only if rows are not one interval apart")
+    last_is_final: bool | None = Field(description="false: the last candle may still change")
+    as_of: str
+    host: str
+
+
+def klines_answer(seen: Observation[CandleSeries]) -> KlinesAnswer:
+    series = seen.value
+    candles = series.candles
+    return KlinesAnswer(
+        count=len(candles),
+        limit=series.limit,
+        more=older_candles(seen),
+        symbol=seen.rules.symbol,
+        interval=series.interval,
+        columns=COLUMNS,
+        rows=candle_rows(seen.rules, candles),
+        first_open_time=instant(candles[0].open_time_ms) if candles else None,
+        open_times=[short_time(each.open_time_ms) for each in candles] if series.has_gaps else None,
+        last_is_final=is_final(candles[-1], seen.at_ms) if candles else None,
+        as_of=instant(seen.at_ms),
+        host=seen.host,
+    )
+
+
+async def get_klines(context: Context, arguments: GetKlines) -> ToolAnswer:
+    seen = await context.market.candles(
+        arguments.symbol, arguments.interval, arguments.limit, arguments.start, arguments.end
+    )
+    return ToolAnswer(candle_page(seen), klines_answer(seen))
+
+
+GET_KLINES = ToolSpec(
+    name="get_klines",
+    title="Candles",
+    description=(
+        "Candles of one pair, newest last; of a longer period the newest are kept. Use it for price history. "
+        "Not for the price now (get_ticker), nor to compute indicators yourself (get_indicators)."
+    ),
+    arguments=GetKlines,
+    answer=KlinesAnswer,
+    run=get_klines,
+    read_only=True,
+    toolset="market",
+)

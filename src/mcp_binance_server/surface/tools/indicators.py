@@ -1,0 +1,125 @@
+"""The tool that computes indicators."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mcp_binance_server.domain.candles import Interval
+from mcp_binance_server.domain.observations import Observation
+from mcp_binance_server.services.indicators import IndicatorReading, read_indicators
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row
+from mcp_binance_server.surface.views.candles import is_final
+from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.indicators import indicator_lines, line_value
+from mcp_binance_server.surface.views.markdown import instant
+from mcp_binance_server.surface.views.market import footer
+from mcp_binance_server.surface.views.paging import next_step, with_more
+
+MOST_BARS = 50
+Written = Annotated[str, Field(max_length=40)]
+
+
+class GetIndicators(Arguments):
+    symbol: Pair
+    indicators: Annotated[
+        list[Written],
+        Field(
+            description="e.g. rsi, ema(50), macd, bollinger(20,2), atr, adx, sma, obv, vwap",
+            min_length=1,
+            max_length=10,
+        ),
+    ]
+    interval: Interval = "1h"
+    last_n: Annotated[int, Field(description="Bars to show", ge=1, le=MOST_BARS)] = 1
+
+
+class IndicatorRow(Row):
+    open_time: str
+    is_final: bool
+    close: str
+    values: dict[str, MaybeText]
+
+
+class IndicatorsAnswer(ListAnswer):
+    symbol: str
+    interval: str
+    bars_used: int
+    first_bar: MaybeText
+    rows: list[IndicatorRow] = Field(description="Newest last")
+    as_of: str
+    host: str
+
+
+def indicators_answer(seen: Observation[IndicatorReading], arguments: GetIndicators) -> IndicatorsAnswer:
+    reading = seen.value
+    rows = [_row(seen, place) for place in range(len(reading.bars))]
+    return IndicatorsAnswer(
+        count=len(rows),
+        limit=arguments.last_n,
+        more=_more(seen, arguments),
+        symbol=seen.rules.symbol,
+        interval=reading.interval,
+        bars_used=reading.bars_used,
+        first_bar=None if reading.first_open_ms is None else instant(reading.first_open_ms),
+        rows=rows,
+        as_of=instant(seen.at_ms),
+        host=seen.host,
+    )
+
+
+def _row(seen: Observation[IndicatorReading], place: int) -> IndicatorRow:
+    bar = seen.value.bars[place]
+    values = {name: line_value(seen.rules, name, line[place]) for name, line in seen.value.lines.items()}
+    return IndicatorRow(
+        open_time=instant(bar.open_time_ms),
+        is_final=is_final(bar, seen.at_ms),
+        close=exact(bar.close, seen.rules.tick),
+        values=values,
+    )
+
+
+def _more(seen: Observation[IndicatorReading], arguments: GetIndicators) -> str | None:
+    if arguments.last_n == MOST_BARS or len(seen.value.bars) < arguments.last_n:
+        return None
+    return next_step(
+        "get_indicators",
+        symbol=seen.rules.symbol,
+        indicators=arguments.indicators,
+        interval=arguments.interval,
+        last_n=min(MOST_BARS, 10 * arguments.last_n),
+    )
+
+
+def indicators_page(seen: Observation[IndicatorReading], answer: IndicatorsAnswer) -> str:
+    rows = [
+        [row.open_time, "yes" if row.is_final else "no", row.close, *(each or "n/a" for each in row.values.values())]
+        for row in answer.rows
+    ]
+    names = ["open_time", "is_final", "close", *seen.value.lines]
+    lines = indicator_lines(seen.rules, answer.interval, answer.bars_used, [names, *rows])
+    return with_more([*lines, footer(seen.at_ms, seen.origin, seen.host)], answer.more)
+
+
+async def get_indicators(context: Context, arguments: GetIndicators) -> ToolAnswer:
+    seen = await read_indicators(
+        context.market, arguments.symbol, arguments.interval, arguments.indicators, arguments.last_n
+    )
+    answer = indicators_answer(seen, arguments)
+    return ToolAnswer(indicators_page(seen, answer), answer)
+
+
+GET_INDICATORS = ToolSpec(
+    name="get_indicators",
+    title="Technical indicators",
+    description=(
+        "Technical indicators of one pair, computed from fresh candles with a long warm-up. Use it instead of "
+        "computing them yourself. Not for raw candles (get_klines) or trading advice."
+    ),
+    arguments=GetIndicators,
+    answer=IndicatorsAnswer,
+    run=get_indicators,
+    read_only=True,
+    toolset="analysis",
+)

@@ -1,0 +1,150 @@
+"""The tool that tries an order out and sends nothing."""
+
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import Field
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.market import SymbolArgument
+from mcp_binance_server.surface.views.markdown import instant
+from mcp_binance_server.surface.views.preview import CHECKED, NO_KEY, preview_page, short
+from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
+from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
+
+# What the exchange itself takes for a quantity or a price.
+MoneyArgument = Annotated[str, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
+
+
+class PreviewOrder(Arguments):
+    symbol: SymbolArgument
+    side: Side
+    type: Kind = "LIMIT"
+    quantity: Annotated[MoneyArgument | None, Field(description="Of the base asset, decimal text")] = None
+    quote_quantity: Annotated[MoneyArgument | None, Field(description="MARKET only: spend or receive this")] = None
+    price: Annotated[MoneyArgument | None, Field(description="Every type but MARKET")] = None
+    stop_price: Annotated[MoneyArgument | None, Field(description="STOP_LOSS_LIMIT and TAKE_PROFIT_LIMIT")] = None
+
+
+class PreviewAnswer(Answer):
+    """Money as decimal strings; `order` is what could be sent, `changes` what was rounded for that."""
+
+    sent: bool = False
+    symbol: str
+    order: dict[str, str]
+    changes: list[dict[str, str]]
+    behaviour: str
+    best_bid: str | None
+    best_ask: str | None
+    value: str | None
+    fee: dict[str, str]
+    fill: dict[str, str | int | bool | None] | None
+    balance_check: str
+    balances: list[dict[str, str]]
+    may_trade: bool
+    rules_not_checked: list[str]
+    network: str
+    host: str
+    as_of: str
+
+
+def preview_answer(tried: PreviewedOrder) -> PreviewAnswer:
+    shown = tried.preview
+    order, fee = shown.order, shown.fee
+    amounts = {name: written(amount) for name, amount in order.amounts.items()}
+    return PreviewAnswer(
+        symbol=shown.rules.symbol,
+        order={"side": order.side, "type": order.kind, **amounts},
+        changes=[
+            {
+                "argument": each.argument,
+                "received": written(each.received),
+                "used": written(each.used),
+                "rule": each.rule,
+            }
+            for each in tried.changes
+        ],
+        behaviour=shown.behaviour,
+        best_bid=_text(shown.touch.bid),
+        best_ask=_text(shown.touch.ask),
+        value=_text(shown.value),
+        fee={
+            "amount": short(fee.amount, 12),
+            "asset": fee.asset,
+            "rate": short(fee.rate),
+            "source": "assumed" if fee.assumed else "account",
+        },
+        fill=_fill(shown),
+        balance_check=CHECKED if tried.balances_checked else NO_KEY,
+        balances=[
+            {"asset": each.asset, "free": written(each.free), "after": short(each.after, 12)} for each in shown.holdings
+        ],
+        may_trade=tried.may_trade,
+        rules_not_checked=[*tried.unchecked],
+        network=tried.venue.network,
+        host=tried.venue.host,
+        as_of=instant(tried.as_of_ms),
+    )
+
+
+def _fill(shown: Preview) -> dict[str, str | int | bool | None] | None:
+    fill, side = shown.fill, shown.order.side
+    if fill is None:
+        return None
+    return {
+        "quantity": written(fill.base),
+        "value": written(fill.quote),
+        "unfilled": written(fill.unfilled),
+        "unfilled_asset": shown.rules.base if shown.order.quantity is not None else shown.rules.quote,
+        "average_price": _text(fill.average, 12),
+        "worst_price": _text(fill.worst),
+        "slippage_mid_bps": _text(fill.slippage_bps(side, shown.touch.mid), 4),
+        "slippage_touch_bps": _text(fill.slippage_bps(side, fill.touch), 4),
+        "levels": fill.levels,
+        "complete": fill.complete,
+    }
+
+
+def _text(value: Decimal | None, places: int | None = None) -> str | None:
+    if value is None:
+        return None
+    return written(value) if places is None else short(value, places)
+
+
+def _intent(arguments: PreviewOrder) -> OrderIntent:
+    def given(text: str | None) -> Decimal | None:
+        return None if text is None else Decimal(text)
+
+    quantity, quote_quantity = given(arguments.quantity), given(arguments.quote_quantity)
+    price, stop_price = given(arguments.price), given(arguments.stop_price)
+    return OrderIntent(
+        side=arguments.side,
+        kind=arguments.type,
+        quantity=None if quantity is None else Quantity(quantity),
+        quote_quantity=None if quote_quantity is None else Quantity(quote_quantity),
+        price=None if price is None else Price(price),
+        stop_price=None if stop_price is None else Price(stop_price),
+    )
+
+
+async def preview_order(context: Context, arguments: PreviewOrder) -> ToolAnswer:
+    tried = await context.preview.preview(arguments.symbol, _intent(arguments))
+    return ToolAnswer(preview_page(tried), preview_answer(tried))
+
+
+PREVIEW_ORDER = ToolSpec(
+    name="preview_order",
+    title="Try an order out",
+    description=(
+        "Check a spot order without sending it: exchange rules, rounding, value, fee, expected fill and slippage, "
+        "balances before and after. Sends nothing and changes nothing. Use it before proposing any order. A refusal "
+        "names the rule and the nearest order that passes. Not for placing or cancelling orders."
+    ),
+    arguments=PreviewOrder,
+    answer=PreviewAnswer,
+    run=preview_order,
+    read_only=True,
+    toolset="orders",
+)

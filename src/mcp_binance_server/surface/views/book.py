@@ -1,0 +1,108 @@
+"""The order book and the tape as comma-separated rows."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import zip_longest
+
+from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.domain.observations import Observation
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.markdown import instant, money, plain
+from mcp_binance_server.surface.views.market import NOTHING, footer
+from mcp_binance_server.surface.views.paging import with_more
+
+TRADE_COLUMNS = "time,price,quantity,aggressor"
+BPS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class BookSummary:
+    """The distance between the sides, None where one is empty, and what stands on each."""
+
+    spread: Decimal | None
+    mid: Decimal | None
+    spread_bps: Decimal | None
+    bid_total: Decimal
+    ask_total: Decimal
+
+    @classmethod
+    def of(cls, book: BookSnapshot) -> "BookSummary":
+        totals = (_total(book.bids), _total(book.asks))
+        if not book.bids or not book.asks:
+            return cls(None, None, None, *totals)
+        bid, ask = book.bids[0].price, book.asks[0].price
+        mid = (bid + ask) / 2
+        spread_bps = round_to_places((ask - bid) / mid * BPS, 4) if mid else None
+        return cls(ask - bid, mid, spread_bps, *totals)
+
+
+def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> list[list[str]]:
+    """Write price and quantity of each level, best first."""
+    return [[exact(level.price, rules.tick), exact(level.quantity)] for level in levels]
+
+
+def book_page(seen: Observation[BookSnapshot], more: str | None) -> str:
+    """Render both sides beside each other, best first."""
+    rules, book = seen.rules, seen.value
+    bids, asks = level_pairs(rules, book.bids), level_pairs(rules, book.asks)
+    pairs = zip_longest(bids, asks, fillvalue=["", ""])
+    base = plain(rules.base)
+    totals = BookSummary.of(book)
+    lines = [
+        f"# {plain(rules.symbol)} order book",
+        _prices(rules, totals),
+        f"Bids {exact(totals.bid_total)} {base} in {len(bids)} levels, "
+        f"asks {exact(totals.ask_total)} {base} in {len(asks)} levels",
+        footer(seen.at_ms, seen.origin, seen.host),
+        "",
+        "bid_quantity,bid,ask,ask_quantity",
+        *(f"{bid[1]},{bid[0]},{ask[0]},{ask[1]}" for bid, ask in pairs),
+    ]
+    return with_more(lines, more)
+
+
+def trade_rows(rules: SymbolRules, trades: tuple[Trade, ...]) -> list[list[str]]:
+    """Write each trade as TRADE_COLUMNS, newest last."""
+    return [
+        [instant(each.time_ms), exact(each.price, rules.tick), exact(each.quantity), aggressor(each)] for each in trades
+    ]
+
+
+def aggressor(trade: Trade) -> str:
+    """Name the side that crossed the spread: when the buyer's order was waiting, a seller came."""
+    return "sell" if trade.buyer_is_maker else "buy"
+
+
+def traded(trades: tuple[Trade, ...], side: str) -> Decimal:
+    """Return how much one side took."""
+    return sum((each.quantity for each in trades if aggressor(each) == side), Decimal(0))
+
+
+def tape_page(seen: Observation[tuple[Trade, ...]], more: str | None) -> str:
+    """Render trades, newest last."""
+    rules, trades = seen.rules, seen.value
+    last = money(trades[-1].price, rules.quote, rules.tick) if trades else NOTHING
+    lines = [
+        f"# {plain(rules.symbol)} recent trades",
+        f"{len(trades)} trades, newest last at {last}; aggressive buyers took {exact(traded(trades, 'buy'))} "
+        f"{plain(rules.base)}, aggressive sellers {exact(traded(trades, 'sell'))}",
+        footer(seen.at_ms, seen.origin, seen.host),
+        "",
+        TRADE_COLUMNS,
+        *(",".join(row) for row in trade_rows(rules, trades)),
+    ]
+    return with_more(lines, more)
+
+
+def _total(levels: tuple[PriceLevel, ...]) -> Decimal:
+    return sum((level.quantity for level in levels), Decimal(0))
+
+
+def _prices(rules: SymbolRules, totals: BookSummary) -> str:
+    if totals.spread is None or totals.mid is None or totals.spread_bps is None:
+        return "No spread: a side is empty"
+    spread, mid = (money(each, rules.quote, rules.tick) for each in (totals.spread, totals.mid))
+    return f"Mid {mid}, spread {spread} ({exact(totals.spread_bps)} bps)"

@@ -1,0 +1,103 @@
+"""Candles as comma-separated rows: compact, exact, newest last."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.observations import CandleSeries, Observation
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.decimals import exact, volume
+from mcp_binance_server.surface.views.markdown import instant, money, percent, plain
+from mcp_binance_server.surface.views.market import footer
+from mcp_binance_server.surface.views.paging import next_step, with_more
+
+COLUMNS = "open,high,low,close,volume"
+# Up to here every row has its time; in a longer list every so-many-th has, and those between follow by the interval.
+ROWS_WITH_TIME = 100
+MARK_EVERY = 25
+# An answer may be shared for a second, and our idea of the exchange's clock may be half a second off.
+IN_DOUBT_MS = 2_000
+
+
+def candle_rows(rules: SymbolRules, candles: tuple[Candle, ...]) -> list[str]:
+    """Write each candle as COLUMNS."""
+    return [
+        ",".join(
+            [*(exact(price, rules.tick) for price in (each.open, each.high, each.low, each.close)), volume(each.volume)]
+        )
+        for each in candles
+    ]
+
+
+def short_time(epoch_ms: int) -> str:
+    """Write the moment a candle opens: UTC, seconds only where there are any."""
+    moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment.second else f"{moment:%Y-%m-%dT%H:%M}"
+
+
+def is_final(candle: Candle, at_ms: int) -> bool:
+    """Tell whether a candle is closed; one that is not may still change."""
+    return candle.close_time_ms + IN_DOUBT_MS < at_ms
+
+
+def older_candles(seen: Observation[CandleSeries]) -> str | None:
+    """Write the call that answers the candles before these."""
+    series = seen.value
+    if not series.has_older:
+        return None
+    start_ms = series.period.start_ms
+    return next_step(
+        "get_klines",
+        symbol=seen.rules.symbol,
+        interval=series.interval,
+        limit=series.limit,
+        start=None if start_ms is None else instant(start_ms),
+        end=instant(series.candles[0].open_time_ms - 1),
+    )
+
+
+def candle_page(seen: Observation[CandleSeries]) -> str:
+    """Render a series: what it is, what it shows, its rows, how to get the older ones."""
+    series, rules = seen.value, seen.rules
+    title = f"# {plain(rules.symbol)} {series.interval} candles"
+    foot = footer(seen.at_ms, seen.origin, seen.host)
+    if not series.candles:
+        return f"{title}\nNo candle opened in this period.\n{foot}"
+    every = _every(series)
+    rows = [
+        f"{'' if place % every else short_time(candle.open_time_ms)},{row}"
+        for place, (candle, row) in enumerate(zip(series.candles, candle_rows(rules, series.candles), strict=True))
+    ]
+    apart = "" if every == 1 else "; a row without time opens one interval after the row before it"
+    lines = [
+        title,
+        f"{len(rows)} rows, newest last; prices in {plain(rules.quote)}, volume in {plain(rules.base)}, UTC{apart}",
+        _summary(rules, series.candles),
+        _last(series.candles[-1], seen.at_ms),
+        foot,
+        "",
+        f"open_time,{COLUMNS}",
+        *rows,
+    ]
+    return with_more(lines, older_candles(seen))
+
+
+def _every(series: CandleSeries) -> int:
+    return 1 if series.has_gaps or len(series.candles) <= ROWS_WITH_TIME else MARK_EVERY
+
+
+def _summary(rules: SymbolRules, candles: tuple[Candle, ...]) -> str:
+    def shown(price: Decimal) -> str:
+        return money(price, rules.quote, rules.tick)
+
+    first, last = candles[0].open, candles[-1].close
+    change = f" ({percent((last - first) / first * 100)})" if first else ""
+    high, low = max(each.high for each in candles), min(each.low for each in candles)
+    return f"Open {shown(first)}, close {shown(last)}{change}, high {shown(high)}, low {shown(low)}"
+
+
+def _last(candle: Candle, at_ms: int) -> str:
+    closes = instant(candle.close_time_ms)
+    return (
+        f"The last candle closed at {closes}" if is_final(candle, at_ms) else f"The last candle is open until {closes}"
+    )

@@ -1,0 +1,22 @@
+"""Numbers for programs: exact decimal text, and the one rounding we do for size."""
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+from mcp_binance_server.domain.money import decimals_of
+
+NO_STEP = Decimal(0)
+# A volume of five digits is exact to a hundredth of a per cent; more would cost a fifth of a long list of candles.
+VOLUME_DIGITS = 5
+
+
+def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
+    """Write every digit that says something: the decimals of the step, and no zeros beyond them."""
+    whole, _, fraction = f"{value:f}".partition(".")
+    fraction = fraction.rstrip("0").ljust(decimals_of(step), "0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def volume(value: Decimal) -> str:
+    """Write a traded quantity with five significant digits, or more where its whole part has more."""
+    digits = max(VOLUME_DIGITS, value.adjusted() + 1)
+    return exact(Context(prec=digits, rounding=ROUND_HALF_EVEN).plus(value))

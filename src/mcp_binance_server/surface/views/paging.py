@@ -1,0 +1,14 @@
+"""The next step of a list that was cut: a tool and its arguments, ready to be called."""
+
+import json
+
+
+def next_step(tool: str, **arguments: str | int | list[str] | None) -> str:
+    """Write a call; arguments that say nothing are left out."""
+    said = {name: value for name, value in arguments.items() if value is not None}
+    return f"{tool} {json.dumps(said, ensure_ascii=False)}"
+
+
+def with_more(lines: list[str], more: str | None) -> str:
+    """Join the lines of a list; the next step comes last, where it is read."""
+    return "\n".join([*lines, f"More: {more}"] if more else lines)

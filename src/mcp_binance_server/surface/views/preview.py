@@ -1,0 +1,119 @@
+"""The page of an order that was tried out and not sent."""
+
+from decimal import Decimal, localcontext
+
+from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.surface.views.markdown import instant, money, plain
+from mcp_binance_server.trading.intent import DIGITS
+from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
+
+BEHAVIOURS = {
+    "takes": "trade at once",
+    "takes_then_rests": "trade in part at once, the rest waits on the book",
+    "rests": "wait on the book",
+    "waits_for_trigger": "wait for its stop price",
+}
+NO_KEY = "not checked: no API key"
+CHECKED = "checked"
+
+
+def preview_page(tried: PreviewedOrder) -> str:
+    """Render the answer of `preview_order`."""
+    with localcontext(prec=DIGITS):  # an absurd order must not become one that cannot be written
+        return "\n".join(_lines(tried))
+
+
+def _lines(tried: PreviewedOrder) -> list[str]:
+    shown = tried.preview
+    return [
+        f"# Preview, nothing sent: {_order(shown)}",
+        "",
+        *(
+            f"**Changed**: {each.argument} {written(each.received)} -> {written(each.used)} ({each.rule})"
+            for each in tried.changes
+        ),
+        f"**Would**: {BEHAVIOURS[shown.behaviour]} ({_touch(shown)})",
+        *_fill(shown),
+        f"**Value**: {'unknown' if shown.value is None else _money(shown, shown.value)}",
+        f"**Fee**: {_fee(shown)}",
+        *_balances(tried),
+        *([f"**Not checked**: {', '.join(tried.unchecked)}"] if tried.unchecked else []),
+        "",
+        "*Price rules are measured at the middle of the book; Binance uses its own average price*",
+        f"*{_source(tried)}, {instant(tried.as_of_ms)}*",
+    ]
+
+
+def short(value: Decimal, places: int = 8) -> str:
+    """Write a quotient with so many decimals at most."""
+    with localcontext(prec=DIGITS):
+        return written(round_to_places(value, places))
+
+
+def _source(tried: PreviewedOrder) -> str:
+    if tried.venue.simulated:
+        return "Simulated exchange, no real market"
+    return f"{plain(tried.venue.network)} ({plain(tried.venue.host)})"
+
+
+def _order(shown: Preview) -> str:
+    order, rules = shown.order, shown.rules
+    if order.quantity is not None:
+        what = f"{written(order.quantity)} {plain(rules.base)}"
+    else:
+        what = f"{plain(rules.base)} for {written(order.quote_quantity or Decimal(0))} {plain(rules.quote)}"
+    at = f" at {written(order.price)}" if order.price is not None else ""
+    stop = f", stop {written(order.stop_price)}" if order.stop_price is not None else ""
+    return f"{order.side} {what} {order.kind}{at}{stop} ({plain(rules.symbol)})"
+
+
+def _touch(shown: Preview) -> str:
+    bid, ask = (None if each is None else _money(shown, each) for each in (shown.touch.bid, shown.touch.ask))
+    return f"bid {bid or 'none'}, ask {ask or 'none'}"
+
+
+def _fill(shown: Preview) -> list[str]:
+    fill, order = shown.fill, shown.order
+    if fill is None:
+        return []
+    if fill.average is None:
+        return ["**Fill**: none, that side of the book is empty"]
+    against = [
+        f"{short(bps, 3)} bps vs {name}"
+        for name, bps in (
+            ("mid", fill.slippage_bps(order.side, shown.touch.mid)),
+            ("touch", fill.slippage_bps(order.side, fill.touch)),
+        )
+        if bps is not None
+    ]
+    levels = f"{fill.levels} level{'' if fill.levels == 1 else 's'}"
+    lines = [
+        f"**Fill**: {short(fill.base)} {plain(shown.rules.base)} at {short(fill.average)} on average, {levels}, "
+        f"{', '.join(against)}"
+    ]
+    if shown.behaviour == "takes" and not fill.complete:
+        asset = shown.rules.base if order.quantity is not None else shown.rules.quote
+        lines.append(
+            f"**Incomplete**: {short(fill.unfilled)} {plain(asset)} lie beyond the levels seen, at no known price"
+        )
+    return lines
+
+
+def _fee(shown: Preview) -> str:
+    source = "assumed" if shown.fee.assumed else "the account's rate"
+    percent = f"{short(shown.fee.rate * 100, 4)}%"
+    return f"{short(shown.fee.amount)} {plain(shown.fee.asset)} ({percent}, {source}; less if paid in BNB)"
+
+
+def _balances(tried: PreviewedOrder) -> list[str]:
+    if not tried.balances_checked:
+        return [f"**Balances**: {NO_KEY}"]
+    lines = [
+        f"**{plain(each.asset)}**: {short(each.free)} free -> {short(each.after)} once filled"
+        for each in tried.preview.holdings
+    ]
+    return lines if tried.may_trade else [*lines, "**Warning**: the exchange does not let this account trade"]
+
+
+def _money(shown: Preview, amount: Decimal) -> str:
+    return money(amount, shown.rules.quote, shown.rules.tick)

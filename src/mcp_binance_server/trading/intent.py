@@ -1,0 +1,104 @@
+"""An order somebody has in mind: its words, the amounts each type needs, and the market it is held against."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal
+
+from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.money import Price, Quantity
+
+Side = Literal["BUY", "SELL"]
+Kind = Literal["LIMIT", "MARKET", "LIMIT_MAKER", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT"]
+Argument = Literal["price", "stop_price", "quantity", "quote_quantity"]
+
+MARKET: Kind = "MARKET"
+LIMIT_MAKER: Kind = "LIMIT_MAKER"
+# https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints#new-order-trade
+NEEDS: dict[Kind, tuple[Argument, ...]] = {
+    "LIMIT": ("price", "quantity"),
+    "MARKET": (),
+    "LIMIT_MAKER": ("price", "quantity"),
+    "STOP_LOSS_LIMIT": ("price", "stop_price", "quantity"),
+    "TAKE_PROFIT_LIMIT": ("price", "stop_price", "quantity"),
+}
+# Twenty digits on either side of the point, times as many again, with room for a quotient: nothing below is rounded.
+DIGITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class OrderIntent:
+    """Side, type and amounts of an order that nobody has sent."""
+
+    side: Side
+    kind: Kind
+    quantity: Quantity | None = None
+    quote_quantity: Quantity | None = None
+    price: Price | None = None
+    stop_price: Price | None = None
+
+    @property
+    def is_stop(self) -> bool:
+        return "stop_price" in NEEDS[self.kind]
+
+    @property
+    def triggers_above(self) -> bool:
+        """Whether a stop waits above the market: a stop-loss of a buyer, a profit target of a seller."""
+        return (self.kind == "STOP_LOSS_LIMIT") == (self.side == "BUY")
+
+    @property
+    def amounts(self) -> dict[Argument, Decimal]:
+        """The amounts that were given, in the order in which rules are read."""
+        given: dict[Argument, Decimal | None] = {
+            "price": self.price,
+            "stop_price": self.stop_price,
+            "quantity": self.quantity,
+            "quote_quantity": self.quote_quantity,
+        }
+        return {argument: amount for argument, amount in given.items() if amount is not None}
+
+    def having(self, argument: Argument, amount: Decimal) -> "OrderIntent":
+        """Return the same order with another amount."""
+        return replace(self, **{argument: amount})
+
+    def problems(self) -> dict[Argument, str]:
+        """Say which amounts this type lacks, or cannot use."""
+        found: dict[Argument, str] = {}
+        allowed = NEEDS[self.kind]
+        if self.kind == MARKET:
+            allowed = ("quantity", "quote_quantity")
+            if (self.quantity is None) == (self.quote_quantity is None):
+                found["quantity"] = "MARKET needs quantity or quote_quantity, one of them"
+        else:
+            found |= {each: f"{self.kind} needs it" for each in allowed if each not in self.amounts}
+        found |= {each: f"{self.kind} does not take it" for each in self.amounts if each not in allowed}
+        found |= {each: "must be greater than zero" for each, amount in self.amounts.items() if amount <= 0}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """The best price of each side; a side can be empty."""
+
+    bid: Price | None
+    ask: Price | None
+
+    @classmethod
+    def of(cls, book: BookSnapshot) -> "Touch":
+        return cls(book.bids[0].price if book.bids else None, book.asks[0].price if book.asks else None)
+
+    @property
+    def mid(self) -> Price | None:
+        return None if self.bid is None or self.ask is None else Price((self.bid + self.ask) / 2)
+
+    @property
+    def reference(self) -> Price | None:
+        """What stands in for the exchange's average price: the middle, else the one side there is."""
+        return self.mid or self.bid or self.ask
+
+    @property
+    def is_crossed(self) -> bool:
+        return self.bid is not None and self.ask is not None and self.bid >= self.ask
+
+    def met_by(self, side: Side) -> Price | None:
+        """Return the price that an order of this side takes first."""
+        return self.ask if side == "BUY" else self.bid

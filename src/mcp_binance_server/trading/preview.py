@@ -1,0 +1,181 @@
+"""What an order would do if it were sent now: its value, its fee, its fill, and the balances it leaves."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
+from typing import Literal
+
+from mcp_binance_server.domain.account import Account, Commission, Venue
+from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.errors import InsufficientBalance
+from mcp_binance_server.trading.fills import NOTHING, Walk, walk
+from mcp_binance_server.trading.filters import Change, grid_of
+from mcp_binance_server.trading.intent import DIGITS, MARKET, OrderIntent, Touch
+
+Behaviour = Literal["takes", "takes_then_rests", "rests", "waits_for_trigger"]
+
+# The usual rate of a new account: https://www.binance.com/en/fee/trading
+USUAL = Commission(maker=Decimal("0.001"), taker=Decimal("0.001"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fee:
+    """What the exchange would keep of the asset that is received; `assumed` when no account named its rate."""
+
+    amount: Quantity
+    asset: str
+    rate: Decimal
+    assumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What is free of one asset, and what would be once the order has filled as expected."""
+
+    asset: str
+    free: Quantity
+    after: Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The whole answer; `value` and `fill` are None where the book has nothing to say."""
+
+    rules: SymbolRules
+    order: OrderIntent
+    touch: Touch
+    behaviour: Behaviour
+    value: Quantity | None
+    fee: Fee
+    fill: Walk | None
+    holdings: tuple[Holding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewedOrder:
+    """A preview, what was rounded for it, what could not be checked, who answered, and when."""
+
+    preview: Preview
+    changes: tuple[Change, ...]
+    unchecked: tuple[str, ...]
+    balances_checked: bool
+    may_trade: bool
+    venue: Venue
+    as_of_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Trade:
+    """What changes hands: taken from the book at once, and left to rest at the order's price."""
+
+    taken: Walk | None
+    resting: Decimal
+    price: Decimal
+
+    @property
+    def base(self) -> Decimal:
+        return (self.taken.base if self.taken else NOTHING) + self.resting
+
+    @property
+    def quote(self) -> Decimal:
+        return (self.taken.quote if self.taken else NOTHING) + self.resting * self.price
+
+
+def preview(rules: SymbolRules, order: OrderIntent, book: BookSnapshot, account: Account | None = None) -> Preview:
+    """Say what an order that keeps to the rules would do; without an account no balance is looked at.
+
+    Raises:
+        InsufficientBalance: the account does not have free what the exchange would take or hold back.
+    """
+    with localcontext(prec=DIGITS):
+        trade = _trade(rules, order, book)
+        fee = _fee(rules, order, trade, account)
+        holdings = _holdings(rules, order, trade, fee, account) if account else ()
+        value = Quantity(trade.quote) if trade.base else None
+        return Preview(rules, order, Touch.of(book), _behaviour(order, trade), value, fee, trade.taken, holdings)
+
+
+def written(amount: Decimal) -> str:
+    """Write an amount in full, without an exponent and without zeros that say nothing."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _trade(rules: SymbolRules, order: OrderIntent, book: BookSnapshot) -> _Trade:
+    levels = book.asks if order.side == "BUY" else book.bids
+    price, quantity = order.price or Price(NOTHING), order.quantity or Quantity(NOTHING)
+    if order.quote_quantity is not None:
+        return _Trade(_taken_for(rules, order, levels, order.quote_quantity), NOTHING, price)
+    if order.kind == MARKET:
+        return _Trade(walk(levels, quantity), NOTHING, price)
+    if order.is_stop:
+        return _Trade(None, quantity, price)
+    within = [each for each in levels if (each.price <= price if order.side == "BUY" else each.price >= price)]
+    taken = walk(within, quantity)
+    return _Trade(taken if taken.base else None, taken.unfilled, price)
+
+
+def _taken_for(
+    rules: SymbolRules, order: OrderIntent, levels: tuple[PriceLevel, ...], quote_quantity: Quantity
+) -> Walk:
+    meant = walk(levels, quote_quantity, "quote")
+    step, _ = grid_of(rules, order, "quantity")
+    taken = walk(levels, floor_to_step(meant.base, Quantity(step)))
+    return replace(taken, unfilled=meant.unfilled)
+
+
+def _behaviour(order: OrderIntent, trade: _Trade) -> Behaviour:
+    if order.is_stop:
+        return "waits_for_trigger"
+    if order.kind == MARKET or not trade.resting:
+        return "takes"
+    return "takes_then_rests" if trade.taken else "rests"
+
+
+def _fee(rules: SymbolRules, order: OrderIntent, trade: _Trade, account: Account | None) -> Fee:
+    rates = (account.commission if account else None) or USUAL
+    # Whether a triggered order rests or takes is not known before; the dearer of the two is.
+    resting_rate = max(rates.maker, rates.taker) if order.is_stop else rates.maker
+    is_buy = order.side == "BUY"
+    taken = NOTHING if trade.taken is None else trade.taken.base if is_buy else trade.taken.quote
+    resting = trade.resting if is_buy else trade.resting * trade.price
+    amount = taken * rates.taker + resting * resting_rate
+    received = taken + resting
+    rate = amount / received if received else rates.taker
+    asset = rules.base if is_buy else rules.quote
+    return Fee(Quantity(amount), asset, rate, assumed=rates is USUAL)
+
+
+def _holdings(rules: SymbolRules, order: OrderIntent, trade: _Trade, fee: Fee, account: Account) -> tuple[Holding, ...]:
+    free = {each.asset: each.free for each in account.balances}
+    base, quote = free.get(rules.base, NOTHING), free.get(rules.quote, NOTHING)
+    if order.side == "BUY":
+        _afford(rules.quote, _quote_needed(order, trade), quote)
+        after = base + trade.base - fee.amount, quote - trade.quote
+    else:
+        _afford(rules.base, trade.base if order.quantity is None else order.quantity, base)
+        after = base - trade.base, quote + trade.quote - fee.amount
+    return (
+        Holding(rules.base, Quantity(base), Quantity(after[0])),
+        Holding(rules.quote, Quantity(quote), Quantity(after[1])),
+    )
+
+
+def _quote_needed(order: OrderIntent, trade: _Trade) -> Decimal:
+    if order.quote_quantity is not None:
+        return order.quote_quantity
+    if order.kind == MARKET or order.quantity is None or order.price is None:
+        return trade.quote
+    # A limit order binds its whole value at its own price, even when it would fill for less.
+    return order.price * order.quantity
+
+
+def _afford(asset: str, required: Decimal, available: Decimal) -> None:
+    if required > available:
+        raise InsufficientBalance(
+            asset=asset,
+            required_amount=written(required),
+            available_amount=written(available),
+            shortfall=written(required - available),
+        )

@@ -1,0 +1,153 @@
+"""Volatility: what the estimators agree on, and what they refuse."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import log, sqrt
+
+import pytest
+from hypothesis import given
+
+from analytics.samples import candle, series, walk
+from mcp_binance_server.analytics import volatility
+from mcp_binance_server.analytics.envelope import Measured
+from mcp_binance_server.analytics.indicators import closes
+from mcp_binance_server.analytics.names import STABLECOINS, name_of
+from mcp_binance_server.analytics.thresholds import Thresholds
+from mcp_binance_server.domain.candles import Candle
+
+
+def alternating(days: int, move: float) -> list[float]:
+    return [100.0 * (1 + move * (day % 2)) for day in range(days)]
+
+
+@pytest.mark.parametrize("prices", [[], [100.0], [100.0, 101.0]])
+def test_one_return_is_no_volatility(prices: list[float]) -> None:
+    measured = volatility.realised_volatility(prices)
+
+    assert measured.variance is measured.root is measured.stdev is None
+    assert measured.n == max(0, len(prices) - 1)
+    assert measured.why_null == "insufficient_bars"
+
+
+@pytest.mark.parametrize(
+    "estimate",
+    [volatility.parkinson, volatility.garman_klass, volatility.rogers_satchell],
+    ids=lambda each: each.__name__,
+)
+def test_no_bars_are_no_estimate(estimate: Callable[[Sequence[Candle]], Measured]) -> None:
+    measured = estimate([])
+
+    assert measured.value is None
+    assert (measured.n, measured.why_null) == (0, "insufficient_bars")
+
+
+def test_yang_zhang_needs_three_bars() -> None:
+    measured = volatility.yang_zhang(100.0, [candle(100, 102, 99, 101), candle(101, 103, 100, 102, at=1)])
+
+    assert measured.variance is measured.k is None
+    assert (measured.n, measured.why_null) == (2, "insufficient_bars")
+
+
+@given(series())
+def test_no_estimator_of_a_variance_is_negative(candles: list[Candle]) -> None:
+    for measured in (
+        volatility.parkinson(candles), volatility.garman_klass(candles), volatility.rogers_satchell(candles)
+    ):  # fmt: skip
+        assert measured.value is not None
+        assert measured.value >= -1e-12
+        assert measured.n == len(candles)
+
+
+@given(series(min_size=3))
+def test_scaling_every_price_leaves_volatility_unchanged(candles: list[Candle]) -> None:
+    doubled = [candle(2 * each.open, 2 * each.high, 2 * each.low, 2 * each.close) for each in candles]
+
+    before = volatility.garman_klass(candles).value
+    assert volatility.garman_klass(doubled).value == pytest.approx(before, rel=1e-9, abs=1e-12)
+    assert volatility.realised_volatility(closes(doubled)).root == pytest.approx(
+        volatility.realised_volatility(closes(candles)).root, rel=1e-9, abs=1e-12
+    )
+
+
+def test_the_estimators_agree_on_a_walk_without_gaps_and_yang_zhang_sees_the_gaps() -> None:
+    walked = walk(3)
+    candles = [
+        candle(close, max(each.high, close), min(each.low, close), each.close, at=at)
+        for at, (close, each) in enumerate((before.close, each) for before, each in pairwise(walked))
+    ]
+    ranges = volatility.rogers_satchell(candles).value
+    ranges_inside_gaps = volatility.rogers_satchell(walked[1:]).value
+
+    gapless = volatility.yang_zhang(float(walked[0].close), candles).variance
+    gapped = volatility.yang_zhang(float(walked[0].close), walked[1:]).variance
+
+    assert ranges is not None
+    assert ranges_inside_gaps is not None
+    assert gapless == pytest.approx(ranges, rel=0.5)
+    assert gapped is not None
+    assert gapped > 1.2 * ranges_inside_gaps
+
+
+def test_a_year_has_365_days_of_24_hours() -> None:
+    assert volatility.annualise(0.02, 24 * 60) == pytest.approx(0.02 * sqrt(365))
+    assert volatility.annualise(0.02, 60) == pytest.approx(0.02 * sqrt(365 * 24))
+
+
+def test_an_asset_is_classed_by_what_it_did_not_by_its_name() -> None:
+    closes_of_a_quiet_bitcoin = alternating(60, 0.001)
+
+    measured = volatility.asset_volatility("BTC", closes_of_a_quiet_bitcoin)
+
+    assert (measured.label, measured.basis, measured.n) == ("Stable", "measured", 59)
+    assert measured.annual == pytest.approx(log(1.001) * sqrt(365), rel=0.02)
+
+
+def test_thirty_returns_are_enough_and_twenty_nine_are_not() -> None:
+    assert volatility.asset_volatility("XYZ", alternating(31, 0.05)).basis == "measured"
+    assert volatility.asset_volatility("XYZ", alternating(30, 0.05)).basis == "none"
+
+
+@pytest.mark.parametrize(
+    ("asset", "label"),
+    [
+        ("BTC", "High volatility"),
+        ("ETH", "Medium-high volatility"),
+        ("BNB", "Medium volatility"),
+        *((each, "Stable") for each in STABLECOINS),
+    ],
+)
+def test_a_well_known_asset_without_history_has_the_default_class(asset: str, label: str) -> None:
+    given_nothing = volatility.asset_volatility(asset, [])
+
+    assert (given_nothing.annual, given_nothing.label, given_nothing.basis) == (None, label, "default")
+
+
+def test_an_unknown_asset_without_history_is_not_measured() -> None:
+    unknown = volatility.asset_volatility("XYZ", [1.0, 2.0])
+
+    assert (unknown.label, unknown.basis, unknown.n) == ("Volatility not measured", "none", 1)
+
+
+@pytest.mark.parametrize(
+    ("annual", "label"),
+    [
+        (0.0, "Stable"),
+        (0.05, "Low volatility"),
+        (0.30, "Medium volatility"),
+        (0.7499, "Medium-high volatility"),
+        (0.75, "High volatility"),
+        (9.0, "High volatility"),
+    ],
+)
+def test_an_edge_belongs_to_the_class_above(annual: float, label: str) -> None:
+    assert volatility.volatility_class(annual) == label
+
+
+def test_the_edges_can_be_set() -> None:
+    wide = Thresholds(vol_edges=(1.0, 2.0, 3.0, 4.0))
+
+    assert volatility.asset_volatility("XYZ", alternating(60, 0.05), thresholds=wide).label == "Stable"
+
+
+def test_assets_have_the_names_people_use_and_else_their_code() -> None:
+    assert [name_of(each) for each in ("BTC", "BNB", "USDT", "WIF")] == ["Bitcoin", "Binance Coin", "Tether", "WIF"]

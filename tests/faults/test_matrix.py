@@ -1,0 +1,161 @@
+"""Every fault of the exchange against every resource, prompt and tool: the right error, in time, and nothing stale."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, MCPError
+
+from mcp_binance_server.app import running_app
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.surface.catalogue import CATALOGUE
+from support.clock import FakeClock
+from support.desk import NETWORK, Loop
+
+LONGEST_SECS = 10
+WORDS = "x" * 5_000
+RATE_LIMITED, REJECTED = (-32001, "rate_limited"), (-32603, "exchange_rejected")
+RESTRICTED, UNAVAILABLE = (-32603, "region_restricted"), (-32603, "exchange_unavailable")
+
+
+def refusal(status: int, code: int, **more: Any) -> Fault:  # noqa: ANN401 - the fields of a fault
+    return Fault(kind="status", status=status, code=code, msg=WORDS, times=None, **more)
+
+
+FAULTS: dict[str, tuple[Fault, tuple[int, str]]] = {
+    "429": (refusal(429, -1003, headers={"Retry-After": "7"}), RATE_LIMITED),
+    "418": (refusal(418, -1003, headers={"Retry-After": "7"}), RATE_LIMITED),
+    "403 html": (refusal(403, 0, body=f"<html>{WORDS}</html>"), REJECTED),
+    "451": (refusal(451, 0), RESTRICTED),
+    "500": (refusal(500, -1000), UNAVAILABLE),
+    "503 unknown": (refusal(503, -1007), UNAVAILABLE),
+    "truncated": (Fault(kind="truncated", times=None), UNAVAILABLE),
+    "html": (Fault(kind="html", times=None), UNAVAILABLE),
+    "reset": (Fault(kind="cut_before", times=None), UNAVAILABLE),
+    "reset within": (Fault(kind="cut_within", times=None), UNAVAILABLE),
+}
+TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "get_server_time": {},
+    "get_account_info": {},
+    "get_open_orders": {},
+    "get_order": {"symbol": "BTCUSDT", "order_id": 41200880004},
+    "get_klines": {"symbol": "BTCUSDT", "interval": "1h"},
+    "get_indicators": {"symbol": "BTCUSDT", "indicators": ["rsi"]},
+    "search_symbols": {"query": "btc"},
+    "preview_order": {"symbol": "BTCUSDT", "side": "BUY", "quantity": "0.001", "price": "100000"},
+}
+# Answered from the table of symbols, which is an hour old at most and says so: no request, so no fault.
+FROM_THE_TABLE = {"search_symbols", "get_exchange_info"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing a client can ask for."""
+
+    kind: str
+    name: str
+
+    async def ask(self, client: Client) -> tuple[int, dict[str, Any], str] | None:
+        """Return code, data and text of the failure, or None when there was an answer."""
+        try:
+            if self.kind == "resource":
+                await client.read_resource(self.name)
+            elif self.kind == "prompt":
+                await client.get_prompt(self.name, {"symbol": "BTCUSDT"} if self.name == "trading_analysis" else {})
+            else:
+                arguments = TOOL_ARGUMENTS.get(self.name, {"symbol": "BTCUSDT"})
+                result = await client.call_tool(self.name, arguments)
+                data: dict[str, Any] = result.structured_content
+                return (data["code"], data, data["error"]) if result.is_error else None
+        except MCPError as error:
+            return error.code, error.data, error.message
+        return None
+
+
+TARGETS = (
+    *(Target("resource", spec.uri) for spec in CATALOGUE.resources),
+    *(Target("prompt", spec.name) for spec in CATALOGUE.prompts),
+    *(Target("tool", spec.name) for spec in CATALOGUE.tools if spec.name not in FROM_THE_TABLE),
+)
+
+
+class Drip(Loop):
+    """A network that, once told to, sends the first byte of an answer and then nothing more."""
+
+    stalled = False
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if not self.stalled:
+            return response
+        return httpx2.Response(200, headers={"content-type": "application/json"}, stream=_OneByte())
+
+
+class _OneByte(httpx2.AsyncByteStream):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"{"
+        await anyio.Event().wait()
+
+
+@asynccontextmanager
+async def warm_client(
+    target: Target, settings: Settings, clock: FakeClock, transport: Loop, attempt_secs: float = 3
+) -> AsyncGenerator[Client]:
+    async with (
+        running_app(settings, clock=clock, network=NETWORK, transport=transport, attempt_secs=attempt_secs) as app,
+        Client(app.server, cache=None) as client,
+    ):
+        assert await target.ask(client) is None, "the target must answer before anything is broken"
+        clock.advance(3_600_001)
+        await client.call_tool("get_exchange_info", {"symbol": "BTCUSDT"})
+        yield client
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.kind}-{target.name}")
+@pytest.mark.parametrize("name", FAULTS)
+async def test_a_fault_is_told_for_what_it_is(
+    name: str, target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    fault, (code, error_type) = FAULTS[name]
+    async with warm_client(target, settings, clock, Loop(exchange)) as client:
+        exchange.faults.add(fault)
+        with anyio.fail_after(LONGEST_SECS):
+            failure = await target.ask(client)
+
+    assert failure is not None, "old data must never pass for an answer"
+    got_code, data, message = failure
+    assert (got_code, data["error_type"]) == (code, error_type)
+    assert data["retryable"] is (error_type in {"rate_limited", "exchange_unavailable"})
+    assert len(message) <= 300
+    assert "<html" not in f"{message}{data}"
+    assert "x" * 201 not in f"{message}{data}"
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.kind}-{target.name}")
+async def test_an_answer_that_drips_is_given_up(
+    target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    transport = Drip(exchange)
+    async with warm_client(target, settings, clock, transport, attempt_secs=0.02) as client:
+        transport.stalled = True
+        with anyio.fail_after(LONGEST_SECS):
+            failure = await target.ask(client)
+
+    assert failure is not None
+    assert failure[1]["error_type"] == "exchange_unavailable"
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.kind}-{target.name}")
+async def test_a_wrong_content_type_does_no_harm_to_a_right_body(
+    target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    async with warm_client(target, settings, clock, Loop(exchange)) as client:
+        exchange.faults.add(Fault(kind="content_type", times=None))
+
+        assert await target.ask(client) is None

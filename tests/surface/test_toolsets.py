@@ -1,0 +1,45 @@
+"""Toolsets: what is not picked is neither listed nor callable, by any door."""
+
+import pytest
+from mcp import Client, MCPError
+
+from mcp_binance_server.app import running_app
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.surface.catalogue import CATALOGUE
+from support.clock import FakeClock
+from support.desk import NETWORK, Loop
+
+GROUPS = ("market", "account", "orders", "analysis")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+async def test_only_the_picked_group_exists(
+    group: str, era: str, clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    settings = read_settings({"MCP_BINANCE_TOOLSETS": group})
+    async with (
+        running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange)) as app,
+        Client(app.server, mode=era, cache=None) as client,
+    ):
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        resources = {resource.uri for resource in (await client.list_resources()).resources}
+        prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
+
+        assert tools == {spec.name for spec in CATALOGUE.tools if spec.toolset == group}
+        assert resources == {spec.uri for spec in CATALOGUE.resources if spec.toolset == group}
+        assert prompts == {spec.name for spec in CATALOGUE.prompts if spec.toolset == group}
+        for spec in CATALOGUE.tools:
+            if spec.toolset != group:
+                with pytest.raises(MCPError, match="Unknown tool"):
+                    await client.call_tool(spec.name, {})
+        for resource in CATALOGUE.resources:
+            if resource.toolset != group:
+                with pytest.raises(MCPError, match="Resource not found"):
+                    await client.read_resource(resource.uri)
+
+    assert all(request.method == "GET" for request in exchange.requests)
+
+
+def test_every_tool_belongs_to_a_known_group() -> None:
+    assert {spec.toolset for spec in CATALOGUE.tools} <= {*GROUPS, "charts", "guide"}

@@ -1,0 +1,333 @@
+"""The prompt trading_analysis: the contract's page, and every figure on it computed again from the raw answers."""
+
+import json
+import re
+from decimal import Decimal
+from itertools import pairwise
+from math import log, sqrt
+from statistics import stdev
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, MCPError, types
+
+from mcp_binance_server.app import running_app
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from support.clock import FakeClock
+from support.desk import NETWORK, Loop
+from support.golden import Golden
+from support.requirement import requirement
+from support.samples import SAMPLE_MOMENT_MS, prompt_samples
+
+
+async def page(client: Client, **arguments: str) -> str:
+    result = await client.get_prompt("trading_analysis", arguments)
+    (message,) = result.messages
+    assert message.role == "user"
+    assert isinstance(message.content, types.TextContent)
+    return message.content.text
+
+
+@pytest.fixture
+def contract(exchange: SimulatedExchange, clock: FakeClock) -> SimulatedExchange:
+    clock.set_wall(SAMPLE_MOMENT_MS)
+    exchange.set_scenario("contract")
+    return exchange
+
+
+@requirement(
+    "FR-001", "FR-002", "FR-005", "SC-007", "prompts/us1-1", "prompts/us1-2", "prompts/us1-3", "prompts/one-message",
+    "prompts/trading-analysis-page", "prompts/trading-analysis-preferences", "prompts/trading-analysis-levels",
+    "prompts/format-title", "prompts/format-metrics", "prompts/format-italics", "prompts/format-timestamp",
+    "ruling/12-prompts", "ruling/15-prompts", "ruling/20",
+)  # fmt: skip
+async def test_the_contracts_page_comes_first_and_in_its_words(
+    client: Client, contract: SimulatedExchange, golden: Golden
+) -> None:
+    text = await page(client, symbol="BTCUSDT", strategy="balanced", risk_tolerance="medium")
+
+    sample, _, last_line = prompt_samples()["trading_analysis"].rpartition("\n\n")
+    assert text.startswith(sample + "\n\n## ")
+    assert text.endswith("\n" + last_line)
+    assert contract.scenario == "contract"
+    golden.check("views/trading_analysis.contract.md", text + "\n")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "strategy", "risk"),
+    [
+        ("PEPEUSDT", "conservative", "low"),
+        ("ETHBTC", "aggressive", "high"),
+        ("BTCEUR", "balanced", "medium"),
+        ("SHIBUSDT", "balanced", "low"),
+    ],
+)
+async def test_pages_of_other_markets_have_no_zero_price_and_no_float_artefact(
+    client: Client, symbol: str, strategy: str, risk: str
+) -> None:
+    text = await page(client, symbol=symbol, strategy=strategy, risk_tolerance=risk)
+
+    assert not re.search(r"\$0\.0+\b(?![0-9])", text)
+    assert not re.search(r"[0-9]\.[0-9]{9,}|e-[0-9]", text)
+    assert ("$" in text) is (symbol.endswith("USDT"))
+
+
+async def raw(exchange: SimulatedExchange, path: str) -> Any:  # noqa: ANN401 - JSON
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(build_app(exchange)), base_url="http://x") as http:
+        return (await http.get(f"/api/v3/{path}")).json()
+
+
+def row_below(text: str, heading: str) -> list[str]:
+    lines = text.split("\n")
+    start = next(place for place, line in enumerate(lines) if line.startswith(heading))
+    return [cell.strip() for cell in lines[start + 3].strip("|").split("|")]
+
+
+def number(cell: str) -> float:
+    return float(re.sub(r"[$,%]", "", cell.split(" ", maxsplit=1)[0]))
+
+
+async def test_trend_figures_are_those_of_the_raw_candles(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    text = await page(client, symbol="BTCUSDT")
+    rows = await raw(exchange, "klines?symbol=BTCUSDT&interval=1h&limit=500")
+    closed = [row for row in rows if row[6] < clock.now_ms()]
+    close = [float(row[4]) for row in closed]
+
+    def ema(n: int) -> float:
+        value = sum(close[:n]) / n
+        for price in close[n:]:
+            value += (price - value) * 2 / (n + 1)
+        return value
+
+    def wilder(values: list[float], n: int) -> float:
+        value = sum(values[:n]) / n
+        for each in values[n:]:
+            value = (value * (n - 1) + each) / n
+        return value
+
+    moves = [after - before for before, after in pairwise(close)]
+    up, down = wilder([max(m, 0) for m in moves], 14), wilder([max(-m, 0) for m in moves], 14)
+    ranges = [max(float(b[2]), float(a[4])) - min(float(b[3]), float(a[4])) for a, b in pairwise(closed)]
+    returns = [log(after / before) for before, after in pairwise(close[-200:])]
+    cells = row_below(text, "## Trend and Volatility")
+    assert number(cells[0]) == pytest.approx(ema(20), abs=0.006)
+    assert number(cells[1]) == pytest.approx(ema(50), abs=0.006)
+    assert number(cells[2]) == pytest.approx(100 * up / (up + down), abs=0.051)
+    assert number(cells[3]) == pytest.approx(wilder(ranges, 14), abs=0.006)
+    assert number(cells[4]) == pytest.approx(100 * stdev(returns) * sqrt(365 * 24), abs=0.051)
+    assert cells[4].endswith("(n=199)")
+    last = float((await raw(exchange, "ticker/24hr?symbol=BTCUSDT"))["lastPrice"])
+    change = float((await raw(exchange, "ticker/24hr?symbol=BTCUSDT"))["priceChangePercent"])
+    votes = [last - ema(20), ema(20) - ema(50), 100 * up / (up + down) - 50, change]
+    assert cells[5] in {
+        f"{word} ({count} of 4)"
+        for word, count in (("Up", sum(v > 0 for v in votes)), ("Down", sum(v < 0 for v in votes)), ("Mixed", 2))
+    }
+
+
+@pytest.mark.parametrize(
+    ("strategy", "risk", "f1", "f2", "t", "s", "rho"),
+    [
+        ("aggressive", "high", "0.50", "0.75", "0.75", "0.50", "0.02"),
+        ("balanced", "medium", "0.25", "0.50", "0.50", "0.25", "0.01"),
+        ("conservative", "low", "0", "0.25", "0.25", "0.10", "0.005"),
+    ],
+)
+async def test_levels_and_size_follow_the_stated_rule(  # noqa: PLR0917 - one row of the rule's table
+    client: Client, exchange: SimulatedExchange, strategy: str, risk: str, f1: str, f2: str, t: str, s: str, rho: str
+) -> None:
+    text = await page(client, symbol="SOLUSDT", strategy=strategy, risk_tolerance=risk)
+    ticker = await raw(exchange, "ticker/24hr?symbol=SOLUSDT")
+    price, high, low = (Decimal(ticker[key]) for key in ("lastPrice", "highPrice", "lowPrice"))
+
+    span = high - low
+    entry_low, entry_high = low + Decimal(f1) * span, min(low + Decimal(f2) * span, price)
+    if price < entry_low:
+        entry_low = low
+    stop, target = low - Decimal(s) * span, high + Decimal(t) * span
+    row = next(line for line in text.split("\n") if line.startswith("| 24h range"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    shown = [number(part) for part in cells[1].split("-")]
+    assert shown == [pytest.approx(float(entry_low), abs=0.006), pytest.approx(float(entry_high), abs=0.006)]
+    assert number(cells[2]) == pytest.approx(float(stop), abs=0.006)
+    assert number(cells[3]) == pytest.approx(float(target), abs=0.006)
+    entry = (entry_low + entry_high) / 2
+    assert float(cells[4]) == pytest.approx(float((target - entry) / (entry - stop)), abs=0.006)
+    size_line = next(line for line in text.split("\n") if line.startswith("**Position Size**"))
+    equity = Decimal(re.findall(r"of \$([0-9,.]+) equity", size_line)[0].replace(",", ""))
+    exact = min(equity * Decimal(rho) / (entry - stop), equity / entry)
+    assert number(size_line.split(": ")[1]) == pytest.approx(float(exact), abs=0.0011)
+
+
+async def test_omitted_choices_are_marked_as_defaults(client: Client) -> None:
+    text = await page(client, symbol="btcusdt", strategy="", risk_tolerance=" ")
+
+    assert "**Strategy Preference**: Balanced (default)\n**Risk Tolerance**: Medium (default)" in text
+
+
+@requirement("ruling/18")
+async def test_the_other_spelling_and_any_case_of_a_choice_are_taken(client: Client) -> None:
+    result = await client.get_prompt("trading_analysis", {"symbol": "BTCUSDT", "riskTolerance": "HIGH"})
+
+    assert "**Risk Tolerance**: High\n" in result.model_dump_json().encode().decode("unicode_escape")
+
+
+@requirement("FR-006", "ruling/18", "prompts/list-response", "prompts/trading-analysis-registration")
+async def test_the_list_shows_what_mcp_knows_of_an_argument(client: Client) -> None:
+    (listed,) = [prompt for prompt in (await client.list_prompts()).prompts if prompt.name == "trading_analysis"]
+
+    assert listed.model_dump(exclude_none=True, by_alias=True) == {
+        "name": "trading_analysis",
+        "description": "Analyze market conditions for a specific cryptocurrency and provide trading recommendations",
+        "arguments": [
+            {"name": "symbol", "description": "Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", "required": True},
+            {
+                "name": "strategy",
+                "description": "Trading strategy preference: aggressive, balanced, or conservative",
+                "required": False,
+            },
+            {
+                "name": "risk_tolerance",
+                "description": "Risk tolerance level: low, medium, or high",
+                "required": False,
+            },
+        ],
+    }
+
+
+@requirement("FR-007", "FR-020", "FR-022", "prompts/invalid-symbol", "prompts/code-invalid-symbol")
+async def test_an_unknown_symbol_is_refused_with_the_contracts_fields(client: Client) -> None:
+    with pytest.raises(MCPError) as caught:
+        await page(client, symbol="INVALID")
+
+    assert (caught.value.code, caught.value.message) == (
+        -32003,
+        "Invalid trading symbol 'INVALID'. Expected format: BTCUSDT, ETHUSDT",
+    )
+    assert caught.value.data == {
+        "provided_symbol": "INVALID",
+        "valid_examples": ["BTCUSDT", "ETHUSDT", "BNBUSDT"],
+        "recovery_suggestion": "Use uppercase symbols without separators (e.g., BTCUSDT, not BTC-USDT)",
+        "error_type": "invalid_symbol",
+        "retryable": False,
+    }
+
+
+@requirement("prompts/symbol-required", "prompts/strategy-values", "prompts/risk-tolerance-values")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"symbol": "BTCUSDT", "strategy": "yolo"},
+        {"symbol": "BTCUSDT", "risk_tolerance": "none"},
+        {"symbol": "BTCUSDT", "x": "1"},
+    ],
+)
+async def test_wrong_arguments_name_what_is_wrong(client: Client, arguments: dict[str, str]) -> None:
+    with pytest.raises(MCPError) as caught:
+        await page(client, **arguments)
+
+    assert caught.value.code == -32602
+    assert caught.value.data["errors"]
+
+
+@requirement("FR-018", "ruling/07-prompts", "prompts/rate-limited", "prompts/code-rate-limited")
+@pytest.mark.parametrize("path", ["*/ticker/24hr", "*/klines"])
+async def test_a_rate_limit_on_the_way_is_an_error_and_never_half_a_page(
+    client: Client, exchange: SimulatedExchange, path: str
+) -> None:
+    await page(client, symbol="ETHUSDT")
+    exchange.faults.add(Fault(kind="status", path=path, status=429, code=-1003, headers={"Retry-After": "60"}))
+
+    with pytest.raises(MCPError) as caught:
+        await page(client, symbol="BTCUSDT")
+
+    assert caught.value.code == -32001
+    assert caught.value.data["retry_after_secs"] == 60
+
+
+async def test_missing_candles_leave_the_days_page_with_the_gap_marked(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    exchange.faults.add(Fault(kind="html", path="*/klines", times=None))
+
+    text = await page(client, symbol="BTCUSDT")
+
+    assert "*- Stop Loss: $" in text
+    assert "_Unavailable: hourly candles: Binance API is temporarily unavailable" in text
+    assert "## Trend" not in text
+
+
+async def test_without_a_key_the_page_costs_three_requests_and_sizes_a_round_sum(
+    clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    async with (
+        running_app(read_settings({}), clock=clock, network=NETWORK, transport=Loop(exchange)) as app,
+        Client(app.server, cache=None) as client,
+    ):
+        await client.read_resource("binance://market/ethusdt")
+        exchange.requests.clear()
+        text = await page(client, symbol="BTCUSDT")
+
+    assert sorted(request.path[8:] for request in exchange.requests) == ["klines", "klines", "ticker/24hr"]
+    assert sum(request.weight for request in exchange.requests) == 6
+    assert "= 1% per $10,000 equity (24h-range rule)" in text
+
+
+async def test_with_a_key_the_size_is_counted_from_the_accounts_own_money(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    await client.get_prompt("portfolio_risk", {})
+    exchange.requests.clear()
+
+    text = await page(client, symbol="BTCUSDT")
+
+    paths = sorted(request.path[8:] for request in exchange.requests)
+    assert paths == ["account", "exchangeInfo", "klines", "klines", "ticker/24hr"]
+    assert "= 1% of $95,602.72 equity" in text
+
+
+async def test_an_account_that_cannot_be_read_leaves_the_round_sum_and_says_so(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    exchange.faults.add(Fault(kind="html", path="*/account", times=None))
+
+    text = await page(client, symbol="BTCUSDT")
+
+    assert "per $10,000 equity" in text
+    assert "_Unavailable: your account: Binance API is temporarily unavailable" in text
+
+
+async def test_a_market_without_trades_has_no_levels_and_says_so(client: Client) -> None:
+    text = await page(client, symbol="LUNAUSDT")
+
+    assert "*- Entry Point: None by rule (flat range)*" in text
+    assert "*Stale: no trades in the last 24 hours*" in text
+
+
+def test_the_sample_is_read_from_the_contract() -> None:
+    assert json.dumps(prompt_samples()["trading_analysis"]).startswith('"# Market Analysis: BTCUSDT')
+
+
+@requirement("prompts/symbol-pattern")
+async def test_every_symbol_of_the_contracts_pattern_is_accepted(client: Client, exchange: SimulatedExchange) -> None:
+    listed = [row["symbol"] for row in (await raw(exchange, "exchangeInfo"))["symbols"]]
+    fitting = [symbol for symbol in listed if re.fullmatch("[A-Z]{2,10}USDT", symbol)]
+
+    for symbol in fitting:
+        assert (await page(client, symbol=symbol)).startswith(f"# Market Analysis: {symbol}\n")
+
+    assert len(fitting) > 15
+
+
+@requirement("SC-001")
+async def test_a_cold_question_has_its_page_well_within_three_seconds(client: Client) -> None:
+    with anyio.fail_after(3):
+        await page(client, symbol="BTCUSDT")

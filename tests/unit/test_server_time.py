@@ -1,0 +1,70 @@
+"""The exchange's clock as seen from here."""
+
+import pytest
+
+from mcp_binance_server.exchange.server_time import REFRESH_MS, ServerTime, minute_of
+from support.clock import FakeClock
+
+DATE, DATE_MS = "Tue, 21 Jul 2026 00:02:03 GMT", 1_784_592_123_000
+
+
+def test_until_something_is_known_the_machines_clock_must_do(clock: FakeClock) -> None:
+    assert ServerTime(clock).now_ms() == clock.now_ms()
+
+
+@pytest.mark.parametrize("own_ms", [DATE_MS, DATE_MS + 456, DATE_MS + 999, DATE_MS + 1_200])
+def test_a_clock_that_agrees_with_a_date_header_is_trusted_to_the_millisecond(own_ms: int) -> None:
+    clock = FakeClock(own_ms)
+    time = ServerTime(clock)
+
+    time.glimpse(DATE)
+
+    assert time.now_ms() == own_ms
+
+
+@pytest.mark.parametrize("own_ms", [DATE_MS - 5_000, DATE_MS + 60_000])
+def test_a_clock_that_disagrees_is_replaced_by_the_header(own_ms: int) -> None:
+    time = ServerTime(FakeClock(own_ms))
+
+    time.glimpse(DATE)
+
+    assert abs(time.now_ms() - DATE_MS) <= 1_000
+
+
+def test_a_learned_time_beats_every_header_and_survives_a_jump_of_the_wall_clock(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    time.learn(5_000_000, asked_at_ms=clock.monotonic_ms(), answered_at_ms=clock.monotonic_ms() + 100)
+
+    time.glimpse(DATE)
+    clock.set_wall(1)
+    clock.advance(1_050)
+
+    assert time.now_ms() == 5_001_000
+
+
+def test_it_is_due_again_after_half_an_hour_or_when_forgotten(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    assert time.is_due
+    time.learn(1, asked_at_ms=0, answered_at_ms=0)
+    assert not time.is_due
+    clock.advance(REFRESH_MS + 1)
+    assert time.is_due
+    time.learn(1, asked_at_ms=clock.monotonic_ms(), answered_at_ms=clock.monotonic_ms())
+
+    time.forget()
+
+    assert time.is_due
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "21 July"])
+def test_a_header_that_is_no_date_says_nothing(date: str, clock: FakeClock) -> None:
+    time = ServerTime(clock)
+
+    time.glimpse(date)
+
+    assert time.now_ms() == clock.now_ms()
+    assert minute_of(date) is None
+
+
+def test_a_header_names_its_minute() -> None:
+    assert minute_of(DATE) == DATE_MS // 60_000
