@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from hypothesis import settings as settings_of_hypothesis
 from mcp import Client
 
 from mcp_binance_server.app import App, running_app
@@ -20,6 +21,12 @@ ERAS = ("legacy", "auto")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden-write", action="store_true", help="write the golden files anew")
     parser.addoption("--scale", type=int, default=1, help="how many times longer the long tests run")
+
+
+# The same examples in every run, so that a failure is nobody's luck; `--hypothesis-profile search` looks for new ones.
+settings_of_hypothesis.register_profile("steady", derandomize=True, deadline=None)
+settings_of_hypothesis.register_profile("search", deadline=None, max_examples=1_000)
+settings_of_hypothesis.load_profile("steady")
 
 
 def pytest_configure() -> None:

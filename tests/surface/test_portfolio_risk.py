@@ -117,6 +117,8 @@ async def test_every_measured_figure_is_that_of_the_raw_answers(client: Client, 
         pytest.approx(-100 * fmean(worst), abs=0.051),
     ]
     assert "(5 worst of 89 days" in line
+    dollars = [float(each.replace(",", "")) for each in re.findall(r"\$([0-9,]+)", line)]
+    assert dollars == [pytest.approx(-total * worst[-1], abs=1), pytest.approx(-total * fmean(worst), abs=1)]
     hhi = sum(weight**2 for weight in weights.values())
     assert f"**HHI**: {hhi:.3f}" in text
     scenarios = rows_below(text, "## What If")
@@ -124,6 +126,12 @@ async def test_every_measured_figure_is_that_of_the_raw_answers(client: Client, 
     betas = {a: covariance(moves[a], moves["BTC"]) / variance(moves["BTC"]) for a in moves}
     after = sum(v * (1 - 0.1 * betas[a]) for a, v in values.items())
     assert number(scenarios[1][1]) == pytest.approx(after, abs=0.5)
+    shrink = 0.75 / (1 - weights["USDT"])
+    calmer = sorted(sum(shrink * weights[a] * moves[a][day] for a in weights) for day in range(89))[:5]
+    assert number(scenarios[2][1].removeprefix("VaR ")) == pytest.approx(-100 * calmer[-1], abs=0.051)
+    assert f"{1 / hhi:.1f} effective assets of {len(weights)}" in text
+    for row in rows_below(text, "## Current Holdings"):
+        assert number(row[4]) == pytest.approx(values[row[0]], abs=0.011)
 
 
 @requirement("FR-019", "prompts/invalid-credentials", "prompts/code-invalid-credentials")

@@ -1,7 +1,7 @@
 """Walking a book: the shared vectors, and that nothing is lost or made up on the way."""
 
 import json
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 import pytest
@@ -83,8 +83,9 @@ def test_a_walk_by_quantity_fills_exactly_what_the_levels_hold_and_reports_the_r
     assert found.base + found.unfilled == amount
     assert found.base == min(amount, stands)
     assert found.complete is (amount <= stands)
-    rest = found.base - sum((each.quantity for each in whole), Decimal(0))
-    assert found.quote == sum((each.price * each.quantity for each in whole), rest * (found.worst or 0))
+    with localcontext(prec=200):
+        rest = found.base - sum((each.quantity for each in whole), Decimal(0))
+        assert found.quote == sum((each.price * each.quantity for each in whole), rest * (found.worst or 0))
     assert found.worst == (used[-1].price if used else None)
 
 

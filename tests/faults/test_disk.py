@@ -1,0 +1,38 @@
+"""Nothing is kept on disk: a server that answers everything opens no file to write."""
+
+from mcp_binance_server.surface.catalogue import CATALOGUE
+from support.process import Process
+
+WATCHED = """
+import sys
+FLAGS = 1 | 2 | 64 | 512 | 1024  # write-only, read-write, create, truncate, append
+def watch(event, arguments):
+    if event == "open" and isinstance(arguments[2], int) and arguments[2] & FLAGS:
+        sys.stderr.write(f"WRITES {arguments[0]}\\n")
+    if event in {"os.mkdir", "os.rename", "os.remove"}:
+        sys.stderr.write(f"WRITES {event} {arguments[0]}\\n")
+sys.dont_write_bytecode = True
+sys.addaudithook(watch)
+open("/dev/null", "w").close()  # shows that the watch is awake
+from mcp_binance_server.cli.main import main
+sys.exit(main(["demo"]))
+"""
+
+
+def test_no_page_prompt_or_tool_writes_a_file() -> None:
+    with Process(code=WATCHED) as server:
+        server.shake_hands()
+        for spec in CATALOGUE.resources:
+            assert "result" in server.ask(spec.uri, "resources/read", {"uri": spec.uri})
+        for prompt in CATALOGUE.prompts:
+            arguments = {"symbol": "BTCUSDT"} if prompt.name == "trading_analysis" else {}
+            assert "result" in server.ask(prompt.name, "prompts/get", {"name": prompt.name, "arguments": arguments})
+        for tool in CATALOGUE.tools:
+            server.ask(tool.name, "tools/call", {"name": tool.name, "arguments": {"symbol": "BTCUSDT"}})
+        server.close_input()
+        server.wait()
+
+    written = [line for line in server.errors.read_text().splitlines() if line.startswith("WRITES")]
+    assert any("/dev/null" in line for line in written)
+    # Whoever measures the coverage of this test writes too.
+    assert [line for line in written if "/dev/null" not in line and "coverage" not in line] == []
