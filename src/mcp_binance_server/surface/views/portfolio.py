@@ -123,6 +123,8 @@ def _concentration(report: PortfolioReport) -> list[str]:
 
 
 def _measured(risk: PortfolioRisk) -> list[str]:
+    if risk.why_null == "zero_variance":
+        return ["## Measured Risk", "_None: stablecoins alone, held at par_"]
     if risk.window is None:
         return ["## Measured Risk", f"_Collecting: {risk.n} of {DEFAULTS.var_min_n} daily closes_"]
     heading = (
