@@ -20,7 +20,7 @@ from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.wire import TickerWire
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from support.desk import NETWORK, Desk, OpenDesk
+from support.desk import NETWORK, Desk, Loop, OpenDesk
 from support.requirement import requirement
 
 BTC = Symbol("BTCUSDT")
@@ -182,6 +182,26 @@ async def test_all_attempts_together_end_at_the_total_deadline(open_desk: OpenDe
         desk.caller.total_secs = 0.02
         with pytest.raises(ExchangeUnavailable, match=r"0\.02 s"):
             await desk.spot.ticker(BTC)
+
+
+class Slow(Loop):
+    """A line on which the table of symbols takes a while."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if request.url.path.endswith("exchangeInfo"):
+            await anyio.sleep(0.1)  # noqa: TID251 - real time is what is tested
+        return response
+
+
+async def test_the_large_table_of_symbols_may_take_longer_than_a_ticker(
+    open_desk: OpenDesk, exchange: SimulatedExchange
+) -> None:
+    async with open_desk(transport=Slow(exchange), deadline_secs=0.04) as desk:
+        table = await desk.directory.table()
+
+    assert len(table.rules) > 40
+    assert len(exchange.requests) == 1
 
 
 RESTRICTED = Network("mainnet", "http://main.test", "https://help.test/", "http://public.test")

@@ -66,7 +66,9 @@ class Attempts:
         await self.budget.spend(endpoint)
         base = self._base_url(endpoint)
         query, headers = self._written(params, principal)
-        answer = await self.channel.get(f"{base}{endpoint.path}{query}", headers, body_cap=endpoint.body_cap)
+        answer = await self.channel.get(
+            f"{base}{endpoint.path}{query}", headers, body_cap=endpoint.body_cap, patience=endpoint.patience
+        )
         self.time.glimpse(answer.headers.get("date", ""))
         await self.budget.settle(answer.headers)
         if answer.status != 200:

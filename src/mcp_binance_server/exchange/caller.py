@@ -56,10 +56,9 @@ class Caller:
     def time(self) -> ServerTime:
         return self.attempts.time
 
-    @property
-    def longest_ms(self) -> int:
-        """How long a read can take at the very most, with a margin: what others may wait for it."""
-        return int(self.total_secs * 1000) + 1_000
+    def longest_ms(self, endpoint: Endpoint) -> int:
+        """Return how long a read can take at the very most, with a margin: what others may wait for it."""
+        return int(self.total_secs * endpoint.patience * 1000) + 1_000
 
     async def read(
         self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None = None
@@ -72,11 +71,12 @@ class Caller:
         """
         if principal is not None and not can_be_sent(principal.credentials.api_key):
             raise credentials_error(self.network, None, principal)
+        total_secs = self.total_secs * endpoint.patience
         try:
-            with anyio.fail_after(self.total_secs):
+            with anyio.fail_after(total_secs):
                 return await self._read_with_retries(endpoint, params, shape, principal)
         except TimeoutError:
-            raise ExchangeUnavailable(reason=f"no answer within {self.total_secs:g} s") from None
+            raise ExchangeUnavailable(reason=f"no answer within {total_secs:g} s") from None
         except Refused as refused:
             raise await self._error(refused.refusal, params, principal) from None
 

@@ -38,20 +38,21 @@ class Channel:
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
 
-    async def get(self, url: str, headers: Mapping[str, str], *, body_cap: int) -> Answer:
-        """Send one GET and read its answer.
+    async def get(self, url: str, headers: Mapping[str, str], *, body_cap: int, patience: int = 1) -> Answer:
+        """Send one GET and read its answer, within the deadline or `patience` times as long.
 
         Raises:
             NoAnswer: refused, cut, late, too large or compressed.
         """
+        deadline_secs = self._deadline_secs * patience
         try:
             # The client's own time-outs are per operation: a body dripping one byte at a time never meets them.
-            with anyio.fail_after(self._deadline_secs):
+            with anyio.fail_after(deadline_secs):
                 return await self._exchange(url, headers, body_cap)
         except NOT_SENT as error:
             raise NoAnswer(f"not sent: {type(error).__name__}", sent=False) from None
         except TimeoutError:
-            raise NoAnswer(f"no answer within {self._deadline_secs:g} s", sent=True) from None
+            raise NoAnswer(f"no answer within {deadline_secs:g} s", sent=True) from None
         except httpx2.TransportError as error:
             raise NoAnswer(f"connection failed: {type(error).__name__}", sent=True) from None
 

@@ -75,7 +75,7 @@ class Directory:
 
     async def _load(self) -> SymbolTable:
         packed = await self.engine.single_flight(
-            self._key, self._produce, ttl_ms=FRESH_MS, lock_ms=self.caller.longest_ms
+            self._key, self._produce, ttl_ms=FRESH_MS, lock_ms=self.caller.longest_ms(EXCHANGE_INFO)
         )
         kept = msgspec.msgpack.decode(zlib.decompress(packed), type=_Kept)
         return SymbolTable.of(kept.rules, kept.weight_limit)

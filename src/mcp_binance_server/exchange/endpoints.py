@@ -12,13 +12,14 @@ DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One call. `shared_ms` is how long equal reads may share an answer; zero means never."""
+    """One call: `shared_ms` long equal reads share an answer, and a large one may take `patience` times as long."""
 
     name: str
     weight: int
     signed: bool = False
     shared_ms: int = 1_000
     body_cap: int = 2 * MIB
+    patience: int = 1
 
     @property
     def path(self) -> str:
@@ -34,8 +35,8 @@ def _signed(name: str, weight: int) -> Endpoint:
 
 
 TIME = Endpoint("time", 1, shared_ms=0)
-# Three thousand symbols with their filters are several MiB; nothing else comes near the common cap.
-EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB)
+# Three thousand symbols with their filters are several MiB, seconds on a slow line; nothing else comes near that.
+EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB, patience=6)
 TICKER_24H = Endpoint("ticker/24hr", 2)
 TICKER_PRICE = Endpoint("ticker/price", 2)
 TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)

@@ -127,7 +127,7 @@ class SpotClient:
             f"cache:{configured}:{endpoint.name}?{rest_query(params)}",
             produce,
             ttl_ms=endpoint.shared_ms,
-            lock_ms=self.caller.longest_ms,
+            lock_ms=self.caller.longest_ms(endpoint),
         )
         host, _, content = kept.partition(b"\n")
         answered = host.decode()
