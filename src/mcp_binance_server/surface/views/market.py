@@ -39,7 +39,7 @@ def market_page(view: MarketView) -> str:
 def ticker_table(board: TickerBoard) -> str:
     """Render the last 24 hours of several symbols, one line each."""
     lines = ["| Symbol | Last | 24h Change | High | Low | Quote Volume |", "|---|---|---|---|---|---|"]
-    lines += [_ticker_line(view) for view in board.views]
+    lines += [*(_ticker_line(view) for view in board.views), ""]  # a line right below a table would be a row of it
     if board.missing:
         lines.append(f"*No ticker from the exchange: {', '.join(map(plain, board.missing))}*")
     newest_ms = max((view.ticker.close_time_ms for view in board.views), default=None)

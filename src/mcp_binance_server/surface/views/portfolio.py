@@ -60,7 +60,7 @@ def portfolio_page(report: PortfolioReport) -> str:
 def _holdings(report: PortfolioReport) -> list[str]:
     rows = [_row(each) for each in (*report.portfolio.holdings, *report.portfolio.excluded)]
     excluded = ", ".join(plain(each.asset) for each in report.portfolio.excluded)
-    note = [f"_Not valued, and not in the total: {excluded} (no route to USDT)_"] if excluded else []
+    note = ["", f"_Not valued, and not in the total: {excluded} (no route to USDT)_"] if excluded else []
     return [
         "| Asset | Free Balance | Locked Balance | Total | Est. USD Value |",
         "|-------|--------------|----------------|-------|----------------|",
@@ -140,8 +140,8 @@ def _measured(risk: PortfolioRisk) -> list[str]:
         "| Asset | Weight | Volatility (ann.) | Risk share | Corr. to BTC | Route |",
         "|-|-|-|-|-|-|",
         *(_risk_row(each) for each in risk.assets),
-        *left_out,
         "",
+        *left_out,
         _tail(risk),
     ]
 
