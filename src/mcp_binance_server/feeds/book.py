@@ -1,0 +1,325 @@
+"""A local order book, kept in step by update ids, and the buffer that joins a snapshot to the stream.
+
+The procedure: https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mcp_binance_server.domain.book import BookDelta, BookSnapshot, PriceLevel, WrittenLevel
+from mcp_binance_server.domain.money import Price, Quantity
+
+# A symbol's zero has as many decimals as its precision, not always eight.
+ZEROS = frozenset(["0", *("0." + "0" * places for places in range(1, 31))])
+# Below every id of the exchange: whatever reaches a book without a snapshot is a gap.
+NOTHING_LOADED = -1
+# Eight minutes of a stream that sends ten times a second.
+MOST_BUFFERED = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A delta was taken over: how many levels it set or removed, and whether bids now reach asks."""
+
+    changed: int
+    is_crossed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Everything up to `last_id` is known already, and with it what came; nothing changed."""
+
+    last_id: int
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The ids from `expected` up to the one before `received` never came."""
+
+    expected: int
+    received: int
+
+    @property
+    def missing(self) -> int:
+        return self.received - self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The book is in step with the stream: how many buffered deltas it took, and how many it knew already."""
+
+    applied: int
+    stale: int
+
+
+@dataclass(frozen=True, slots=True)
+class TooOld:
+    """The snapshot ends before the stream begins; another one is needed."""
+
+    last_update_id: int
+    first_buffered: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTo:
+    """The worst prices of which all levels are known; None where a whole side is."""
+
+    bid: Price | None
+    ask: Price | None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCounts:
+    """How many levels a book holds on each side."""
+
+    bids: int
+    asks: int
+
+
+def _written(level: PriceLevel) -> WrittenLevel:
+    # str() would write a small amount as 1E-8; the exchange never does.
+    return f"{level.price:f}", f"{level.quantity:f}"
+
+
+def _read(level: WrittenLevel) -> PriceLevel:
+    return PriceLevel(Price(Decimal(level[0])), Quantity(Decimal(level[1])))
+
+
+class _Side:
+    """One side: the levels by price, and the prices in ascending order.
+
+    The keys are floats: fast, and equal for "1.10" and "1.1000". Two prices stay apart while price / tick < 2^53.
+    """
+
+    __slots__ = ("bound", "is_bids", "keys", "known_to", "levels")
+
+    def __init__(self, *, is_bids: bool) -> None:
+        self.is_bids = is_bids
+        self.load((), None)
+
+    def load(self, levels: Sequence[PriceLevel], asked: int | None) -> None:
+        self.levels = {float(level.price): _written(level) for level in levels}
+        self.keys = sorted(self.levels)
+        is_whole = not levels or (asked is not None and len(levels) < asked)
+        self.know_to(None if is_whole else _read(self.best(len(levels))[-1]).price)
+
+    def know_to(self, price: Price | None) -> None:
+        self.known_to = price
+        self.bound = None if price is None else float(price)
+
+    def change(self, changes: Sequence[WrittenLevel]) -> int:
+        levels, keys = self.levels, self.keys
+        absent = 0
+        for level in changes:
+            key = float(level[0])
+            if level[1] in ZEROS:
+                if levels.pop(key, None) is None:
+                    absent += 1
+                else:
+                    del keys[bisect_left(keys, key)]
+            else:
+                if key not in levels:
+                    insort(keys, key)
+                levels[key] = level
+        return len(changes) - absent
+
+    def best(self, count: int) -> list[WrittenLevel]:
+        levels = self.levels
+        count = max(0, count)
+        keys = self.keys[: -count - 1 : -1] if self.is_bids else self.keys[:count]
+        return [levels[key] for key in keys]
+
+    def between(self, low: Decimal, high: Decimal) -> list[WrittenLevel]:
+        keys = self.keys[bisect_left(self.keys, float(low)) : bisect_right(self.keys, float(high))]
+        if self.is_bids:
+            keys.reverse()
+        return [self.levels[key] for key in keys]
+
+    @property
+    def knows_best(self) -> bool:
+        if self.bound is None:
+            return True
+        if not self.keys:
+            return False
+        return self.keys[-1] >= self.bound if self.is_bids else self.keys[0] <= self.bound
+
+    def prune(self, most: int | None) -> int:
+        before = len(self.keys)
+        # Once the market has left the bound, everything near it lies beyond: only the count can limit it then.
+        bound = self.bound if self.knows_best else None
+        if most is not None and before > most:
+            worst = _read(self.best(most)[-1]).price
+            if self.bound is None or (float(worst) > self.bound) == self.is_bids:
+                self.know_to(worst)
+                bound = self.bound
+            elif bound is None:
+                bound = float(worst)
+        if bound is not None:
+            self._forget_beyond(bound)
+        return before - len(self.keys)
+
+    def _forget_beyond(self, bound: float) -> None:
+        beyond = (
+            slice(0, bisect_left(self.keys, bound)) if self.is_bids else slice(bisect_right(self.keys, bound), None)
+        )
+        for key in self.keys[beyond]:
+            del self.levels[key]
+        del self.keys[beyond]
+
+
+class LocalBook:
+    """Both sides of one symbol's book: a snapshot, and every delta since.
+
+    Nothing here waits or reads a clock. A delta with a malformed number raises ValueError and may be half applied; its
+    ids are not taken over, so the next one is a Gap and the book is built again.
+    """
+
+    __slots__ = ("_asks", "_bids", "_event_ms", "_last_update_id")
+
+    def __init__(self) -> None:
+        self._bids = _Side(is_bids=True)
+        self._asks = _Side(is_bids=False)
+        self._last_update_id = NOTHING_LOADED
+        self._event_ms: int | None = None
+
+    def load(self, snapshot: BookSnapshot, *, asked: int | None = None) -> None:
+        """Replace everything; a side with fewer levels than were `asked` for is known as a whole."""
+        self._bids.load(snapshot.bids, asked)
+        self._asks.load(snapshot.asks, asked)
+        self._last_update_id = snapshot.last_update_id
+        self._event_ms = None
+
+    def apply(self, delta: BookDelta) -> Applied | Stale | Gap:
+        """Take over a delta that follows on what is known; after a Gap only a new snapshot helps."""
+        last = self._last_update_id
+        if delta.last_update_id <= last:
+            return Stale(last, delta.last_update_id)
+        if delta.first_update_id > last + 1:
+            return Gap(last + 1, delta.first_update_id)
+        changed = self._bids.change(delta.bids) + self._asks.change(delta.asks)
+        self._last_update_id = delta.last_update_id
+        self._event_ms = delta.event_ms
+        return Applied(changed, self.is_crossed)
+
+    def prune(self, *, most: int | None = None) -> int:
+        """Forget the levels beyond what is known, and all but the best `most` of a side; return how many went.
+
+        A side whose best level has left what is known loses nothing but by `most`.
+        """
+        if most is not None and most < 1:
+            raise ValueError(f"a book keeps at least one level a side, not {most}")
+        return self._bids.prune(most) + self._asks.prune(most)
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._last_update_id != NOTHING_LOADED
+
+    @property
+    def last_update_id(self) -> int:
+        return self._last_update_id
+
+    @property
+    def event_ms(self) -> int | None:
+        """The exchange's time of the last delta; None while there is only the snapshot, which has none."""
+        return self._event_ms
+
+    @property
+    def best_bid(self) -> PriceLevel | None:
+        return _read(best[0]) if (best := self._bids.best(1)) else None
+
+    @property
+    def best_ask(self) -> PriceLevel | None:
+        return _read(best[0]) if (best := self._asks.best(1)) else None
+
+    @property
+    def is_crossed(self) -> bool:
+        bids, asks = self._bids.keys, self._asks.keys
+        return bool(bids) and bool(asks) and bids[-1] >= asks[0]
+
+    @property
+    def level_counts(self) -> LevelCounts:
+        return LevelCounts(len(self._bids.keys), len(self._asks.keys))
+
+    @property
+    def known_to(self) -> KnownTo:
+        """How far the snapshot reached; beyond it only levels that changed since are known."""
+        return KnownTo(self._bids.known_to, self._asks.known_to)
+
+    @property
+    def knows_best(self) -> bool:
+        """False once the market has left what the snapshot reached: a better level may stand there unseen."""
+        return self._bids.knows_best and self._asks.knows_best
+
+    def top(self, count: int) -> BookSnapshot:
+        """Return the best levels of both sides, best first."""
+        bids, asks = self.written_top(count)
+        return BookSnapshot(self._last_update_id, tuple(map(_read, bids)), tuple(map(_read, asks)))
+
+    def written_top(self, count: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
+        """Return the best bids and asks as the exchange wrote them, best first."""
+        return self._bids.best(count), self._asks.best(count)
+
+    def bids_between(self, low: Decimal, high: Decimal) -> Iterator[PriceLevel]:
+        """Yield the bids of a price band, both edges included, best first, as they stand now."""
+        return map(_read, self._bids.between(low, high))
+
+    def asks_between(self, low: Decimal, high: Decimal) -> Iterator[PriceLevel]:
+        """Yield the asks of a price band, both edges included, best first, as they stand now."""
+        return map(_read, self._asks.between(low, high))
+
+    def written_between(self, low: Decimal, high: Decimal) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
+        """Return the bids and asks of a price band as the exchange wrote them: several times cheaper to sum up."""
+        return self._bids.between(low, high), self._asks.between(low, high)
+
+
+class JoinBuffer:
+    """The deltas that arrive before the snapshot; when it is full the oldest go, and a newer snapshot is needed."""
+
+    __slots__ = ("_deltas",)
+
+    def __init__(self, most: int = MOST_BUFFERED) -> None:
+        self._deltas: deque[BookDelta] = deque(maxlen=most)
+
+    def __len__(self) -> int:
+        return len(self._deltas)
+
+    def add(self, delta: BookDelta) -> None:
+        self._deltas.append(delta)
+
+    @property
+    def first_update_id(self) -> int | None:
+        return self._deltas[0].first_update_id if self._deltas else None
+
+    def is_too_old(self, snapshot: BookSnapshot) -> bool:
+        """Tell whether the snapshot ends before the first delta, as the exchange tells it: one id stricter than due."""
+        first = self.first_update_id
+        return first is not None and snapshot.last_update_id < first
+
+    def join(self, snapshot: BookSnapshot, book: LocalBook, *, asked: int | None = None) -> Joined | TooOld | Gap:
+        """Load the snapshot and replay what it does not contain; only Joined touches the book, and empties the buffer.
+
+        After TooOld everything stays for a newer snapshot, after Gap what came since the hole.
+        """
+        first = self.first_update_id
+        if first is not None and self.is_too_old(snapshot):
+            return TooOld(snapshot.last_update_id, first)
+        if (gap := self._gap_after(snapshot.last_update_id)) is not None:
+            return gap
+        book.load(snapshot, asked=asked)
+        outcomes = [book.apply(delta) for delta in self._deltas]
+        self._deltas.clear()
+        applied = sum(isinstance(outcome, Applied) for outcome in outcomes)
+        return Joined(applied, len(outcomes) - applied)
+
+    def _gap_after(self, last: int) -> Gap | None:
+        for place, delta in enumerate(self._deltas):
+            if delta.first_update_id > last + 1:
+                for _ in range(place):
+                    self._deltas.popleft()
+                return Gap(last + 1, delta.first_update_id)
+            last = max(last, delta.last_update_id)
+        return None
