@@ -1,11 +1,14 @@
-"""Candles and walks for the tests of the measures."""
+"""Candles, walks, books and trades for the tests of the measures."""
 
 import random
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from hypothesis import strategies as st
 
+from mcp_binance_server.domain.book import PriceLevel
 from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 
 HOUR_MS = 3_600_000
@@ -75,3 +78,29 @@ def series(draw: st.DrawFn, min_size: int = 1, max_size: int = 40) -> list[Candl
     return [
         candle(*shape, volume=volume, at=at) for at, (shape, volume) in enumerate(zip(shapes, volumes, strict=True))
     ]
+
+
+def levels(rows: Iterable[Sequence[Number]]) -> list[PriceLevel]:
+    return [PriceLevel(price(each[0]), quantity(each[1])) for each in rows]
+
+
+def trade(paid: Number, size: Number, *, sold: bool = False, at_ms: int = 0) -> Trade:
+    """Return one print; `sold` when the seller was the aggressor, so the buyer was the maker."""
+    return Trade(at_ms, price(paid), quantity(size), at_ms, buyer_is_maker=sold, first_id=at_ms, last_id=at_ms)
+
+
+@st.composite
+def books(draw: st.DrawFn, min_size: int = 1, max_size: int = 30) -> tuple[list[PriceLevel], list[PriceLevel]]:
+    """Draw an uncrossed book in ticks of a cent: bids descending, asks ascending."""
+    bid = draw(st.integers(5_000, 20_000))
+    steps = st.lists(st.integers(1, 20), min_size=min_size, max_size=max_size)
+    sizes = st.integers(1, 10**6)
+    bids, at = list[PriceLevel](), bid
+    for step in draw(steps):
+        at -= step
+        bids.append(PriceLevel(price(Decimal(at) / 100), quantity(Decimal(draw(sizes)) / 1000)))
+    asks, at = list[PriceLevel](), bid
+    for step in draw(steps):
+        at += step
+        asks.append(PriceLevel(price(Decimal(at) / 100), quantity(Decimal(draw(sizes)) / 1000)))
+    return bids, asks

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypedDict
 
 import pytest
 
+from analytics.microstructure import MICROSTRUCTURE
 from analytics.samples import candle, exact, price, quantity
 from mcp_binance_server.analytics import indicators, volatility
 from mcp_binance_server.analytics.concentration import concentration
@@ -26,13 +27,12 @@ from mcp_binance_server.domain.symbols import Symbol
 from support.contracts import beside
 
 PATH = "data/analytics/vectors.json"
-# Microstructure, and the request weight, which is not part of analytics.
+# Bulk-classified VPIN is kept for comparison and never used; the Hurst exponent is in no answer; the request weight is
+# not part of analytics.
 NOT_YET_BUILT = frozenset(
     {
-        "amihud", "capacity_bps", "flow", "gaps", "geomean", "health_level", "health_score", "health_sub",
-        "hurst_sf", "iceberg", "imb_bps", "imb_levels", "kyle", "micro_gstar", "mlofi", "ofi", "rate",
-        "robust_z", "roll", "spoof", "spreads", "top", "vpin_bvc", "vpin_true", "walk_base", "walk_quote",
-        "weight_acquire", "weight_class", "weight_stop", "weight_sync", "weight_windows", "wilson", "wmid",
+        "hurst_sf", "vpin_bvc",
+        "weight_acquire", "weight_class", "weight_stop", "weight_sync", "weight_windows",
     }
 )  # fmt: skip
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -162,6 +162,7 @@ CALLABLES: dict[str, Callable[..., object]] = {
     "ema": last_of(indicators.ema),
     "rsi": last_of(indicators.rsi),
     "swings": swings,
+    **MICROSTRUCTURE,
 }
 
 

@@ -8,18 +8,34 @@ from mcp_binance_server.domain.candles import Candle
 
 Unit = Literal["quote", "base", "bps", "ratio", "percent", "ticks", "per_second", "score_0_100", "usd"]
 
+Confidence = Literal["none", "low", "medium", "high"]
+Severity = Literal["Low", "Medium", "High", "Critical"]
+
 WhyNull = Literal[
+    "one_sided_book",
+    "crossed_book",
+    "stale_book",
+    "no_events",
     "no_trades",
+    "insufficient_events",
+    "insufficient_snapshots",
+    "insufficient_buckets",
     "insufficient_bars",
     "insufficient_history",
     "insufficient_components",
+    "insufficient_baseline",
+    "gap_in_window",
+    "no_flow_variance",
     "zero_variance",
     "degenerate",
+    "autocov_not_negative",
+    "not_fitted",
     "flat_range",
     "stop_not_below_entry",
     "below_min_notional",
     "empty_portfolio",
     "no_route",
+    "collecting",
 ]
 
 

@@ -1,0 +1,180 @@
+"""What one book says of its moment: spread, mid, imbalance, the cost of taking from it, and how much it holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.domain.book import PriceLevel
+from mcp_binance_server.domain.money import Price
+
+BookState = Literal["normal", "locked", "crossed", "one_sided"]
+Taker = Literal["buy", "sell"]
+AmountUnit = Literal["quote", "base"]
+Levels = Sequence[PriceLevel]
+
+BPS = 10_000
+# A level on the edge of a band, or the last crumb of an amount, must not depend on the rounding of floats.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class TopOfBook:
+    """The touch, and what lies between its two prices; a crossed book is broken and measures nothing."""
+
+    state: BookState
+    bid: PriceLevel | None
+    ask: PriceLevel | None
+    mid: float | None
+    spread: float | None
+    spread_bps: float | None
+    weighted_mid: float | None
+    why_null: WhyNull | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """How far bids outweigh asks, from -1 to 1, over the levels really present on each side."""
+
+    value: float | None
+    bid_levels: int
+    ask_levels: int
+    why_null: WhyNull | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What one side holds within a band; `truncated` when the book ends before the band: a lower bound."""
+
+    base: float
+    quote: float
+    worst_price: Price | None
+    levels: int
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BandImbalance:
+    """The depth of both sides within a distance of the mid, and how far bids outweigh asks in it."""
+
+    bids: Depth | None
+    asks: Depth | None
+    value: float | None
+    why_null: WhyNull | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """What an order that takes would get, fees excluded; what the book does not hold stays unfilled and unpriced."""
+
+    unit: AmountUnit
+    base: float
+    quote: float
+    unfilled: float
+    vwap: float | None
+    worst_price: Price | None
+    levels: int
+    slip_mid_bps: float | None
+    slip_touch_bps: float | None
+    why_null: WhyNull | None = None
+
+    @property
+    def complete(self) -> bool:
+        return not self.unfilled
+
+    @property
+    def filled(self) -> float:
+        return self.quote if self.unit == "quote" else self.base
+
+
+def top_of_book(bids: Levels, asks: Levels) -> TopOfBook:
+    """Read the touch; the weighted mid leans to the side with less size, and is not Stoikov's microprice."""
+    bid, ask = bids[0] if bids else None, asks[0] if asks else None
+    if bid is None or ask is None:
+        return TopOfBook("one_sided", bid, ask, None, None, None, None, "one_sided_book")
+    if bid.price > ask.price:
+        return TopOfBook("crossed", bid, ask, None, None, None, None, "crossed_book")
+    mid = float(bid.price + ask.price) / 2
+    spread = float(ask.price - bid.price)
+    size = float(bid.quantity + ask.quantity)
+    weighted = None
+    if size:
+        weighted = (float(bid.quantity) * float(ask.price) + float(ask.quantity) * float(bid.price)) / size
+    return TopOfBook("normal" if spread else "locked", bid, ask, mid, spread, spread / mid * BPS, weighted)
+
+
+def imbalance_of_levels(bids: Levels, asks: Levels, levels: int) -> Imbalance:
+    """Compare the sizes of the best levels: a description of the moment, not a forecast."""
+    near_bids, near_asks = bids[:levels], asks[:levels]
+    if near_bids and near_asks and near_bids[0].price > near_asks[0].price:
+        return Imbalance(None, len(near_bids), len(near_asks), "crossed_book")
+    value = _ratio(sum(float(each.quantity) for each in near_bids), sum(float(each.quantity) for each in near_asks))
+    return Imbalance(value, len(near_bids), len(near_asks), "one_sided_book" if value is None else None)
+
+
+def imbalance_of_band(bids: Levels, asks: Levels, bps: float) -> BandImbalance:
+    """Compare what both sides hold within a distance of the mid."""
+    top = top_of_book(bids, asks)
+    if top.mid is None:
+        return BandImbalance(None, None, None, top.why_null)
+    below, above = capacity(bids, top.mid, "sell", bps), capacity(asks, top.mid, "buy", bps)
+    value = _ratio(below.base, above.base)
+    return BandImbalance(below, above, value, "degenerate" if value is None else None)
+
+
+def capacity(levels: Levels, mid: float, side: Taker, bps: float) -> Depth:
+    """Add up all levels within a distance of the mid; of an empty side nothing is known, so its nought is truncated."""
+    reach = mid * (bps / BPS + _ROUNDING)
+    limit = mid + reach if side == "buy" else mid - reach
+    base = quote = 0.0
+    used = 0
+    for each in levels:
+        price, quantity = float(each.price), float(each.quantity)
+        if price > limit if side == "buy" else price < limit:
+            break
+        base += quantity
+        quote += price * quantity
+        used += 1
+    return Depth(base, quote, levels[used - 1].price if used else None, used, used == len(levels))
+
+
+def walk(levels: Levels, amount: float, mid: float | None, side: Taker, unit: AmountUnit = "quote") -> Walk:
+    """Consume levels, best first, until the amount is filled or the book ends; a cost is positive on both sides."""
+    crumb = amount * _ROUNDING
+    left, base, quote, used = amount, 0.0, 0.0, 0
+    worst: Price | None = None
+    for each in levels:
+        if left <= crumb:
+            break
+        price, quantity = float(each.price), float(each.quantity)
+        taken = min(quantity, left / price if unit == "quote" else left)
+        if not taken:
+            continue
+        base += taken
+        quote += taken * price
+        left -= taken * price if unit == "quote" else taken
+        used += 1
+        worst = each.price
+    vwap = quote / base if base else None
+    return Walk(
+        unit=unit,
+        base=base,
+        quote=quote,
+        unfilled=left if left > crumb else 0.0,
+        vwap=vwap,
+        worst_price=worst,
+        levels=used,
+        slip_mid_bps=_cost_bps(vwap, mid, side),
+        slip_touch_bps=_cost_bps(vwap, float(levels[0].price) if levels else None, side),
+        why_null=None if used else "one_sided_book" if amount > 0 else "degenerate",
+    )
+
+
+def _cost_bps(paid: float | None, against: float | None, side: Taker) -> float | None:
+    if paid is None or not against:
+        return None
+    return (paid - against if side == "buy" else against - paid) / against * BPS
+
+
+def _ratio(bids: float, asks: float) -> float | None:
+    return (bids - asks) / (bids + asks) if bids + asks else None
