@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import msgspec
@@ -79,6 +80,15 @@ def examples() -> dict[str, dict[str, dict[str, object]]]:
     document = msgspec.json.decode(path.read_bytes(), type=dict[str, object])
     kinds = {kind: document[kind] for kind in ("rest", "errors")}
     return msgspec.convert(kinds, dict[str, dict[str, dict[str, object]]])
+
+
+@pytest.fixture(scope="session")
+def stream_examples() -> dict[str, Any]:
+    """The example frames: streams, control messages and the WebSocket API."""
+    path = RECORDINGS / "payloads.json"
+    if not path.exists():
+        pytest.skip("the example payloads are not beside this checkout (../shared/data/binance)")
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
 
 
 @pytest.fixture(scope="session")

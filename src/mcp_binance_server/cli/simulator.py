@@ -21,9 +21,12 @@ def run_simulator(*, port: int, scenario: str, seed: int) -> int:
     except ValueError as error:
         raise SettingsError(problems=(str(error),)) from None
     listener = _listen(port)
-    address = f"http://{HOST}:{listener.getsockname()[1]}"
+    host = f"{HOST}:{listener.getsockname()[1]}"
+    address = f"http://{host}"
     described = {
         "rest": address,
+        "streams": f"ws://{host}",
+        "ws_api": f"ws://{host}/ws-api/v3",
         "control": f"{address}/control",
         "api_key": exchange.account.api_key,
         "secret_key": exchange.account.secret_key,
@@ -31,7 +34,14 @@ def run_simulator(*, port: int, scenario: str, seed: int) -> int:
     sys.stdout.write(json.dumps(described) + "\n")
     sys.stdout.flush()
     config = uvicorn.Config(
-        build_app(exchange), http="h11", log_level="warning", access_log=False, server_header=False, date_header=False
+        build_app(exchange),
+        http="h11",
+        ws_ping_interval=20,
+        ws_ping_timeout=60,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
     )
     uvicorn.Server(config).run(sockets=[listener])
     return 0

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.stream_faults import StreamFault
 
 
 class ScenarioOrder(msgspec.Struct, forbid_unknown_fields=True):
@@ -25,6 +26,14 @@ class LimitOrder(msgspec.Struct, forbid_unknown_fields=True):
     weight_limit: int
 
 
+class StreamOrder(msgspec.Struct, forbid_unknown_fields=True):
+    """New values for the knobs of the streams; what is not named stays."""
+
+    life_ms: int | None = None
+    messages_a_second: int | None = None
+    most_streams: int | None = None
+
+
 class Control:
     """Handlers that change the exchange while it runs."""
 
@@ -33,9 +42,7 @@ class Control:
 
     async def add_faults(self, request: Request) -> Response:
         """Add one fault, or a list of them."""
-        body = await request.body()
-        one_or_many = body if body.lstrip().startswith(b"[") else b"[" + body + b"]"
-        for fault in msgspec.json.decode(one_or_many, type=list[Fault]):
+        for fault in msgspec.json.decode(_listed(await request.body()), type=list[Fault]):
             self._exchange.faults.add(fault)
         return _json({"faults": len(self._exchange.faults.pending())})
 
@@ -43,6 +50,27 @@ class Control:
         """Forget every fault."""
         self._exchange.faults.clear()
         return _json({"faults": 0})
+
+    async def add_stream_faults(self, request: Request) -> Response:
+        """Add one fault of the streams, or a list of them."""
+        hub = self._exchange.hub
+        for fault in msgspec.json.decode(_listed(await request.body()), type=list[StreamFault]):
+            hub.faults.add(fault)
+        hub.wake()
+        return _json({"faults": len(hub.faults.pending())})
+
+    async def clear_stream_faults(self, _request: Request) -> Response:
+        """Forget every fault of the streams."""
+        self._exchange.hub.faults.clear()
+        return _json({"faults": 0})
+
+    async def set_streams(self, request: Request) -> Response:
+        """Change the knobs of the streams."""
+        hub, order = self._exchange.hub, msgspec.json.decode(await request.body(), type=StreamOrder)
+        hub.life_ms = hub.life_ms if order.life_ms is None else order.life_ms
+        hub.messages_a_second = hub.messages_a_second if order.messages_a_second is None else order.messages_a_second
+        hub.most_streams = hub.most_streams if order.most_streams is None else order.most_streams
+        return _json(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams))
 
     async def requests(self, _request: Request) -> Response:
         """Return what arrived, without signatures."""
@@ -91,6 +119,9 @@ def control_app(exchange: SimulatedExchange) -> ASGIApp:
             routes=[
                 Route("/faults", control.add_faults, methods=["POST"]),
                 Route("/faults", control.clear_faults, methods=["DELETE"]),
+                Route("/streams", control.set_streams, methods=["POST"]),
+                Route("/streams/faults", control.add_stream_faults, methods=["POST"]),
+                Route("/streams/faults", control.clear_stream_faults, methods=["DELETE"]),
                 Route("/requests", control.requests, methods=["GET"]),
                 Route("/requests", control.forget_requests, methods=["DELETE"]),
                 Route("/scenario", control.set_scenario, methods=["POST"]),
@@ -100,6 +131,10 @@ def control_app(exchange: SimulatedExchange) -> ASGIApp:
             exception_handlers={msgspec.DecodeError: _refuse, ValueError: _refuse},
         )
     )
+
+
+def _listed(body: bytes) -> bytes:
+    return body if body.lstrip().startswith(b"[") else b"[" + body + b"]"
 
 
 def _refuse(_request: Request, error: Exception) -> Response:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.faults import Faults
+from mcp_binance_server.simulator.hub import Hub
 from mcp_binance_server.simulator.limits import WeightMeter
 from mcp_binance_server.simulator.listing import Listing
 from mcp_binance_server.simulator.scenario import SCENARIOS, Stage
@@ -35,6 +36,7 @@ class SimulatedExchange:
         self.skew_ms = 0
         self.account = DemoAccount(seed)
         self.faults = Faults()
+        self.hub = Hub()
         self.meter = WeightMeter(WEIGHT_LIMIT)
         self.requests: list[ReceivedRequest] = []
         self.listing = Listing()

@@ -40,7 +40,8 @@ class WeightMeter:
             raise self._banned(now_ms)
         if self._ignored >= 0 or self._used > self.limit:
             self._ignored += 1
-            raise refusals.too_much_weight(self.limit, self.retry_after_secs(now_ms))
+            until_ms = (now_ms // MINUTE_MS + 1) * MINUTE_MS
+            raise refusals.too_much_weight(self.limit, until_ms, self.retry_after_secs(now_ms))
 
     def retry_after_secs(self, now_ms: int) -> int:
         """Return the whole seconds until the minute ends."""

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
-from mcp_binance_server.simulator.book import Book, Level, Top
+from mcp_binance_server.simulator.book import BUCKET_MS, Book, Level, Moment, Top
 from mcp_binance_server.simulator.candle import Candle, Trade
 from mcp_binance_server.simulator.history import History
 from mcp_binance_server.simulator.hours import DAY_MS
 from mcp_binance_server.simulator.listing import Listing, Symbol
+from mcp_binance_server.simulator.lru import Lru
 from mcp_binance_server.simulator.prices import Prices
 
 DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
@@ -21,6 +24,16 @@ class Depth:
     update_id: int
     bids: list[Level]
     asks: list[Level]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened to the book over a span: the ids it covers, and the last quantity of every level it touched."""
+
+    first_id: int
+    last_id: int
+    bids: dict[int, int]
+    asks: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,7 @@ class Market:
             for name, symbol in listing.symbols.items()
         }
         self._books: dict[str, Book] = {}
+        self._changes: Lru[tuple[str, int], Changes] = Lru(2_000)
         self._seed = seed
 
     def history(self, symbol: Symbol) -> History:
@@ -80,10 +94,47 @@ class Market:
         trade, top = self.last(symbol, now_ms), self.top(symbol, now_ms)
         if trade is None or top is None:
             return Depth(0 if trade is None else self._book(symbol).update_id(trade.id, trade.time_ms), [], [])
-        book = self._book(symbol)
-        bids = zip(range(limit), book.side(top.bid, -1, now_ms), strict=False)
-        asks = zip(range(limit), book.side(top.ask, 1, now_ms), strict=False)
-        return Depth(book.update_id(trade.id, now_ms), [level for _, level in bids], [level for _, level in asks])
+        book, moment = self._book(symbol), Moment(top, now_ms // BUCKET_MS)
+        bids, asks = (list(islice(book.side(moment, direction), limit)) for direction in (-1, 1))
+        return Depth(book.update_id(trade.id, now_ms), bids, asks)
+
+    def update_id(self, symbol: Symbol, now_ms: int) -> int:
+        """Return the id of the newest change to the book; 0 before the first trade."""
+        return self.depth(symbol, 0, now_ms).update_id
+
+    def changes(self, symbol: Symbol, start_ms: int, end_ms: int) -> Changes:
+        """Return what changed after the start, a whole bucket, up to and including the end, another one.
+
+        A snapshot taken between the two is right again once the changes are laid over it: a level that moved and came
+        back is listed as well.
+        """
+        ends = range(start_ms + BUCKET_MS, end_ms + 1, BUCKET_MS)
+        parts = [self._changes.get((symbol.name, end), partial(self._bucket_changes, symbol, end)) for end in ends]
+        bids: dict[int, int] = {}
+        asks: dict[int, int] = {}
+        for part in parts:
+            bids.update(part.bids)
+            asks.update(part.asks)
+        return Changes(parts[0].first_id, parts[-1].last_id, bids, asks)
+
+    def _bucket_changes(self, symbol: Symbol, end_ms: int) -> Changes:
+        start_ms = end_ms - BUCKET_MS
+        bids: dict[int, int] = {}
+        asks: dict[int, int] = {}
+        trades = self.history(symbol).forward(start_ms + 1, self.history(symbol).until(end_ms))
+        before = self._moment(symbol, start_ms)
+        for at_ms in sorted({end_ms, *(trade.time_ms for trade in trades)}):
+            after = self._moment(symbol, at_ms)
+            if before is not None and after is not None:
+                changed_bids, changed_asks = self._book(symbol).changes(before, after)
+                bids.update(changed_bids)
+                asks.update(changed_asks)
+            before = after
+        return Changes(self.update_id(symbol, start_ms) + 1, self.update_id(symbol, end_ms), bids, asks)
+
+    def _moment(self, symbol: Symbol, at_ms: int) -> Moment | None:
+        top = self.top(symbol, at_ms)
+        return None if top is None else Moment(top, at_ms // BUCKET_MS)
 
     def day(self, symbol: Symbol, now_ms: int) -> Day:
         """Return the rolling 24 hours up to now, both ends included."""

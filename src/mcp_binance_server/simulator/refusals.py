@@ -9,12 +9,21 @@ DECIMAL_RANGE = r"^([0-9]{1,20})(\.[0-9]{1,20})?$"
 class Refusal(Exception):
     """A request answered with a code and a message instead of data."""
 
-    def __init__(self, code: int, message: str, *, status: int = 400, retry_after_secs: int | None = None) -> None:
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        *,
+        status: int = 400,
+        retry_after_secs: int | None = None,
+        retry_at_ms: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.status = status
         self.retry_after_secs = retry_after_secs
+        self.retry_at_ms = retry_at_ms
 
 
 def illegal(name: str, legal_range: str) -> Refusal:
@@ -109,13 +118,14 @@ def wrong_client_id() -> Refusal:
     return Refusal(-2039, "Client order ID is not correct for this order ID.")
 
 
-def too_much_weight(limit: int, retry_after_secs: int) -> Refusal:
+def too_much_weight(limit: int, until_ms: int, retry_after_secs: int) -> Refusal:
     return Refusal(
         -1003,
         f"Too much request weight used; current limit is {limit} request weight per 1 MINUTE. "
         "Please use WebSocket Streams for live updates to avoid polling the API.",
         status=429,
         retry_after_secs=retry_after_secs,
+        retry_at_ms=until_ms,
     )
 
 
@@ -126,4 +136,5 @@ def banned(until_ms: int, retry_after_secs: int) -> Refusal:
         "Please use WebSocket Streams for live updates to avoid bans.",
         status=418,
         retry_after_secs=retry_after_secs,
+        retry_at_ms=until_ms,
     )

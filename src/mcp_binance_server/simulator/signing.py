@@ -36,7 +36,7 @@ def authenticate(account: DemoAccount, key: str, raw: bytes, params: Params, now
         raise refusals.bad_key_format()
     if key not in {account.api_key, account.ed25519_api_key, account.rsa_api_key}:
         raise refusals.rejected_key()
-    _check_time(params, now_ms)
+    check_time(params, now_ms)
     params.required("signature")
     payload, signature = split_signature(raw)
     if key == account.api_key:
@@ -80,7 +80,12 @@ def key_pair_valid(key: Ed25519PublicKey | RSAPublicKey, payload: bytes, signatu
     return True
 
 
-def _check_time(params: Params, now_ms: int) -> None:
+def check_time(params: Params, now_ms: int) -> None:
+    """Check that a signed request was made now.
+
+    Raises:
+        Refusal: its timestamp is missing, early or late.
+    """
     sent = params.whole("timestamp")
     if sent is None:
         raise refusals.missing("timestamp")

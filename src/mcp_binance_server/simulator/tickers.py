@@ -3,6 +3,7 @@
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.contract import FixedTicker
 from mcp_binance_server.simulator.endpoints import Call, Endpoint, flat, listed_symbols
+from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.hours import DAY_MS
 from mcp_binance_server.simulator.listing import Symbol, decimal_string
 from mcp_binance_server.simulator.market import Day
@@ -82,7 +83,7 @@ def _top_body(call: Call, symbol: Symbol) -> dict[str, str]:
 def _day_body(call: Call, symbol: Symbol) -> dict[str, object]:
     day = call.market.day(symbol, call.now_ms)
     fixed = call.exchange.stage.tickers.get(symbol.name)
-    figures = _figures(symbol, day) if fixed is None else _fixed_figures(fixed)
+    figures = day_figures(call.exchange, symbol, call.now_ms)
     last = None if day.total is None else day.last
     body: dict[str, object] = {
         "symbol": symbol.name,
@@ -95,6 +96,12 @@ def _day_body(call: Call, symbol: Symbol) -> dict[str, object]:
         **_top_body(call, symbol),
     }
     return body | figures
+
+
+def day_figures(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[str, object]:
+    """Return what the 24 hours up to now add up to, under the names of ticker/24hr."""
+    fixed = exchange.stage.tickers.get(symbol.name)
+    return _figures(symbol, exchange.stage.market.day(symbol, now_ms)) if fixed is None else _fixed_figures(fixed)
 
 
 def _price(symbol: Symbol, ticks: int | None) -> str:

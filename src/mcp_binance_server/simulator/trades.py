@@ -18,7 +18,9 @@ def depth(call: Call) -> object:
     symbol, status = call.symbol(), call.status()
     if status is not None and symbol.status != status:
         raise refusals.status_mismatch()
-    snapshot = call.market.depth(symbol, call.params.limit(100, DEEPEST), call.now_ms)
+    stale = call.exchange.hub.faults.take_stale(symbol.name)
+    at_ms = call.now_ms if stale is None else call.now_ms - stale.behind_ms
+    snapshot = call.market.depth(symbol, call.params.limit(100, DEEPEST), at_ms)
     return {
         "lastUpdateId": snapshot.update_id,
         "bids": [(symbol.price(price), symbol.quantity(lots)) for price, lots in snapshot.bids],
@@ -56,16 +58,17 @@ def aggregate_trades(call: Call) -> object:
     end = until if to_ms is None else min(until, to_ms + 1)
     if start is not None:
         following = history.forward(history.time_of_aggregate(start), end)
-        groups = islice(_grouped(trade for trade in following if trade.aggregate >= start), limit)
+        groups = islice(grouped(trade for trade in following if trade.aggregate >= start), limit)
     elif from_ms is not None:
-        groups = islice(_grouped(history.forward(max(from_ms, LISTED_MS), end)), limit)
+        groups = islice(grouped(history.forward(max(from_ms, LISTED_MS), end)), limit)
     else:
-        newest = list(islice(_grouped(history.backward(end)), limit))
+        newest = list(islice(grouped(history.backward(end)), limit))
         groups = iter([group[::-1] for group in reversed(newest)])
     return [_aggregate_body(symbol, group) for group in groups]
 
 
-def _grouped(trades: Iterable[Trade]) -> Iterable[list[Trade]]:
+def grouped(trades: Iterable[Trade]) -> Iterable[list[Trade]]:
+    """Put the trades of one aggregate together."""
     return (list(group) for _, group in groupby(trades, key=lambda trade: trade.aggregate))
 
 

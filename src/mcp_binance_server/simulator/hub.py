@@ -1,0 +1,38 @@
+"""What all WebSocket connections share: limits, faults, and the pulse that moves them."""
+
+import anyio
+
+from mcp_binance_server.simulator.stream_faults import StreamFaults
+
+DAY_MS = 86_400_000
+
+
+class Hub:
+    """The knobs of the streams.
+
+    With `by_hand` no connection follows the clock: move the clock, then call `wake`. A clock that jumps whenever
+    somebody sleeps needs this, or the connections would run away with it.
+    """
+
+    def __init__(self) -> None:
+        self.faults = StreamFaults()
+        self.most_streams = 1024
+        self.messages_a_second = 5
+        self.life_ms = DAY_MS
+        self.by_hand = False
+        self.open_connections = 0
+        self.beats = 0
+        self._pulse: anyio.Event | None = None
+
+    def wake(self) -> None:
+        """Let every connection send what is due now."""
+        self.beats += 1
+        if self._pulse is not None:
+            self._pulse.set()
+            self._pulse = None
+
+    async def pulse(self, beats: int) -> None:
+        """Wait until somebody calls `wake`; at once when somebody has since the caller counted the beats."""
+        if beats == self.beats:
+            self._pulse = self._pulse or anyio.Event()
+            await self._pulse.wait()

@@ -1,0 +1,70 @@
+"""What can go wrong on a stream, on demand: each fault strikes a number of events and is gone."""
+
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import msgspec
+
+StreamKind = Literal[
+    "drop",  # the event is lost
+    "duplicate",  # the event arrives twice
+    "swap",  # the event arrives after the next one of its stream
+    "gap",  # depth events are lost until `ids` update ids are missing
+    "crossed",  # the depth event bids above every ask
+    "malformed",  # the first half of the event arrives
+    "cut",  # the socket ends instead of the event
+    "silent",  # from here on the connection says nothing, and stays open
+    "shutdown",  # every open connection is told that the server goes away; strikes at once
+    "stale_snapshot",  # GET depth answers with the book of `behind_ms` ago; strikes requests, not events
+]
+
+
+class StreamFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One thing that goes wrong; `times` None means until cleared, `stream` may hold * and ?."""
+
+    kind: StreamKind
+    stream: str = "*"
+    times: int | None = 1
+    ids: int = 1
+    behind_ms: int = 60_000
+
+
+class StreamFaults:
+    """The faults that wait for their events, first added first used."""
+
+    def __init__(self) -> None:
+        self.shutdowns = 0
+        self._waiting: list[tuple[StreamFault, int | None]] = []
+
+    def add(self, fault: StreamFault) -> None:
+        """Let the fault strike the next events it matches."""
+        if fault.kind == "shutdown":
+            self.shutdowns += 1
+        else:
+            self._waiting.append((fault, fault.times))
+
+    def clear(self) -> None:
+        """Forget every fault."""
+        self._waiting.clear()
+
+    def pending(self) -> list[StreamFault]:
+        """Return the faults that still wait."""
+        return [fault for fault, _ in self._waiting]
+
+    def take(self, stream: str) -> StreamFault | None:
+        """Return the fault that strikes this event, and count it."""
+        return self._take(stream, snapshot=False)
+
+    def take_stale(self, symbol: str) -> StreamFault | None:
+        """Return the fault that strikes this snapshot, and count it."""
+        return self._take(f"{symbol.lower()}@depth", snapshot=True)
+
+    def _take(self, name: str, *, snapshot: bool) -> StreamFault | None:
+        for place, (fault, left) in enumerate(self._waiting):
+            if (fault.kind == "stale_snapshot") == snapshot and fnmatchcase(name, fault.stream):
+                if left is not None and left <= 1:
+                    del self._waiting[place]
+                elif left is not None:
+                    self._waiting[place] = (fault, left - 1)
+                return fault
+        return None
