@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import httpx2
 
@@ -34,6 +35,12 @@ class Loop(httpx2.ASGITransport):
             return await super().handle_async_request(request)
         except ConnectionResetError as cut:
             raise httpx2.ReadError(str(cut)) from cut
+
+
+async def raw(exchange: SimulatedExchange, path: str) -> Any:  # noqa: ANN401 - JSON
+    """Return what the exchange answers to a plain GET, past everything that is under test."""
+    async with httpx2.AsyncClient(transport=Loop(exchange), base_url=NETWORK.rest_url) as http:
+        return (await http.get(f"/api/v3/{path}")).json()
 
 
 class Desk:

@@ -5,19 +5,16 @@ from decimal import Decimal
 from itertools import pairwise
 from math import ceil, log, sqrt
 from statistics import covariance, fmean, stdev, variance
-from typing import Any
 
-import httpx2
 import pytest
 from mcp import Client, MCPError, types
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
-from support.desk import NETWORK, Loop
+from support.desk import NETWORK, Loop, raw
 from support.golden import Golden
 from support.requirement import requirement
 from support.samples import SAMPLE_MOMENT_MS, prompt_samples
@@ -28,11 +25,6 @@ async def page(client: Client) -> str:
     (message,) = result.messages
     assert isinstance(message.content, types.TextContent)
     return message.content.text
-
-
-async def raw(exchange: SimulatedExchange, path: str) -> Any:  # noqa: ANN401 - JSON
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(build_app(exchange)), base_url="http://x") as http:
-        return (await http.get(f"/api/v3/{path}")).json()
 
 
 def rows_below(text: str, heading: str) -> list[list[str]]:

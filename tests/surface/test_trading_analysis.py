@@ -6,20 +6,17 @@ from decimal import Decimal
 from itertools import pairwise
 from math import log, sqrt
 from statistics import stdev
-from typing import Any
 
 import anyio
-import httpx2
 import pytest
 from mcp import Client, MCPError, types
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
-from support.desk import NETWORK, Loop
+from support.desk import NETWORK, Loop, raw
 from support.golden import Golden
 from support.requirement import requirement
 from support.samples import SAMPLE_MOMENT_MS, prompt_samples
@@ -75,11 +72,6 @@ async def test_pages_of_other_markets_have_no_zero_price_and_no_float_artefact(
     assert not re.search(r"\$0\.0+\b(?![0-9])", text)
     assert not re.search(r"[0-9]\.[0-9]{9,}|e-[0-9]", text)
     assert ("$" in text) is (symbol.endswith("USDT"))
-
-
-async def raw(exchange: SimulatedExchange, path: str) -> Any:  # noqa: ANN401 - JSON
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(build_app(exchange)), base_url="http://x") as http:
-        return (await http.get(f"/api/v3/{path}")).json()
 
 
 def row_below(text: str, heading: str) -> list[str]:

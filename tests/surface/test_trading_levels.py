@@ -5,14 +5,13 @@ Nothing here calls the production code: the rules are written a second time, pla
 
 import re
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import httpx2
 import pytest
 from mcp import Client, types
 
-from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from support.desk import raw
 
 BANDS = {"aggressive": 0.25, "balanced": 0.5, "conservative": 0.25}
 STOPS = {"low": 1.0, "medium": 1.5, "high": 2.5}
@@ -25,11 +24,6 @@ class Bar(NamedTuple):
     low: float
     close: float
     volume: float
-
-
-async def raw(exchange: SimulatedExchange, path: str) -> Any:  # noqa: ANN401 - JSON
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(build_app(exchange)), base_url="http://x") as http:
-        return (await http.get(f"/api/v3/{path}")).json()
 
 
 async def closed(exchange: SimulatedExchange, symbol: str, interval: str, limit: int) -> list[Bar]:

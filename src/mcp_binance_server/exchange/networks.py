@@ -14,10 +14,6 @@ class Network:
     public_data_url: str | None = None
     simulated: bool = False
 
-    @property
-    def label(self) -> str:
-        return self.name.capitalize()
-
 
 # https://developers.binance.com/docs/binance-spot-api-docs/rest-api and .../testnet, .../demo-mode
 NETWORKS: dict[str, Network] = {
