@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from mcp_binance_server.analytics.envelope import WhyNull
-from mcp_binance_server.analytics.names import STABLECOINS, name_of
 from mcp_binance_server.domain.account import Balance
+from mcp_binance_server.domain.assets import STABLECOINS, name_of
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
 

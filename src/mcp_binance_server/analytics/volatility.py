@@ -8,8 +8,8 @@ from statistics import fmean, stdev, variance
 from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.envelope import Measured, WhyNull
-from mcp_binance_server.analytics.names import STABLECOINS
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.domain.assets import STABLECOINS
 from mcp_binance_server.domain.candles import Candle
 
 YEAR_MINUTES = 365 * 24 * 60

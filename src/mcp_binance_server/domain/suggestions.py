@@ -1,5 +1,6 @@
 """What a caller may have meant by a text that is no symbol."""
 
+from mcp_binance_server.domain.assets import ASSET_NAMES
 from mcp_binance_server.domain.symbols import LONGEST_SYMBOL, SymbolTable, fold
 
 MOST = 3
@@ -7,30 +8,15 @@ MOST = 3
 LEAST_LIKENESS = 80
 _WITHOUT_SEPARATORS = {ord(separator): None for separator in "/-_: ."}
 _COMMON_QUOTES = ("USDT", "USDC", "FDUSD", "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
-_NAMES = {
-    "BITCOIN": "BTC",
-    "ETHEREUM": "ETH",
-    "ETHER": "ETH",
-    "BINANCECOIN": "BNB",
-    "SOLANA": "SOL",
-    "RIPPLE": "XRP",
-    "DOGECOIN": "DOGE",
-    "CARDANO": "ADA",
-    "LITECOIN": "LTC",
-    "TRON": "TRX",
-    "CHAINLINK": "LINK",
-    "AVALANCHE": "AVAX",
-    "POLKADOT": "DOT",
-    "STELLAR": "XLM",
-    "COSMOS": "ATOM",
-    "SHIBAINU": "SHIB",
-}
+# What people also say for an asset, beside its own name.
+_ALSO_CALLED = {"ETHER": "ETH", "RIPPLE": "XRP"}
+_BY_NAME = {fold(name).replace(" ", ""): asset for asset, name in ASSET_NAMES.items()} | _ALSO_CALLED
 
 
 def suggest(text: str, table: SymbolTable | None) -> tuple[str, ...]:
     """Name up to three symbols, best guess first; without a table only what the text itself makes likely."""
     bare = fold(text[: 2 * LONGEST_SYMBOL]).translate(_WITHOUT_SEPARATORS)
-    asset = _NAMES.get(bare, bare)
+    asset = _BY_NAME.get(bare, bare)
     if not bare:
         return ()
     if table is None:

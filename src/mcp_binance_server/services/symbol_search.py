@@ -1,6 +1,6 @@
 """Which symbols a caller may look for by an asset's code, its name, or a piece of a symbol."""
 
-from mcp_binance_server.analytics.names import ASSET_NAMES
+from mcp_binance_server.domain.assets import ASSET_NAMES
 from mcp_binance_server.domain.suggestions import suggest
 from mcp_binance_server.domain.symbols import SymbolRules, SymbolTable, fold
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.analytics.names import ASSET_NAMES
+from mcp_binance_server.domain.assets import ASSET_NAMES
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import echo
 from mcp_binance_server.surface.context import Context

@@ -3,10 +3,10 @@
 from decimal import Decimal
 
 from mcp_binance_server.analytics.levels import NoLevels, TradeLevels
-from mcp_binance_server.analytics.names import name_of
 from mcp_binance_server.analytics.outlook import Outlook, TooFewBars, TradingReport, Trend
 from mcp_binance_server.analytics.sizing import PositionSize
 from mcp_binance_server.analytics.support import Cluster, Member
+from mcp_binance_server.domain.assets import name_of
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.surface.views.markdown import (
