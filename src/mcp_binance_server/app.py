@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,22 @@ from mcp_binance_server.exchange.attempt import Attempts, Principal
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.channel import Channel
+from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network, network_at
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
+from mcp_binance_server.services.live import LiveService
 from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.services.order_books import OrderBookService
 from mcp_binance_server.services.orders import OrdersService
 from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
+from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
@@ -60,6 +66,7 @@ async def running_app(
     clock: Clock | None = None,
     network: Network | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
+    dialer: Dialer | None = None,
     attempt_secs: float = ATTEMPT_SECS,
 ) -> AsyncGenerator[App]:
     """Build the server from settings and take it down again; nothing is sent before the first request.
@@ -68,29 +75,49 @@ async def running_app(
         SettingsError: the private key cannot be read or used.
     """
     clock = clock or SystemClock()
-    network = network or network_at(settings.network, settings.rest_url)
+    network = network or network_at(settings.network, settings.rest_url, settings.stream_url)
     principal = _principal(settings)
-    # Nothing here places orders, so nothing is kept back for them.
-    engine = MemoryEngine(clock, reserves=Reserves(order_percent=0) if principal else Reserves.none())
-    channel = Channel(deadline_secs=attempt_secs, transport=transport)
-    time = ServerTime(clock)
-    budget = Budget(engine, time, clock, settings.egress_id)
-    caller = Caller(Attempts(network, channel, budget, time), clock)
-    market = MarketService(SpotClient(caller, engine), Directory(caller, engine, clock), time)
-    account = AccountClient(caller, principal)
-    orders = OrdersService(account, market.directory, time)
-    preview = PreviewService(market.client, market.directory, account, time)
-    accounts = AccountService(account, market.client, time)
-    analysis = AnalysisService(market, market.client, accounts)
-    portfolio = PortfolioService(accounts, market.client, time)
-    context = Context(market, analysis, accounts, orders, preview, portfolio)
-    await engine.start()
-    try:
+    async with AsyncExitStack() as stack:
+        # Nothing here places orders, so nothing is kept back for them.
+        engine = MemoryEngine(clock, reserves=Reserves(order_percent=0) if principal else Reserves.none())
+        await engine.start()
+        stack.push_async_callback(engine.close)
+        channel = Channel(deadline_secs=attempt_secs, transport=transport)
+        stack.push_async_callback(channel.close)
+        time = ServerTime(clock)
+        budget = Budget(engine, time, clock, settings.egress_id)
+        caller = Caller(Attempts(network, channel, budget, time), clock)
+        client = SpotClient(caller, engine)
+        hub = _hub(settings, client, dialer or NetworkDialer())
+        if hub is not None:
+            await stack.enter_async_context(hub.running())
+        market = MarketService(client, Directory(caller, engine, clock), time, Streamed(hub, network, time))
+        account = AccountClient(caller, principal)
+        orders = OrdersService(account, market.directory, time)
+        preview = PreviewService(client, market.directory, account, time)
+        accounts = AccountService(account, client, time)
+        analysis = AnalysisService(market, client, accounts)
+        portfolio = PortfolioService(accounts, client, time)
+        live = LiveService(market, client, time, network, hub)
+        books = OrderBookService(live)
+        context = Context(market, analysis, accounts, orders, preview, portfolio, live, books)
         server = build_server(CATALOGUE.only(frozenset(settings.toolsets)), context)
         yield App(server, network, market, analysis, account, context)
-    finally:
-        await channel.close()
-        await engine.close()
+
+
+def _hub(settings: Settings, client: SpotClient, dialer: Dialer) -> Hub | None:
+    caller = client.caller
+    if caller.network.stream_url is None or not settings.orderbook_analytics:
+        return None
+    return Hub(
+        url=f"{caller.network.stream_url}/stream",
+        dialer=dialer,
+        fetch=lambda symbol: client.snapshot(symbol, SNAPSHOT_LEVELS),
+        time=caller.time,
+        clock=caller.clock,
+        most=settings.feed_symbols,
+        linger_ms=settings.feed_linger_secs * 1000,
+    )
 
 
 def credentials_of(settings: Settings) -> Credentials | None:

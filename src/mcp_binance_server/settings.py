@@ -29,6 +29,12 @@ def _http_address(url: str) -> str:
     return url.rstrip("/")
 
 
+def _stream_address(url: str) -> str:
+    if not url.startswith(("ws://", "wss://")):
+        raise ValueError("must start with ws:// or wss://")
+    return url.rstrip("/")
+
+
 def _listed(text: object) -> object:
     return tuple(part.strip().lower() for part in text.split(",") if part.strip()) if isinstance(text, str) else text
 
@@ -37,6 +43,7 @@ Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide"]
 Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Address = Annotated[Trimmed, AfterValidator(_http_address)]
+StreamAddress = Annotated[Trimmed, AfterValidator(_stream_address)]
 
 
 class Settings(BaseModel):
@@ -57,6 +64,23 @@ class Settings(BaseModel):
     rest_url: Address | None = Field(
         None, alias="BINANCE_REST_URL", description="Address of the REST API, when it is not the network's own"
     )
+    stream_url: StreamAddress | None = Field(
+        None,
+        alias="BINANCE_STREAM_URL",
+        description="Address of the market streams; with another REST address none is guessed",
+    )
+    orderbook_analytics: bool = Field(
+        default=True,
+        alias="MCP_BINANCE_ORDERBOOK_ANALYTICS",
+        description="Offer the analyses that rest on live order books, and open streams for them",
+    )
+    feed_symbols: int = Field(
+        20, ge=1, le=1000, alias="MCP_BINANCE_FEED_SYMBOLS", description="How many symbols are streamed at a time"
+    )
+    feed_linger_secs: int = Field(
+        300, ge=1, le=86_400, alias="MCP_BINANCE_FEED_LINGER_SECS",
+        description="How many seconds a stream stays open after its last reader",
+    )  # fmt: skip
     egress_id: Trimmed = Field(
         "local",
         alias="MCP_BINANCE_EGRESS_IP_ID",

@@ -10,6 +10,7 @@ import pytest
 
 from analytics.microstructure import MICROSTRUCTURE
 from analytics.samples import candle, exact, price, quantity
+from analytics.weights import WEIGHT
 from mcp_binance_server.analytics import indicators, volatility
 from mcp_binance_server.analytics.concentration import concentration
 from mcp_binance_server.analytics.envelope import Measured
@@ -27,14 +28,6 @@ from mcp_binance_server.domain.symbols import Symbol
 from support.contracts import beside
 
 PATH = "data/analytics/vectors.json"
-# Bulk-classified VPIN is kept for comparison and never used; the Hurst exponent is in no answer; the request weight is
-# not part of analytics.
-NOT_YET_BUILT = frozenset(
-    {
-        "hurst_sf", "vpin_bvc",
-        "weight_acquire", "weight_class", "weight_stop", "weight_sync", "weight_windows",
-    }
-)  # fmt: skip
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Rows4 = list[list[float]]
 
@@ -163,6 +156,7 @@ CALLABLES: dict[str, Callable[..., object]] = {
     "rsi": last_of(indicators.rsi),
     "swings": swings,
     **MICROSTRUCTURE,
+    **WEIGHT,
 }
 
 
@@ -185,8 +179,8 @@ def test_a_formula_gives_the_value_worked_out_by_hand(fn: str) -> None:
     assert wrong == {}
 
 
-def test_every_formula_is_either_mapped_or_known_to_be_missing() -> None:
-    assert {vector["fn"] for vector in vectors()} - set(CALLABLES) == NOT_YET_BUILT
+def test_every_formula_is_mapped() -> None:
+    assert {vector["fn"] for vector in vectors()} == set(CALLABLES)
 
 
 @pytest.mark.parametrize(

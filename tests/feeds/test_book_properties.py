@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import ClassVar
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from feeds.recorded import book_of, delta_of
 from mcp_binance_server.domain.book import BookDelta, WrittenLevel
@@ -183,3 +185,60 @@ def test_wherever_the_snapshot_falls_into_the_stream_the_joined_book_is_the_same
 
     assert outcome == Joined(applied=len(deltas) - taken, stale=taken)
     assert joined.written_top(100) == direct.written_top(100)
+
+
+class BookMachine(RuleBasedStateMachine):
+    """The book and the dictionary live through the same snapshots, deltas, repeats and holes."""
+
+    steps: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.book, self.naive, self.last_id = LocalBook(), Naive(), 0
+
+    @initialize(bids=standing, asks=standing)
+    def begin(self, bids: list[WrittenLevel], asks: list[WrittenLevel]) -> None:
+        self.load(bids, asks)
+
+    @rule(bids=standing, asks=standing)
+    def load(self, bids: list[WrittenLevel], asks: list[WrittenLevel]) -> None:
+        self.last_id += 1
+        self.naive = Naive()
+        self.naive.take(bids, asks)
+        self.book.load(book_of(self.last_id, *self.naive.ordered))
+
+    @rule(bids=changes, asks=changes, ids=st.integers(1, 5), overlap=st.integers(0, 3))
+    def follow(self, bids: list[WrittenLevel], asks: list[WrittenLevel], ids: int, overlap: int) -> None:
+        delta = delta_of(max(1, self.last_id + 1 - overlap), self.last_id + ids, bids=bids, asks=asks)
+        outcome = self.book.apply(delta)
+        self.naive.take(bids, asks)
+        self.last_id += ids
+        assert isinstance(outcome, Applied)
+        assert outcome.is_crossed == self.naive.is_crossed
+
+    @rule(bids=changes, back=st.integers(0, 4))
+    def repeat(self, bids: list[WrittenLevel], back: int) -> None:
+        assert isinstance(self.book.apply(delta_of(1, max(1, self.last_id - back), bids=bids)), Stale)
+
+    @rule(bids=changes, hole=st.integers(1, 4))
+    def miss(self, bids: list[WrittenLevel], hole: int) -> None:
+        outcome = self.book.apply(delta_of(self.last_id + 1 + hole, self.last_id + 9, bids=bids))
+        assert isinstance(outcome, Gap)
+        assert outcome.missing == hole
+
+    @invariant()
+    def the_book_is_the_dictionary(self) -> None:
+        BookMachine.steps += 1
+        bids, asks = self.naive.ordered
+        assert self.book.written_top(99) == (bids, asks)
+        assert self.book.level_counts == LevelCounts(len(bids), len(asks))
+        assert self.book.is_crossed == self.naive.is_crossed
+        assert self.book.last_update_id == self.last_id
+
+
+def test_five_thousand_steps_and_the_book_is_still_the_dictionary() -> None:
+    # One story of that length is more than hypothesis draws for an example, so it is told in chapters.
+    BookMachine.steps = 0
+    run_state_machine_as_test(BookMachine, settings=settings(max_examples=150, stateful_step_count=60))
+
+    assert BookMachine.steps >= 5_000

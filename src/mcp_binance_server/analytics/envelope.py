@@ -1,6 +1,6 @@
 """What every measure says of itself: its value or why there is none, its unit, its sample."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,7 +36,9 @@ WhyNull = Literal[
     "empty_portfolio",
     "no_route",
     "collecting",
+    "upstream_unavailable",
 ]
+Source = Literal["book", "depth", "aggTrade", "aggTrades", "bookTicker", "klines_1s", "klines", "ticker24h"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +62,45 @@ class Measured:
     n: int
     method: str
     why_null: WhyNull | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a measure that is still collecting has come, in time and where it counts also in number."""
+
+    have_ms: int
+    need_ms: int
+    ready_ms: int
+    have_n: int | None = None
+    need_n: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One member of an answer; money, prices and quantities are text, and no value always says why."""
+
+    value: object
+    unit: Unit | None = None
+    confidence: Confidence | None = None
+    why_null: WhyNull | None = None
+    method: str | None = None
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What an answer rests on: its window, its sample, its sources, and how old and how whole they are.
+
+    A snapshot is a window of no length. `truncated` makes every total a lower bound.
+    """
+
+    window: Window
+    requested_ms: int = 0
+    n: Mapping[str, int]
+    coverage: float
+    source: tuple[Source, ...]
+    as_of_ms: int
+    age_ms: int
+    depth_levels: tuple[int, int] | None = None
+    truncated: bool = False
+    gaps: int = 0

@@ -1,8 +1,9 @@
 """Volume-synchronised imbalance of trades: equal volumes in place of equal times."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist, fmean
 from typing import Literal
 
 from mcp_binance_server.analytics.envelope import WhyNull
@@ -49,3 +50,13 @@ def vpin(trades: Iterable[Trade], bucket_volume: float, buckets: int = DEFAULTS.
     if full < buckets:
         return Vpin(None, full, bucket_volume, leftover, why_null="insufficient_buckets")
     return Vpin(sum(leads) / (buckets * bucket_volume), full, bucket_volume, leftover)
+
+
+def bulk_shares(moves: Sequence[float], deviation: float) -> tuple[float, ...]:
+    """Guess the bought share of each bucket from its price move: for comparison only, every trade here has a side."""
+    return tuple(map(NormalDist(0.0, deviation).cdf, moves))
+
+
+def vpin_of_shares(shares: Sequence[float]) -> float:
+    """Average by how much one side led in buckets of equal volume."""
+    return fmean(abs(2 * share - 1) for share in shares)

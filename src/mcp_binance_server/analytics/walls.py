@@ -24,6 +24,14 @@ class WallCandidate(NamedTuple):
     share: float
 
 
+class WallPlace(NamedTuple):
+    """Where a candidate stands among the levels of its side."""
+
+    at: int
+    z: float
+    share: float
+
+
 class WallSighting(NamedTuple):
     """The candidates of one side at one moment."""
 
@@ -54,19 +62,25 @@ class Gap(NamedTuple):
 def wall_candidates(levels: Sequence[PriceLevel], *, thresholds: Thresholds = DEFAULTS) -> tuple[WallCandidate, ...]:
     """Find the levels of one side that are large twice over; many are tested, so some are large by chance."""
     present = [each for each in levels if each.quantity > 0]
-    sizes = [float(each.quantity) for each in present]
+    places = wall_places([float(each.quantity) for each in present], thresholds=thresholds)
+    return tuple(WallCandidate(present[at].price, present[at].quantity, z, share) for at, z, share in places)
+
+
+def wall_places(sizes: Sequence[float], *, thresholds: Thresholds = DEFAULTS) -> list[WallPlace]:
+    """Do the same for the sizes of one side, best first, and say where the large ones stand."""
     total, reach = sum(sizes), thresholds.wall_neighbours
-    found = list[WallCandidate]()
+    least = thresholds.wall_share * total
+    found = list[WallPlace]()
     for at, size in enumerate(sizes):
-        if size < thresholds.wall_share * total:
+        if size < least:
             continue
-        neighbours = sizes[max(0, at - reach) : at] + sizes[at + 1 : at + 1 + reach]
+        neighbours = [*sizes[max(0, at - reach) : at], *sizes[at + 1 : at + 1 + reach]]
         if len(neighbours) < thresholds.wall_min_neighbours:
             continue
         z = robust_z_of(size, neighbours, "log").z
         if z is not None and z >= thresholds.wall_z:
-            found.append(WallCandidate(present[at].price, present[at].quantity, z, size / total))
-    return tuple(found)
+            found.append(WallPlace(at, z, size / total))
+    return found
 
 
 def judge_walls(sightings: Sequence[WallSighting], *, thresholds: Thresholds = DEFAULTS) -> tuple[Wall, ...]:

@@ -12,6 +12,7 @@ from mcp_binance_server.exchange.networks import OFFLINE
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.loopback import Loopback
 from mcp_binance_server.transports.stdio import serve_stdio
 
 BANNER = """Offline demo: a simulated Binance with moving prices, no key, no network, no real money.
@@ -46,5 +47,6 @@ async def _serve(seed: int) -> None:
     )
     prepare_logging(settings)
     transport = httpx2.ASGITransport(build_app(exchange))
-    async with running_app(settings, clock=clock, network=OFFLINE, transport=transport) as app:
+    dialer = Loopback(exchange)
+    async with running_app(settings, clock=clock, network=OFFLINE, transport=transport, dialer=dialer) as app:
         await serve_stdio(app.server)

@@ -8,12 +8,15 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 ValueT = TypeVar("ValueT")
-Origin = Literal["configured", "rerouted", "simulated"]
+Origin = Literal["configured", "rerouted", "simulated", "streamed", "simulated_stream"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[ValueT]):
-    """A value and who really answered: the configured host, a second one in its place, or the offline exchange."""
+    """A value and who really answered: the configured host, a second one in its place, or the offline exchange.
+
+    What came unasked by a market stream says so.
+    """
 
     value: ValueT
     host: str

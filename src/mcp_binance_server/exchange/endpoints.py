@@ -12,7 +12,10 @@ DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One call: `shared_ms` long equal reads share an answer, and a large one may take `patience` times as long."""
+    """One call: `shared_ms` long equal reads share an answer, and a large one may take `patience` times as long.
+
+    One that nobody waits for runs `in_background` and leaves half of the budget to those who do.
+    """
 
     name: str
     weight: int
@@ -20,6 +23,7 @@ class Endpoint:
     shared_ms: int = 1_000
     body_cap: int = 2 * MIB
     patience: int = 1
+    in_background: bool = False
 
     @property
     def path(self) -> str:
@@ -48,6 +52,8 @@ KLINES = Endpoint("klines", 2)
 # A day that has ended does not change; only the newest row of this answer grows old.
 DAILY_KLINES = replace(KLINES, shared_ms=3_600_000)
 DEPTH = Endpoint("depth", 5)
+# What a live book stands on; one that was asked for earlier may end before its stream begins.
+SNAPSHOT = Endpoint("depth", 50, shared_ms=0, in_background=True)
 
 ACCOUNT = _signed("account", 20)
 OPEN_ORDERS = _signed("openOrders", 6)
@@ -69,6 +75,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     KLINES,
     DAILY_KLINES,
     DEPTH,
+    SNAPSHOT,
     ACCOUNT,
     OPEN_ORDERS,
     OPEN_ORDERS_ALL,

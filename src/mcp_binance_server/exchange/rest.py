@@ -20,6 +20,7 @@ from mcp_binance_server.exchange.endpoints import (
     BOOK_TICKER,
     DAILY_KLINES,
     KLINES,
+    SNAPSHOT,
     TICKER_24H,
     TICKER_PRICE_ALL,
     TIME,
@@ -92,6 +93,11 @@ class SpotClient:
     async def depth(self, symbol: Symbol, limit: int) -> Reading[BookSnapshot]:
         answer = await self._shared(depth_endpoint(limit), {"symbol": symbol, "limit": limit}, DepthWire)
         return Reading(answer.value.to_domain(), answer.host, answer.origin)
+
+    async def snapshot(self, symbol: Symbol, levels: int) -> BookSnapshot:
+        """Return a book for a stream to build on: asked for now, by nobody who waits."""
+        body = await self.caller.read(SNAPSHOT, {"symbol": symbol, "limit": levels}, DepthWire)
+        return msgspec.json.decode(body.content, type=DepthWire).to_domain()
 
     async def trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
         answer = await self._shared(TRADES, {"symbol": symbol, "limit": limit}, list[TradeWire])

@@ -147,6 +147,13 @@ class _Side:
             return False
         return self.keys[-1] >= self.bound if self.is_bids else self.keys[0] <= self.bound
 
+    @property
+    def known_levels(self) -> int | None:
+        if self.bound is None:
+            return None
+        keys = self.keys
+        return len(keys) - bisect_left(keys, self.bound) if self.is_bids else bisect_right(keys, self.bound)
+
     def prune(self, most: int | None) -> int:
         before = len(self.keys)
         # Once the market has left the bound, everything near it lies beyond: only the count can limit it then.
@@ -253,6 +260,11 @@ class LocalBook:
     def knows_best(self) -> bool:
         """False once the market has left what the snapshot reached: a better level may stand there unseen."""
         return self._bids.knows_best and self._asks.knows_best
+
+    def is_thin(self, least: int) -> bool:
+        """Tell whether fewer levels than `least` stand between the best price and the end of what is known."""
+        known = self._bids.known_levels, self._asks.known_levels
+        return any(levels is not None and levels < least for levels in known)
 
     def top(self, count: int) -> BookSnapshot:
         """Return the best levels of both sides, best first."""

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Quantity
@@ -159,6 +159,14 @@ class Tape:
         if self._complete_ms is None or not self._holes:
             return self._complete_ms
         return max(self._complete_ms, self._holes[-1].closed_ms + 1)
+
+    def last(self, count: int) -> tuple[Trade, ...] | None:
+        """Return the newest trades, oldest first; None when fewer are held, or one among them is missing."""
+        if len(self._trades) < count:
+            return None
+        newest = tuple(islice(reversed(self._trades), count))[::-1]
+        is_whole = not newest or newest[-1].trade_id - newest[0].trade_id == count - 1
+        return newest if is_whole else None
 
     def window(self, from_ms: int) -> TapeWindow:
         """Return the trades at `from_ms` and after it, and whether they are all there were."""

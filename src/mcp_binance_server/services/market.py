@@ -21,6 +21,7 @@ from mcp_binance_server.errors import InvalidSymbol
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.services.symbol_search import matching
 
 ValueT = TypeVar("ValueT")
@@ -33,6 +34,7 @@ class MarketService:
     client: SpotClient
     directory: Directory
     time: ServerTime
+    streamed: Streamed
 
     async def clock_check(self) -> Reading[ClockCheck]:
         """Compare our clock with the exchange's."""
@@ -53,7 +55,7 @@ class MarketService:
     async def ticker(self, text: str) -> MarketView:
         """Return the last 24 hours of the symbol a caller wrote."""
         rules = await self.directory.find(text)
-        seen = await self._seen(rules, self.client.ticker(rules.symbol))
+        seen = self.streamed.ticker(rules) or await self._seen(rules, self.client.ticker(rules.symbol))
         return self._view(seen.value, rules, seen.host, seen.origin)
 
     async def tickers(self, texts: Sequence[str]) -> TickerBoard:
@@ -79,12 +81,12 @@ class MarketService:
     async def book(self, text: str, limit: int) -> Observation[BookSnapshot]:
         """Return up to `limit` levels of both sides, best first."""
         rules = await self.directory.find(text)
-        return await self._seen(rules, self.client.depth(rules.symbol, limit))
+        return self.streamed.book(rules, limit) or await self._seen(rules, self.client.depth(rules.symbol, limit))
 
     async def trades(self, text: str, limit: int) -> Observation[tuple[Trade, ...]]:
-        """Return the newest trades, the newest last."""
+        """Return the newest trades, the newest last; from a stream they are aggregates, one taker at one price each."""
         rules = await self.directory.find(text)
-        return await self._seen(rules, self.client.trades(rules.symbol, limit))
+        return self.streamed.trades(rules, limit) or await self._seen(rules, self.client.trades(rules.symbol, limit))
 
     async def candles(
         self, text: str, interval: Interval, limit: int, start: Written | None = None, end: Written | None = None

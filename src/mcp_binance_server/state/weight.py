@@ -39,13 +39,14 @@ class Spent:
     order: int = 0
     private: int = 0
 
-    def has_room(self, kind: CallKind, cost: int, top: int, reserves: Reserves) -> bool:
+    def room(self, kind: CallKind, top: int, reserves: Reserves) -> int:
+        """Return what a kind of call may still spend: all but the unused reserves of the kinds above it."""
         kept = 0
         if kind != "order":
             kept += max(0, top * reserves.order_percent // 100 - self.order)
         if kind == "public":
             kept += max(0, top * reserves.private_percent // 100 - self.private)
-        return self.total + cost <= top - kept
+        return top - kept - self.total
 
     def charge(self, kind: CallKind, cost: int) -> None:
         self.total += cost
@@ -72,7 +73,7 @@ class Ledger:
             return Grant(granted=False, reason="stopped", used=self.used(ip, now_ms, at), retry_ms=ceil(stopped_ms))
         minutes = {minute: self._spent(ip, minute, at) for minute in charged_minutes(now_ms, self._edge_ms)}
         for minute, spent in minutes.items():
-            if not spent.has_room(kind, cost, ceiling(limit), self._reserves):
+            if cost > spent.room(kind, ceiling(limit), self._reserves):
                 # Right at the edge the full minute would be charged once more, so wait the guard out too.
                 retry_ms = (minute + 1) * MINUTE_MS + self._edge_ms - now_ms
                 return Grant(granted=False, reason="budget", used=spent.total, retry_ms=retry_ms)

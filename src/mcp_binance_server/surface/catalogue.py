@@ -15,6 +15,7 @@ from mcp_binance_server.surface.spec import PageReader, PromptSpec, ResourceSpec
 from mcp_binance_server.surface.tools import account as account_tools
 from mcp_binance_server.surface.tools import book as book_tools
 from mcp_binance_server.surface.tools import market as market_tools
+from mcp_binance_server.surface.tools import order_books as order_book_tools
 from mcp_binance_server.surface.tools import orders as order_tools
 from mcp_binance_server.surface.tools import symbols as symbol_tools
 from mcp_binance_server.surface.tools.candles import GET_KLINES
@@ -60,6 +61,10 @@ CATALOGUE = Catalogue(
         market_tools.GET_AVERAGE_PRICE,
         market_tools.GET_SERVER_TIME,
         GET_INDICATORS,
+        order_book_tools.GET_ORDERBOOK_METRICS,
+        order_book_tools.GET_ORDERBOOK_DEPTH,
+        order_book_tools.GET_ORDERBOOK_HEALTH,
+        order_book_tools.ESTIMATE_SLIPPAGE,
         account_tools.GET_ACCOUNT_INFO,
         order_tools.GET_ACCOUNT_TRADES,
         order_tools.GET_OPEN_ORDERS,

@@ -9,6 +9,12 @@ from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, amount, insta
 # A ticker's close time is the moment of the answer; one that lags this far is not of now.
 STALE_MS = 60_000
 NOTHING = "n/a"
+SOURCES: dict[Origin, str] = {
+    "configured": "Binance API v3",
+    "streamed": "Binance market stream",
+    "simulated": "simulated exchange, no real market",
+    "simulated_stream": "simulated exchange, no real market (live stream)",
+}
 
 
 def market_page(view: MarketView) -> str:
@@ -79,7 +85,7 @@ def source(origin: Origin, host: str) -> str:
     """Name the source of data as a reader should know it."""
     if origin == "rerouted":
         return f"Binance API v3, public data host {host} (the main host does not serve this location)"
-    return "simulated exchange, no real market" if origin == "simulated" else "Binance API v3"
+    return SOURCES[origin]
 
 
 def _ticker_line(view: MarketView) -> str:

@@ -1,0 +1,28 @@
+"""A book of one moment as an analysis gets it: its levels, where they come from, and how old they are."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.symbols import SymbolRules
+
+# Why a symbol is not streamed: streams are off, or as many symbols are in use as may be watched.
+NoFeed = Literal["off", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class BookView:
+    """A book of one moment: the live one, or one that was asked for, and then whether a live one will follow."""
+
+    rules: SymbolRules
+    snapshot: BookSnapshot
+    is_live: bool
+    as_of_ms: int
+    age_ms: int
+    gaps: int
+    no_feed: NoFeed | None = None
+
+    @property
+    def is_stale(self) -> bool:
+        return self.age_ms > DEFAULTS.stale_ms

@@ -1,0 +1,123 @@
+"""Opening WebSocket connections: by the library, within the exchange's limit of attempts, after a growing pause."""
+
+import logging
+from collections import deque
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Protocol
+
+from mcp_binance_server.clock import Clock
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+# The exchange allows 300 attempts in five minutes and IP; the rest is left to whoever else shares the address.
+MOST_ATTEMPTS = 200
+ATTEMPTS_MS = 300_000
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 30_000
+
+OPEN_SECS = 10.0
+CLOSE_SECS = 2.0
+# Our own pings count against five messages a second, and an exchange that is well answers within seconds.
+PING_SECS = 20.0
+LARGEST_FRAME = 4 * 2**20
+
+
+class Connection(Protocol):
+    """A conversation in text frames; `recv` raises ConnectionError once it is over."""
+
+    async def send(self, text: str) -> None: ...
+
+    async def recv(self) -> bytes: ...
+
+    async def close(self) -> None: ...
+
+
+class Dialer(Protocol):
+    """Whatever opens connections: the network, or an exchange in this process."""
+
+    async def connect(self, url: str) -> Connection:
+        """Open a connection.
+
+        Raises:
+            OSError: it could not be opened, or not in time.
+        """
+        ...
+
+
+class NetworkDialer:
+    """Dials with the `websockets` library, which answers the exchange's pings by itself."""
+
+    async def connect(self, url: str) -> Connection:
+        from websockets.asyncio.client import connect  # noqa: PLC0415 - only who streams pays for the import
+        from websockets.exceptions import WebSocketException  # noqa: PLC0415
+
+        try:
+            opened = await connect(
+                url,
+                open_timeout=OPEN_SECS,
+                close_timeout=CLOSE_SECS,
+                ping_interval=PING_SECS,
+                ping_timeout=PING_SECS,
+                max_size=LARGEST_FRAME,
+                max_queue=(4_096, 512),
+                compression=None,
+                logger=_quiet_logger(),
+            )
+        except WebSocketException as error:
+            raise ConnectionError(f"the exchange refused the connection: {type(error).__name__}") from None
+        return _NetworkConnection(opened)
+
+
+@dataclass
+class Pacer:
+    """When the next attempt may be made: never more than the limit, and ever more slowly while attempts fail."""
+
+    clock: Clock
+    random: Random = field(default_factory=Random, repr=False)
+    _attempts: deque[float] = field(default_factory=deque[float], repr=False)
+
+    async def wait(self, failures: int) -> None:
+        """Wait for one's turn; the longest pause doubles with each failure in a row."""
+        if failures:
+            longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** min(failures - 1, 10))
+            await self.clock.sleep_ms(self.random.uniform(longest / 4, longest))
+        while len(self._recent()) >= MOST_ATTEMPTS:
+            await self.clock.sleep_ms(self._attempts[0] + ATTEMPTS_MS - self.clock.monotonic_ms())
+        self._attempts.append(self.clock.monotonic_ms())
+
+    def _recent(self) -> deque[float]:
+        oldest = self.clock.monotonic_ms() - ATTEMPTS_MS
+        while self._attempts and self._attempts[0] <= oldest:
+            self._attempts.popleft()
+        return self._attempts
+
+
+class _NetworkConnection:
+    def __init__(self, opened: "ClientConnection") -> None:
+        from websockets.exceptions import ConnectionClosed  # noqa: PLC0415
+
+        self._opened = opened
+        self._closed = ConnectionClosed
+
+    async def send(self, text: str) -> None:
+        try:
+            await self._opened.send(text)
+        except self._closed:
+            raise ConnectionError("the connection is closed") from None
+
+    async def recv(self) -> bytes:
+        try:
+            return await self._opened.recv(decode=False)
+        except self._closed as closed:
+            raise ConnectionError(str(closed)) from None
+
+    async def close(self) -> None:
+        await self._opened.close()
+
+
+def _quiet_logger() -> logging.Logger:
+    """Return a logger of our own: the library's speaks of frames at DEBUG and of every lost connection at INFO."""
+    logger = logging.getLogger("mcp_binance_server.exchange.websockets")
+    logger.setLevel(logging.ERROR)
+    return logger

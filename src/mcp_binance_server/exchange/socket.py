@@ -1,0 +1,255 @@
+"""One seat at the exchange's market streams: a combined connection that is renewed before it ends.
+
+https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Protocol
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+import msgspec
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.exchange.dialing import Connection, Dialer, Pacer
+from mcp_binance_server.exchange.stream_wire import SHUTDOWN, FrameWire, control_message
+
+LOG = logging.getLogger(__name__)
+
+HOUR_MS = 3_600_000
+# The exchange ends a connection after 24 hours; leave before it does, and not all at once.
+LIFE_MS, SHORTEST_LIFE = 23 * HOUR_MS + HOUR_MS // 2, 0.97
+# How long a new connection and the old one both speak: whoever is told twice can tell by the ids.
+OVERLAP_MS = 1_500
+# A connection that says nothing for this long is dead, or all its symbols are quiet; a second one finds out.
+SILENCE_MS, LONGEST_SILENCE_MS = 30_000, 600_000
+# One that lived this long was well: the next attempt need not wait.
+WELL_MS = 60_000
+# Five messages a second are allowed, pongs included.
+MESSAGE_PAUSE_MS = 300
+NAMES_A_MESSAGE = 150
+# A burst must not keep everybody else waiting.
+FRAMES_A_TURN = 64
+
+_FRAME = msgspec.json.Decoder(FrameWire)
+
+
+class Listener(Protocol):
+    """Who is told what a socket hears; every call is brief and never waits."""
+
+    def on_event(self, stream: str, data: msgspec.Raw) -> None: ...
+
+    def on_opened(self, names: Iterable[str]) -> None: ...
+
+    def on_lost(self, names: Iterable[str]) -> None: ...
+
+
+@dataclass
+class SocketCounts:
+    """What happened on one seat."""
+
+    opened: int = 0
+    lost: int = 0
+    renewed: int = 0
+    unreadable: int = 0
+    refused: int = 0
+
+
+@dataclass(eq=False)
+class MarketSocket:
+    """Keeps one connection open and its streams subscribed until its task is cancelled."""
+
+    url: str
+    dialer: Dialer
+    pacer: Pacer
+    clock: Clock
+    listener: Listener
+    random: Random = field(default_factory=Random, repr=False)
+    names: set[str] = field(default_factory=set[str])
+    counts: SocketCounts = field(default_factory=SocketCounts)
+    silence_ms: int = SILENCE_MS
+    life_ms: int = LIFE_MS
+    is_open: bool = False
+    _links: list["_Link"] = field(default_factory=list["_Link"], repr=False)
+
+    def subscribe(self, names: Iterable[str]) -> None:
+        self.names.update(names)
+        self._tell_links()
+
+    def unsubscribe(self, names: Iterable[str]) -> None:
+        self.names.difference_update(names)
+        self._tell_links()
+
+    async def run(self) -> None:
+        """Connect, listen, connect again."""
+        failures = 0
+        while True:
+            await self.pacer.wait(failures)
+            connection = await self._dial()
+            if connection is None:
+                failures += 1
+                continue
+            opened_ms = self.clock.monotonic_ms()
+            await self._listen(connection)
+            self.counts.lost += 1
+            self.listener.on_lost(tuple(self.names))
+            failures = 1 if self.clock.monotonic_ms() - opened_ms >= WELL_MS else failures + 1
+
+    async def _dial(self) -> Connection | None:
+        try:
+            return await self.dialer.connect(self.url)
+        except OSError as error:
+            LOG.info("no market stream: %s", error)
+            return None
+
+    async def _listen(self, connection: Connection) -> None:
+        """Serve one connection and its successors until one is lost before its successor stands."""
+        async with anyio.create_task_group() as tasks:
+            link = self._begin(tasks, connection)
+            self.is_open = True
+            self.listener.on_opened(tuple(self.names))
+            try:
+                while not link.is_over:
+                    await link.news.wait()
+                    if not link.is_over:
+                        link = await self._relieve(tasks, link)
+            finally:
+                self.is_open = False
+                tasks.cancel_scope.cancel()
+
+    async def _relieve(self, tasks: anyio.abc.TaskGroup, link: "_Link") -> "_Link":
+        """Put a new connection beside the old one, and let that go once the new one speaks."""
+        await self.pacer.wait(0)
+        connection = await self._dial()
+        if connection is None:
+            link.postpone()
+            return link
+        successor = self._begin(tasks, connection)
+        await self.clock.sleep_ms(OVERLAP_MS)
+        if link.is_silent:
+            # Two connections without a word: the symbols are quiet, so ask less often.
+            longer = self.silence_ms if successor.has_spoken else 2 * link.silence_ms
+            successor.silence_ms = min(LONGEST_SILENCE_MS, longer)
+        self.counts.renewed += 1
+        link.end()
+        return successor
+
+    def _begin(self, tasks: anyio.abc.TaskGroup, connection: Connection) -> "_Link":
+        link = _Link(self, connection)
+        self._links.append(link)
+        self.counts.opened += 1
+        tasks.start_soon(link.run)
+        return link
+
+    def forget(self, link: "_Link") -> None:
+        self._links.remove(link)
+
+    def _tell_links(self) -> None:
+        for link in self._links:
+            link.changed.set()
+
+
+class _Link:
+    """One real connection: it reads, it subscribes, and it says when it should be relieved or is over."""
+
+    def __init__(self, socket: MarketSocket, connection: Connection) -> None:
+        self.news = anyio.Event()
+        self.changed = anyio.Event()
+        self.is_over = False
+        self.is_silent = False
+        self.has_spoken = False
+        self.silence_ms = socket.silence_ms
+        self._socket = socket
+        self._connection = connection
+        self._subscribed: set[str] = set()
+        self._sent = 0
+        self._scope = anyio.CancelScope()
+        self._heard_ms = socket.clock.monotonic_ms()
+        self._ends_ms = self._heard_ms + socket.life_ms * socket.random.uniform(SHORTEST_LIFE, 1)
+
+    async def run(self) -> None:
+        try:
+            with self._scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._read)
+                    tasks.start_soon(self._write)
+                    tasks.start_soon(self._watch)
+        finally:
+            self.is_over = True
+            self._socket.forget(self)
+            self.news.set()
+            with anyio.CancelScope(shield=True):
+                await self._connection.close()
+
+    def end(self) -> None:
+        self._scope.cancel()
+
+    def postpone(self) -> None:
+        """Wait for a while before the next attempt to be relieved."""
+        self.news = anyio.Event()
+        self._ends_ms = self._socket.clock.monotonic_ms() + self._socket.random.uniform(1_000, 30_000)
+        self._heard_ms = self._socket.clock.monotonic_ms()
+
+    async def _read(self) -> None:
+        while True:
+            for _ in range(FRAMES_A_TURN):
+                try:
+                    frame = await self._connection.recv()
+                except ConnectionError:
+                    self._scope.cancel()
+                    return
+                self._take(frame)
+            await anyio.lowlevel.checkpoint()
+
+    def _take(self, raw: bytes) -> None:
+        self._heard_ms = self._socket.clock.monotonic_ms()
+        try:
+            frame = _FRAME.decode(raw)
+        except msgspec.MsgspecError:
+            self._socket.counts.unreadable += 1
+            return
+        if frame.stream == SHUTDOWN or frame.e == "serverShutdown":
+            self.news.set()
+        elif frame.stream:
+            self.has_spoken = True
+            self._socket.listener.on_event(frame.stream, frame.data)
+        elif frame.code is not None:
+            self._socket.counts.refused += 1
+            LOG.warning("the exchange refused a stream request (code %d)", frame.code)
+
+    async def _write(self) -> None:
+        while True:
+            self.changed = anyio.Event()
+            while await self._catch_up():
+                await self._socket.clock.sleep_ms(MESSAGE_PAUSE_MS)
+            await self.changed.wait()
+
+    async def _catch_up(self) -> bool:
+        """Send one request towards what is wanted; false when all is as it should be."""
+        wanted, held = self._socket.names, self._subscribed
+        for method, names in (("SUBSCRIBE", wanted - held), ("UNSUBSCRIBE", held - wanted)):
+            if batch := sorted(names)[:NAMES_A_MESSAGE]:
+                self._sent += 1
+                try:
+                    await self._connection.send(control_message(method, batch, self._sent))
+                except ConnectionError:
+                    self._scope.cancel()
+                self._subscribed ^= set(batch)
+                return True
+        return False
+
+    async def _watch(self) -> None:
+        """Ask to be relieved when the connection is old, or has said nothing for too long."""
+        clock = self._socket.clock
+        while True:
+            quiet_until = self._heard_ms + self.silence_ms
+            now = clock.monotonic_ms()
+            if now >= min(quiet_until, self._ends_ms) and not self.news.is_set():
+                self.is_silent = now >= quiet_until
+                self.news.set()
+            pause_ms = min(quiet_until, self._ends_ms) - now
+            await clock.sleep_ms(pause_ms if pause_ms > 0 else 1_000)

@@ -1,0 +1,240 @@
+"""One symbol of the live market: its book kept in step, its tape, and what both did lately. Pure: events in by call."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_binance_server.analytics.book_events import QuoteState
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.analytics.walls import WallSighting
+from mcp_binance_server.domain.book import BookDelta, BookSnapshot
+from mcp_binance_server.domain.market import Ticker, Trade
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.feeds.book import Applied, Gap, JoinBuffer, Joined, LocalBook, Stale, TooOld
+from mcp_binance_server.feeds.changes import Changes
+from mcp_binance_server.feeds.quotes import Quotes
+from mcp_binance_server.feeds.sampling import sample
+from mcp_binance_server.feeds.seconds import Second, Seconds
+from mcp_binance_server.feeds.tape import Tape
+
+FeedState = Literal["connecting", "syncing", "live", "closed"]
+
+HOUR_MS = 3_600_000
+CHANGES_MS = 300_000
+QUOTES_MS = 15_000
+MOST_QUOTES = 4_000
+SIGHTINGS = 300
+# A book held for an hour gathers levels that were never removed, because they were never part of what is known.
+PRUNE_SECONDS = 60
+MOST_LEVELS = 3_000
+# With fewer levels left between the best price and the end of what is known, a new snapshot is asked for in time.
+LEAST_KNOWN = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much one symbol may keep: the pools of a process are shared out by the most symbols it watches."""
+
+    trades: int
+    changed_levels: int
+
+    @classmethod
+    def shared_by(cls, symbols: int) -> "Room":
+        return cls(trades=max(1_000, 300_000 // symbols), changed_levels=max(1_000, 600_000 // symbols))
+
+
+@dataclass(slots=True)
+class Counts:
+    """What went wrong with a symbol's stream since it was opened, and how often its book was put in step."""
+
+    gaps: int = 0
+    crossed: int = 0
+    malformed: int = 0
+    lost: int = 0
+    joins: int = 0
+
+
+@dataclass(slots=True)
+class _RunningSecond:
+    second: int = -1
+    updates: int = 0
+    additions_bid: int = 0
+    additions_ask: int = 0
+    trades: int = 0
+    ofi: float = 0.0
+    quotes: int = 0
+
+
+class SymbolFeed:
+    """A book in one of the states of its join, and the windows that the analyses read.
+
+    Every `time_ms` is the exchange's time at which something arrived here. Only a live book may be shown. A window over
+    the book's events must not reach back beyond `unbroken_ms`.
+    """
+
+    def __init__(self, symbol: Symbol, room: Room, *, thresholds: Thresholds = DEFAULTS) -> None:
+        self.symbol = symbol
+        self.state: FeedState = "connecting"
+        self.book = LocalBook()
+        self.tape = Tape(span_ms=HOUR_MS, most=room.trades)
+        self.changes = Changes(span_ms=CHANGES_MS, most=room.changed_levels)
+        self.quotes = Quotes(span_ms=QUOTES_MS, most=MOST_QUOTES)
+        self.seconds = Seconds()
+        self.bid_walls: deque[WallSighting] = deque(maxlen=SIGHTINGS)
+        self.ask_walls: deque[WallSighting] = deque(maxlen=SIGHTINGS)
+        self.ticker: Ticker | None = None
+        self.counts = Counts()
+        self.unbroken_ms: int | None = None
+        self.book_ms = 0
+        self.heard_ms = 0
+        self._thresholds = thresholds
+        self._buffer = JoinBuffer()
+        self._running = _RunningSecond()
+        self._is_refreshing = False
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Whether the book has nothing to stand on, or soon will not: the market nears the end of what is known."""
+        return self.state == "syncing" or self._is_refreshing
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the book may be shown: in step, and its best prices certain."""
+        return self.state == "live" and self.book.knows_best
+
+    def age_ms(self, now_ms: int) -> int:
+        """How long ago the last event of the book arrived."""
+        return max(0, now_ms - self.book_ms)
+
+    def on_depth(self, delta: BookDelta, time_ms: int) -> None:
+        """Take an event of the book; after a gap or a crossed book it waits for another snapshot."""
+        self.heard_ms = time_ms
+        if self.state != "live":
+            self._buffer.add(delta)
+            if self.state == "connecting":
+                self.state = "syncing"
+            return
+        if self._is_refreshing:
+            self._buffer.add(delta)
+        self._turn(time_ms)
+        try:
+            outcome = self.book.apply(delta)
+        except ValueError:
+            self.on_malformed()
+            return
+        if isinstance(outcome, Applied):
+            self._took(outcome, delta, time_ms)
+        elif isinstance(outcome, Gap):
+            self.counts.gaps += 1
+            self._start_over(delta)
+
+    def on_snapshot(self, snapshot: BookSnapshot, *, asked: int, time_ms: int) -> Joined | TooOld | Gap:
+        """Join a snapshot to what was buffered; anything but Joined needs another one.
+
+        A live book goes on until the new one takes its place, so its readers see no break.
+        """
+        book = LocalBook()
+        outcome = self._buffer.join(snapshot, book, asked=asked)
+        if not isinstance(outcome, Joined):
+            return outcome
+        if book.is_crossed:
+            self.counts.crossed += 1
+            return Gap(snapshot.last_update_id, snapshot.last_update_id)
+        if self.state == "live" and book.last_update_id < self.book.last_update_id:
+            return TooOld(book.last_update_id, self.book.last_update_id)
+        self.counts.joins += 1
+        self.book = book
+        self._is_refreshing = False
+        if self.state != "live":
+            self.state = "live"
+            self.unbroken_ms = self.book_ms = time_ms
+            self._running = _RunningSecond(second=time_ms // 1000)
+        return outcome
+
+    def on_trade(self, trade: Trade, time_ms: int) -> None:
+        """Print a trade; one that was told already changes nothing."""
+        self.heard_ms = time_ms
+        if not isinstance(self.tape.add(trade), Stale):
+            self._running.trades += 1
+
+    def on_quote(self, update_id: int, quote: QuoteState, time_ms: int) -> None:
+        """Take a state of the touch, which arrives as it changes and not ten times a second."""
+        self.heard_ms = time_ms
+        flow = self.quotes.add(update_id, quote, time_ms)
+        if flow is not None:
+            self._running.ofi += flow
+            self._running.quotes += 1
+
+    def on_ticker(self, ticker: Ticker, time_ms: int) -> None:
+        """Take the statistics of the last 24 hours, which come once a second."""
+        self.heard_ms = time_ms
+        self.ticker = ticker
+
+    def on_malformed(self) -> None:
+        """Take note that an event could not be read; it may have been one of the book's, so that begins anew."""
+        self.counts.malformed += 1
+        if self.state == "live":
+            self._start_over(None)
+
+    def on_quiet(self) -> None:
+        """Take note that the stream is open and has said nothing: the book can be put in step without an event."""
+        if self.state == "connecting":
+            self.state = "syncing"
+
+    def on_lost(self) -> None:
+        """Take note that the connection is gone: events of every kind may have been missed."""
+        self.counts.lost += 1
+        self.ticker = None
+        self.quotes.clear()
+        self._start_over(None)
+        self.state = "connecting"
+
+    def close(self) -> None:
+        """Show nothing any more."""
+        self.state = "closed"
+
+    def _took(self, outcome: Applied, delta: BookDelta, time_ms: int) -> None:
+        if outcome.is_crossed:
+            self.counts.crossed += 1
+            self._start_over(None)
+            return
+        self.book_ms = time_ms
+        self.changes.add(time_ms, delta)
+        running = self._running
+        running.updates += delta.last_update_id - delta.first_update_id + 1
+        running.additions_bid += len(delta.bids)
+        running.additions_ask += len(delta.asks)
+
+    def _turn(self, time_ms: int) -> None:
+        """Write down the second that is over, before the first event of the next one."""
+        running, second = self._running, time_ms // 1000
+        if second <= running.second:
+            return
+        self._running = _RunningSecond(second=second)
+        self._write_down(running)
+        if second // PRUNE_SECONDS != running.second // PRUNE_SECONDS:
+            self.book.prune(most=MOST_LEVELS)
+        if not self._is_refreshing and self.book.is_thin(LEAST_KNOWN):
+            self._is_refreshing = True
+            self._buffer = JoinBuffer()
+
+    def _write_down(self, over: _RunningSecond) -> None:
+        taken = sample(self.book, thresholds=self._thresholds)
+        if taken is None:
+            return
+        end_ms = (over.second + 1) * 1000
+        self.bid_walls.append(WallSighting(end_ms, taken.bid_walls))
+        self.ask_walls.append(WallSighting(end_ms, taken.ask_walls))
+        book = taken.mid, taken.spread_bps, taken.bid_depth, taken.ask_depth, taken.wide_depth
+        happened = over.updates, over.additions_bid, over.additions_ask, over.trades, over.ofi, over.quotes
+        self.seconds.add(Second(end_ms, *book, *happened))
+
+    def _start_over(self, delta: BookDelta | None) -> None:
+        """Keep the hours, which a break does not falsify, and drop what rests on an unbroken sequence."""
+        self._buffer = JoinBuffer()
+        if delta is not None:
+            self._buffer.add(delta)
+        self._is_refreshing = False
+        self.unbroken_ms = None
+        self.changes.clear()
+        self.state = "syncing"

@@ -1,0 +1,291 @@
+"""Who watches what: one stream for each symbol, shared by all its readers, opened on first use, closed after idle."""
+
+import logging
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from random import Random
+
+import anyio
+import anyio.abc
+import msgspec
+
+from mcp_binance_server.analytics.book_events import QuoteState
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.dialing import Dialer, Pacer
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.socket import MarketSocket
+from mcp_binance_server.exchange.stream_wire import DepthEventWire, QuoteEventWire, TickerEventWire
+from mcp_binance_server.exchange.wire import AggregateTradeWire
+from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.snapshots import Fetch, Snapshots
+
+LOG = logging.getLogger(__name__)
+
+BOOKS_A_SOCKET = 50
+# After this long a stream that is open and silent is that of a quiet symbol: its book is put in step without an event.
+QUIET_MS = 2_000
+CRASH_PAUSE_MS = 5_000
+
+_DEPTH = msgspec.json.Decoder(DepthEventWire)
+_QUOTE = msgspec.json.Decoder(QuoteEventWire)
+_TRADE = msgspec.json.Decoder(AggregateTradeWire)
+_TICKER = msgspec.json.Decoder(TickerEventWire)
+
+Route = Callable[[msgspec.Raw], None]
+
+
+@dataclass(eq=False)
+class _Watched:
+    """A feed, the socket it hangs on, and its readers."""
+
+    feed: SymbolFeed
+    socket: MarketSocket
+    names: tuple[str, ...]
+    readers: int = 0
+    idle_since_ms: float = 0.0
+    live: anyio.Event = field(default_factory=anyio.Event)
+
+
+@dataclass(eq=False)
+class _Seat:
+    socket: MarketSocket
+    scope: anyio.CancelScope
+    symbols: set[Symbol] = field(default_factory=set[Symbol])
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSymbol:
+    """A feed as the health report lists it."""
+
+    feed: SymbolFeed
+    readers: int
+
+
+@dataclass(eq=False, kw_only=True)
+class Hub:
+    """The live market of one process.
+
+    Nothing runs before the first reader. `most` symbols are watched at a time; one that nobody reads makes room.
+    """
+
+    url: str
+    dialer: Dialer
+    fetch: Fetch
+    time: ServerTime
+    clock: Clock
+    most: int
+    linger_ms: int
+    random: Random = field(default_factory=Random, repr=False)
+    _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
+    _routes: dict[str, Route] = field(default_factory=dict[str, Route], repr=False)
+    _seats: list[_Seat] = field(default_factory=list[_Seat], repr=False)
+    _tasks: anyio.abc.TaskGroup | None = field(default=None, repr=False)
+    _is_sweeping: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._pacer = Pacer(self.clock, self.random)
+        self._room = Room.shared_by(self.most)
+        self._snapshots = Snapshots(self.fetch, self.time, self.clock, self._joined, self.random)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator["Hub"]:
+        """Be ready to watch; at the end every stream is closed."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield self
+            finally:
+                self._tasks = None
+                for symbol in tuple(self._watched):
+                    self._stop(symbol)
+                tasks.cancel_scope.cancel()
+
+    @contextmanager
+    def reading(self, symbol: Symbol) -> Generator[SymbolFeed | None]:
+        """Hold a symbol's feed, opened if need be; None when as many are in use as may be watched."""
+        watched = self._watched.get(symbol) or self._start(symbol)
+        if watched is None:
+            yield None
+            return
+        watched.readers += 1
+        try:
+            yield watched.feed
+        finally:
+            watched.readers -= 1
+            watched.idle_since_ms = self.clock.monotonic_ms()
+            self._sweep_later()
+
+    def peek(self, symbol: Symbol) -> SymbolFeed | None:
+        """Return the feed of a symbol that somebody watches, without opening one."""
+        watched = self._watched.get(symbol)
+        return watched.feed if watched else None
+
+    async def wait_until_live(self, symbol: Symbol, wait_ms: int) -> None:
+        """Wait until the symbol's book is in step, but not for long."""
+        watched = self._watched.get(symbol)
+        if watched is not None and not watched.feed.is_live:
+            with anyio.move_on_after(wait_ms / 1000):
+                await watched.live.wait()
+
+    def watched(self) -> list[WatchedSymbol]:
+        """Return every feed, by symbol."""
+        return [WatchedSymbol(each.feed, each.readers) for _, each in sorted(self._watched.items())]
+
+    def sockets(self) -> list[MarketSocket]:
+        """Return the sockets in use."""
+        return [seat.socket for seat in self._seats]
+
+    def on_event(self, stream: str, data: msgspec.Raw) -> None:
+        """Hand an event to the feed it belongs to; one of a stream that was just left belongs to nobody."""
+        route = self._routes.get(stream)
+        if route is not None:
+            route(data)
+
+    def on_opened(self, names: Iterable[str]) -> None:
+        """Remember that the streams of a socket may speak from now on."""
+        if self._tasks is not None:
+            self._tasks.start_soon(self._rouse_quiet, self._of(names))
+
+    def on_lost(self, names: Iterable[str]) -> None:
+        """Mark every symbol of a socket: its events may be missing."""
+        for watched in self._of(names):
+            watched.feed.on_lost()
+            watched.live = anyio.Event()
+
+    def _of(self, names: Iterable[str]) -> list[_Watched]:
+        lost = frozenset(names)
+        return [watched for watched in self._watched.values() if watched.names[0] in lost]
+
+    async def _rouse_quiet(self, opened: list[_Watched]) -> None:
+        await self.clock.sleep_ms(QUIET_MS)
+        for watched in opened:
+            if watched.socket.is_open:
+                watched.feed.on_quiet()
+                self._put_in_step(watched.feed)
+
+    def _start(self, symbol: Symbol) -> _Watched | None:
+        if self._tasks is None or (len(self._watched) >= self.most and not self._make_room()):
+            return None
+        feed = SymbolFeed(symbol, self._room)
+        stem = symbol.lower()
+        names = (f"{stem}@depth@100ms", f"{stem}@aggTrade", f"{stem}@bookTicker", f"{stem}@ticker")
+        seat = self._seat(self._tasks)
+        watched = self._watched[symbol] = _Watched(feed, seat.socket, names)
+        routes = self._depth_of(feed), self._trades_of(feed), self._quotes_of(feed), self._tickers_of(feed)
+        self._routes.update(zip(names, routes, strict=True))
+        seat.symbols.add(symbol)
+        seat.socket.subscribe(names)
+        if seat.socket.is_open:
+            self._tasks.start_soon(self._rouse_quiet, [watched])
+        return watched
+
+    def _stop(self, symbol: Symbol) -> None:
+        watched = self._watched.pop(symbol)
+        watched.feed.close()
+        for name in watched.names:
+            del self._routes[name]
+        watched.socket.unsubscribe(watched.names)
+        seat = next(seat for seat in self._seats if seat.socket is watched.socket)
+        seat.symbols.discard(symbol)
+        if not seat.symbols:
+            self._seats.remove(seat)
+            seat.scope.cancel()
+
+    def _make_room(self) -> bool:
+        idle = [(each.idle_since_ms, symbol) for symbol, each in self._watched.items() if not each.readers]
+        if idle:
+            self._stop(min(idle)[1])
+        return bool(idle)
+
+    def _seat(self, tasks: anyio.abc.TaskGroup) -> _Seat:
+        for seat in self._seats:
+            if len(seat.symbols) < BOOKS_A_SOCKET:
+                return seat
+        socket = MarketSocket(self.url, self.dialer, self._pacer, self.clock, self, self.random)
+        seat = _Seat(socket, anyio.CancelScope())
+        self._seats.append(seat)
+        tasks.start_soon(self._run, seat)
+        return seat
+
+    async def _run(self, seat: _Seat) -> None:
+        with seat.scope:
+            while True:
+                try:
+                    await seat.socket.run()
+                except Exception:  # one bad connection must not end the server
+                    LOG.exception("a market stream ended unexpectedly")
+                    self.on_lost(tuple(seat.socket.names))
+                    await self.clock.sleep_ms(CRASH_PAUSE_MS)
+
+    def _sweep_later(self) -> None:
+        if self._tasks is not None and not self._is_sweeping:
+            self._is_sweeping = True
+            self._tasks.start_soon(self._sweep)
+
+    async def _sweep(self) -> None:
+        """Stop what nobody has read for as long as it may linger; end when everything left is being read."""
+        while idle := {symbol: each.idle_since_ms for symbol, each in self._watched.items() if not each.readers}:
+            now = self.clock.monotonic_ms()
+            for symbol, since_ms in idle.items():
+                if now - since_ms >= self.linger_ms:
+                    self._stop(symbol)
+            await self.clock.sleep_ms(max(1.0, min(idle.values()) + self.linger_ms - now))
+        self._is_sweeping = False
+
+    def _depth_of(self, feed: SymbolFeed) -> Route:
+        def take(data: msgspec.Raw) -> None:
+            try:
+                event = _DEPTH.decode(data)
+            except msgspec.MsgspecError:
+                feed.on_malformed()
+            else:
+                feed.on_depth(event.to_domain(), self.time.now_ms())
+            if feed.needs_snapshot:
+                self._put_in_step(feed)
+
+        return take
+
+    def _trades_of(self, feed: SymbolFeed) -> Route:
+        def take(data: msgspec.Raw) -> None:
+            try:
+                trade = _TRADE.decode(data).to_domain()
+            except msgspec.MsgspecError:
+                feed.counts.malformed += 1
+            else:
+                feed.on_trade(trade, self.time.now_ms())
+
+        return take
+
+    def _quotes_of(self, feed: SymbolFeed) -> Route:
+        def take(data: msgspec.Raw) -> None:
+            try:
+                event = _QUOTE.decode(data)
+                state = QuoteState(float(event.bid), float(event.bid_size), float(event.ask), float(event.ask_size))
+            except (msgspec.MsgspecError, ValueError):
+                feed.counts.malformed += 1
+            else:
+                feed.on_quote(event.update_id, state, self.time.now_ms())
+
+        return take
+
+    def _tickers_of(self, feed: SymbolFeed) -> Route:
+        def take(data: msgspec.Raw) -> None:
+            try:
+                ticker = _TICKER.decode(data).to_domain()
+            except msgspec.MsgspecError:
+                feed.counts.malformed += 1
+            else:
+                feed.on_ticker(ticker, self.time.now_ms())
+
+        return take
+
+    def _put_in_step(self, feed: SymbolFeed) -> None:
+        if self._tasks is not None and feed.needs_snapshot:
+            self._snapshots.request(feed, self._tasks)
+
+    def _joined(self, feed: SymbolFeed) -> None:
+        watched = self._watched.get(feed.symbol)
+        if watched is not None:
+            watched.live.set()

@@ -1,0 +1,69 @@
+"""What is read off a book once a second: its spread, its depth near the mid, and the levels that stand out."""
+
+from decimal import Decimal
+from typing import NamedTuple
+
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.analytics.walls import WallCandidate, wall_places
+from mcp_binance_server.domain.book import WrittenLevel
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.feeds.book import LocalBook
+
+NEAR_BPS, WIDE_BPS = 10, 50
+# As many as a snapshot tells; what a book holds beyond them is known only in part.
+LEVELS = 1_000
+_BPS = 10_000
+
+
+class BookSample(NamedTuple):
+    """One moment of a book with two sides; depths are base quantities."""
+
+    mid: float
+    spread_bps: float
+    bid_depth: float
+    ask_depth: float
+    wide_depth: float
+    bid_walls: tuple[WallCandidate, ...]
+    ask_walls: tuple[WallCandidate, ...]
+
+
+class _SideSample(NamedTuple):
+    near: float
+    wide: float
+    walls: tuple[WallCandidate, ...]
+
+
+def sample(book: LocalBook, *, thresholds: Thresholds = DEFAULTS) -> BookSample | None:
+    """Read a book; None when one of its sides is empty."""
+    bids, asks = book.written_top(LEVELS)
+    if not bids or not asks:
+        return None
+    bid, ask = float(bids[0][0]), float(asks[0][0])
+    mid = (bid + ask) / 2
+    below, above = _side(bids, mid, thresholds), _side(asks, mid, thresholds)
+    return BookSample(
+        mid, (ask - bid) / mid * _BPS, below.near, above.near, below.wide + above.wide, below.walls, above.walls
+    )
+
+
+def _side(levels: list[WrittenLevel], mid: float, thresholds: Thresholds) -> _SideSample:
+    sizes = [float(level[1]) for level in levels]
+    walls = tuple(
+        WallCandidate(Price(Decimal(levels[at][0])), Quantity(Decimal(levels[at][1])), z, share)
+        for at, z, share in wall_places(sizes, thresholds=thresholds)
+    )
+    near = _within(levels, sizes, mid, NEAR_BPS)
+    return _SideSample(near, _within(levels, sizes, mid, WIDE_BPS), walls)
+
+
+def _within(levels: list[WrittenLevel], sizes: list[float], mid: float, bps: float) -> float:
+    """Add up the levels within a distance of the mid, which come best first: the last one inside is searched for."""
+    reach = mid * bps / _BPS
+    low, high = 0, len(levels)
+    while low < high:
+        middle = (low + high) // 2
+        if abs(float(levels[middle][0]) - mid) <= reach:
+            low = middle + 1
+        else:
+            high = middle
+    return sum(sizes[:low])

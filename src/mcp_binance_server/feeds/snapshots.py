@@ -1,0 +1,72 @@
+"""Putting books in step, two at a time: the request weight is what a fleet of books runs out of first."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from random import Random
+
+import anyio
+import anyio.abc
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import AppError, RateLimited
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.feeds.book import Joined
+from mcp_binance_server.feeds.feed import SymbolFeed
+
+LOG = logging.getLogger(__name__)
+
+SNAPSHOT_LEVELS = 1_000
+AT_ONCE = 2
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 250, 30_000
+
+Fetch = Callable[[Symbol], Awaitable[BookSnapshot]]
+
+
+@dataclass(eq=False)
+class Snapshots:
+    """Fetches a snapshot for each feed that needs one, until its book is in step."""
+
+    fetch: Fetch
+    time: ServerTime
+    clock: Clock
+    joined: Callable[[SymbolFeed], None]
+    random: Random = field(default_factory=Random, repr=False)
+    _seats: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(AT_ONCE), repr=False)
+    _pending: set[Symbol] = field(default_factory=set[Symbol], repr=False)
+
+    def request(self, feed: SymbolFeed, tasks: anyio.abc.TaskGroup) -> None:
+        """Begin to put a feed in step, unless that is under way."""
+        if feed.symbol not in self._pending:
+            self._pending.add(feed.symbol)
+            tasks.start_soon(self._serve, feed)
+
+    async def _serve(self, feed: SymbolFeed) -> None:
+        try:
+            failures = 0
+            while feed.needs_snapshot:
+                async with self._seats:
+                    pause_ms = await self._try(feed, failures) if feed.needs_snapshot else 0
+                failures += 1
+                if pause_ms:
+                    await self.clock.sleep_ms(pause_ms)
+        finally:
+            self._pending.discard(feed.symbol)
+
+    async def _try(self, feed: SymbolFeed, failures: int) -> float:
+        """Take one snapshot and return how long to wait before the next; 0 when the book is in step."""
+        longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** min(failures, 10))
+        try:
+            snapshot = await self.fetch(feed.symbol)
+        except RateLimited as error:
+            return error.retry_after_secs * 1000 + self.random.uniform(0, 1_000)
+        except AppError as error:
+            LOG.info("no snapshot of %s: %s", feed.symbol, error.message)
+            return self.random.uniform(longest / 2, longest)
+        outcome = feed.on_snapshot(snapshot, asked=SNAPSHOT_LEVELS, time_ms=self.time.now_ms())
+        if isinstance(outcome, Joined):
+            self.joined(feed)
+            return 0
+        return self.random.uniform(longest / 2, longest)

@@ -1,0 +1,81 @@
+"""The live market as an analysis asks for it: a feed held while it is read, and a book from there or by REST."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from mcp_binance_server.analytics.book_view import BookView, NoFeed
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.feeds.feed import SymbolFeed
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.services.market import MarketService
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A symbol that is being read: its rules, and its feed if it has one."""
+
+    rules: SymbolRules
+    feed: SymbolFeed | None
+    no_feed: NoFeed | None
+    now_ms: int
+
+    @property
+    def live(self) -> SymbolFeed | None:
+        """The feed, once its book can be relied on and is not older than may be shown at all."""
+        feed = self.feed
+        return feed if feed is not None and feed.is_live and feed.age_ms(self.now_ms) <= DEFAULTS.dead_ms else None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveService:
+    """Opens feeds for those who read them; without streams every book is asked for."""
+
+    market: MarketService
+    client: SpotClient
+    time: ServerTime
+    network: Network
+    hub: Hub | None
+
+    @asynccontextmanager
+    async def watching(self, text: str, *, wait_ms: int = 0) -> AsyncGenerator[Watch]:
+        """Hold the feed of the symbol a caller wrote, and wait a little for its first book if asked to."""
+        rules = await self.market.rules(text)
+        if self.hub is None or not rules.is_trading:
+            yield Watch(rules, None, "off", self.time.now_ms())
+            return
+        with self.hub.reading(rules.symbol) as feed:
+            if feed is not None and wait_ms:
+                await self.hub.wait_until_live(rules.symbol, wait_ms)
+            yield Watch(rules, feed, None if feed else "full", self.time.now_ms())
+
+    async def book(self, watch: Watch, levels: int) -> BookView:
+        """Return the symbol's book: as it stands here while that is fresh, else as the exchange answers now."""
+        feed = watch.live
+        if feed is not None:
+            return self._live_view(watch.rules, feed, levels)
+        reading = await self.client.depth(watch.rules.symbol, levels)
+        return BookView(
+            rules=watch.rules,
+            snapshot=reading.value,
+            is_live=False,
+            as_of_ms=self.time.now_ms(),
+            age_ms=0,
+            gaps=0,
+            no_feed=watch.no_feed,
+        )
+
+    def _live_view(self, rules: SymbolRules, feed: SymbolFeed, levels: int) -> BookView:
+        counts = feed.counts
+        return BookView(
+            rules=rules,
+            snapshot=feed.book.top(levels),
+            is_live=True,
+            as_of_ms=feed.book_ms,
+            age_ms=feed.age_ms(self.time.now_ms()),
+            gaps=counts.gaps + counts.lost,
+        )

@@ -1,0 +1,35 @@
+"""The answer of every tool that measures the live market: one shape, said once."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mcp_binance_server.analytics.envelope import Basis, Metric
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, ToolAnswer
+from mcp_binance_server.surface.views.measures import context_member, metric_member
+
+THRESHOLDS = "project defaults"
+
+WindowSecs = Annotated[int, Field(description="Seconds to look back", ge=10, le=300)]
+
+
+class MeasuredAnswer(Answer):
+    symbol: str
+    network: str
+    context: dict[str, Any] = Field(description="Window, sample sizes, coverage, sources, age")
+    metrics: dict[str, Any] = Field(description="Each {value, unit, confidence, why_null, method, progress}")
+    thresholds: str
+
+
+def measured(context: Context, symbol: str, basis: Basis, metrics: Mapping[str, Metric], text: str) -> ToolAnswer:
+    """Return the measures of one symbol and a line that says them."""
+    answer = MeasuredAnswer(
+        symbol=symbol,
+        network=context.live.network.name,
+        context=context_member(basis),
+        metrics={name: metric_member(metric) for name, metric in metrics.items()},
+        thresholds=THRESHOLDS,
+    )
+    return ToolAnswer(text, answer)

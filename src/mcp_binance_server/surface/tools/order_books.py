@@ -1,0 +1,236 @@
+"""Tools that measure live order books."""
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from mcp_binance_server.services.order_books import FeedHealth
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.measured import MeasuredAnswer, measured
+from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row
+from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.markdown import instant, plain
+from mcp_binance_server.surface.views.order_books import (
+    book_basis,
+    book_line,
+    book_metrics,
+    compact_levels,
+    cost_line,
+    cost_metrics,
+)
+from mcp_binance_server.surface.views.paging import next_step
+
+STEPS = (20, 100, 500, 1000)
+
+
+class OneSymbol(Arguments):
+    symbol: Pair
+
+
+async def get_orderbook_metrics(context: Context, arguments: OneSymbol) -> ToolAnswer:
+    view, report = await context.order_books.metrics(arguments.symbol)
+    basis = book_basis(
+        view, truncated=any(side is not None and side.truncated for side in (report.near.bids, report.near.asks))
+    )
+    return measured(context, view.rules.symbol, basis, book_metrics(view, report), book_line(view, report))
+
+
+GET_ORDERBOOK_METRICS = ToolSpec(
+    name="get_orderbook_metrics",
+    title="Order book metrics",
+    description=(
+        "Spread, mid, imbalance, large levels and the cost of market orders from one pair's live book. Use it first. "
+        "Not for the levels themselves: get_orderbook_depth."
+    ),
+    arguments=OneSymbol,
+    answer=MeasuredAnswer,
+    run=get_orderbook_metrics,
+    read_only=True,
+    toolset="analysis",
+)
+
+
+class GetOrderbookDepth(Arguments):
+    symbol: Pair
+    levels: Annotated[Literal[20, 100, 500, 1000], Field(description="Levels of each side")] = 20
+
+
+class DepthAnswer(Answer):
+    symbol: str
+    network: str
+    source: str
+    as_of: str
+    age_ms: int
+    price_scale: str = Field(description="price = integer x price_scale")
+    qty_scale: str
+    bids: list[list[int]] = Field(description="[price, quantity] as integers, best first")
+    asks: list[list[int]]
+    total_levels: int
+    last_update_id: int
+    next: MaybeText = Field(description="The call for more levels")
+
+
+async def get_orderbook_depth(context: Context, arguments: GetOrderbookDepth) -> ToolAnswer:
+    view = await context.order_books.levels(arguments.symbol, arguments.levels)
+    rules, book = view.rules, view.snapshot
+    deeper = next((step for step in STEPS if step > arguments.levels), None)
+    is_cut = max(len(book.bids), len(book.asks)) >= arguments.levels and deeper is not None
+    more = next_step("get_orderbook_depth", symbol=rules.symbol, levels=deeper) if is_cut else None
+    answer = DepthAnswer(
+        symbol=rules.symbol,
+        network=context.live.network.name,
+        source="book" if view.is_live else "depth",
+        as_of=instant(view.as_of_ms),
+        age_ms=view.age_ms,
+        price_scale=exact(rules.tick),
+        qty_scale=exact(rules.step),
+        bids=compact_levels(book.bids, rules),
+        asks=compact_levels(book.asks, rules),
+        total_levels=len(book.bids) + len(book.asks),
+        last_update_id=book.last_update_id,
+        next=more,
+    )
+    best = [
+        f"{exact(side[0].price, rules.tick)} x {exact(side[0].quantity)}" if side else "none"
+        for side in (book.bids, book.asks)
+    ]
+    text = (
+        f"{plain(rules.symbol)}: {len(book.bids)} bids, {len(book.asks)} asks; best bid {best[0]}, best ask {best[1]}. "
+        f"Levels are [price, quantity] in units of {answer.price_scale} and {answer.qty_scale}: see structured content."
+    )
+    return ToolAnswer(f"{text}\nMore: {more}" if more else text, answer)
+
+
+GET_ORDERBOOK_DEPTH = ToolSpec(
+    name="get_orderbook_depth",
+    title="Order book depth",
+    description=(
+        "Levels of one pair's book as compact integers: 20, then 100, 500 or 1000. Not for questions that "
+        "get_orderbook_metrics answers."
+    ),
+    arguments=GetOrderbookDepth,
+    answer=DepthAnswer,
+    run=get_orderbook_depth,
+    read_only=True,
+    toolset="analysis",
+)
+
+
+class NoArguments(Arguments):
+    pass
+
+
+class FeedRow(Row):
+    symbol: str
+    status: str
+    state: str
+    age_ms: int | None
+    readers: int
+    bids: int
+    asks: int
+    gaps: int
+    resyncs: int
+    crossed: int
+    last_update_id: int
+
+
+class HubAnswer(Answer):
+    network: str
+    symbols: list[FeedRow]
+    most_symbols: int
+    connections: int
+    reconnects: int
+    weight_used: int
+    weight_limit: int
+    as_of: str
+
+
+def _row(feed: FeedHealth) -> FeedRow:
+    return FeedRow(
+        symbol=feed.symbol,
+        status=feed.status,
+        state=feed.state,
+        age_ms=feed.age_ms,
+        readers=feed.readers,
+        bids=feed.levels.bids,
+        asks=feed.levels.asks,
+        gaps=feed.counts.gaps,
+        resyncs=max(0, feed.counts.joins - 1),
+        crossed=feed.counts.crossed,
+        last_update_id=feed.last_update_id,
+    )
+
+
+async def get_orderbook_health(context: Context, _arguments: NoArguments) -> ToolAnswer:
+    health = await context.order_books.health()
+    rows = [_row(feed) for feed in health.feeds]
+    lines = [f"{plain(row.symbol)}: {row.status}, {row.state}, {_age(row.age_ms)}, {row.gaps} gaps" for row in rows]
+    if not rows:
+        lines = ["Streams are off." if health.streams_off else "No symbol is streamed now; a book tool opens one."]
+    lines.append(
+        f"{len(rows)} of {health.most} symbols, {health.connections} open connection(s); "
+        f"request weight {health.weight_used} of {health.weight_limit} this minute."
+    )
+    answer = HubAnswer(
+        network=context.live.network.name,
+        symbols=rows,
+        most_symbols=health.most,
+        connections=health.connections,
+        reconnects=health.reconnects,
+        weight_used=health.weight_used,
+        weight_limit=health.weight_limit,
+        as_of=instant(health.at_ms),
+    )
+    return ToolAnswer("\n".join(lines), answer)
+
+
+def _age(age_ms: int | None) -> str:
+    return "no book yet" if age_ms is None else f"{age_ms} ms old"
+
+
+GET_ORDERBOOK_HEALTH = ToolSpec(
+    name="get_orderbook_health",
+    title="Order book health",
+    description=(
+        "How well the live books are kept: state, age, gaps and resyncs of each streamed pair. Not for the market's own "
+        "health."
+    ),
+    arguments=NoArguments,
+    answer=HubAnswer,
+    run=get_orderbook_health,
+    read_only=True,
+    toolset="analysis",
+)
+
+
+class EstimateSlippage(Arguments):
+    symbol: Pair
+    side: Literal["BUY", "SELL"]
+    amount: Annotated[str, Field(description="Decimal text", pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
+    amount_type: Annotated[Literal["quote", "base"], Field(description="Unit of amount")] = "quote"
+
+
+async def estimate_slippage(context: Context, arguments: EstimateSlippage) -> ToolAnswer:
+    side: Any = arguments.side.lower()
+    view, report = await context.order_books.cost(
+        arguments.symbol, Decimal(arguments.amount), side, arguments.amount_type
+    )
+    metrics, line = cost_metrics(view, report), cost_line(view, report, arguments.side, arguments.amount)
+    return measured(context, view.rules.symbol, book_basis(view, truncated=not report.walk.complete), metrics, line)
+
+
+ESTIMATE_SLIPPAGE = ToolSpec(
+    name="estimate_slippage",
+    title="Slippage of a market order",
+    description=(
+        "What a market order of a size would pay now against the live book, and how much fits within 1, 5 and 10 bps. "
+        "Fees excluded, nothing is sent. Not for checking an order against rules and balance: preview_order."
+    ),
+    arguments=EstimateSlippage,
+    answer=MeasuredAnswer,
+    run=estimate_slippage,
+    read_only=True,
+    toolset="analysis",
+)

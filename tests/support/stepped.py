@@ -1,0 +1,128 @@
+"""A clock that only a test moves, and a live market that runs as many simulated seconds as a test asks for."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sized
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+
+import anyio
+import anyio.lowlevel
+from mcp import Client, types
+
+from mcp_binance_server.app import App, running_app
+from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.loopback import Loopback
+from support.desk import NETWORK, Loop
+
+STREAMED = Network(NETWORK.name, NETWORK.rest_url, NETWORK.help_url, stream_url="ws://exchange.test")
+BUCKET_MS = 100
+
+
+class SteppedClock:
+    """Time that stands still until `advance`; whoever sleeps wakes when it has come that far."""
+
+    def __init__(self, now_ms: int = 1_784_592_123_456) -> None:
+        self._began_ms = now_ms
+        self._passed_ms = 0.0
+        self._sleepers: list[tuple[float, int, anyio.Event]] = []
+        self._order = count()
+
+    def now_ms(self) -> int:
+        return int(self._began_ms + self._passed_ms)
+
+    def monotonic_ms(self) -> float:
+        return self._passed_ms
+
+    async def sleep_ms(self, duration_ms: float) -> None:
+        if duration_ms <= 0:
+            await anyio.lowlevel.checkpoint()
+            return
+        woken = anyio.Event()
+        heappush(self._sleepers, (self._passed_ms + duration_ms, next(self._order), woken))
+        await woken.wait()
+
+    def advance(self, duration_ms: float) -> None:
+        """Let time pass and wake whoever slept that long."""
+        self._passed_ms += duration_ms
+        while self._sleepers and self._sleepers[0][0] <= self._passed_ms:
+            heappop(self._sleepers)[2].set()
+
+    async def run(self, duration_ms: float, each: Callable[[], object], *, step_ms: float = BUCKET_MS) -> None:
+        """Let time pass in steps; after each of them everybody who can go on has gone on."""
+        await settled()
+        for _ in range(round(duration_ms / step_ms)):
+            self.advance(step_ms)
+            each()
+            await settled()
+
+
+async def settled() -> None:
+    """Wait until every task waits for something that only the test can bring.
+
+    `anyio.wait_all_tasks_blocked` would do, but sleeps a tenth of a second each time.
+    """
+    ready: Sized = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+    await anyio.lowlevel.cancel_shielded_checkpoint()
+    while ready:
+        await anyio.lowlevel.cancel_shielded_checkpoint()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveMarket:
+    """A server with streams on a simulated exchange, a client of it, and the one way to let time pass for all."""
+
+    clock: SteppedClock
+    exchange: SimulatedExchange
+    app: App
+    client: Client
+
+    async def run(self, seconds: float) -> None:
+        """Let simulated time pass in the steps in which the exchange speaks."""
+        await self.clock.run(seconds * 1000, self.exchange.hub.wake)
+
+    async def watch(self, symbol: str, seconds: float) -> None:
+        """Begin to stream a symbol and let it run."""
+        await self.client.call_tool("get_order_flow", {"symbol": symbol})
+        await self.run(seconds)
+
+    async def page(self, prompt: str, **arguments: str) -> str:
+        """Return the text of a prompt."""
+        (message,) = (await self.client.get_prompt(prompt, arguments)).messages
+        assert isinstance(message.content, types.TextContent)
+        return message.content.text
+
+    def asked(self) -> list[str]:
+        """Return the calls the exchange got since last time, by name."""
+        names = [request.path.removeprefix("/api/v3/") for request in self.exchange.requests]
+        self.exchange.requests.clear()
+        return names
+
+
+@asynccontextmanager
+async def live_market(
+    scenario: str = "market",
+    *,
+    era: str = "auto",
+    seed: int = 7,
+    network: Network = STREAMED,
+    environment: Mapping[str, str] | None = None,
+) -> AsyncGenerator[LiveMarket]:
+    """Serve a scenario with its streams, moved by hand."""
+    clock = SteppedClock()
+    exchange = SimulatedExchange(clock, seed=seed, scenario=scenario)
+    exchange.hub.by_hand = True
+    async with (
+        running_app(
+            read_settings(environment or {}),
+            clock=clock,
+            network=network,
+            transport=Loop(exchange),
+            dialer=Loopback(exchange),
+        ) as app,
+        Client(app.server, mode=era, cache=None) as client,
+    ):
+        yield LiveMarket(clock, exchange, app, client)
