@@ -32,7 +32,13 @@ def test_every_tool_stands_in_the_row_of_its_toolset() -> None:
 
     for spec in CATALOGUE.tools:
         assert f"`{spec.name}`" in rows[spec.toolset]
-    named = {name for row in rows.values() for name in re.findall(r"`((?:get|search|preview|estimate|detect|fetch|construct|validate|generate|list)_\w+)`", row)}
+    named = {
+        name
+        for row in rows.values()
+        for name in re.findall(
+            r"`((?:get|search|preview|estimate|detect|fetch|construct|validate|generate|list)_\w+)`", row
+        )
+    }
     assert named == {spec.name for spec in CATALOGUE.tools}
 
 

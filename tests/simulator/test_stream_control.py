@@ -266,7 +266,65 @@ async def test_knobs_and_faults_are_set_over_the_control_endpoints(
     wrong = await api.post("/control/streams/faults", json={"kind": "earthquake"})
 
     assert (added.json(), cleared.json()) == ({"faults": 2}, {"faults": 0})
-    assert knobs.json() == {"life_ms": 1000, "messages_a_second": 5, "most_streams": 1024}
-    assert more.json() == {"life_ms": 1000, "messages_a_second": 50, "most_streams": 3}
+    assert knobs.json() == {"life_ms": 1000, "messages_a_second": 5, "most_streams": 1024, "pong_ms": 60000}
+    assert more.json() == {"life_ms": 1000, "messages_a_second": 50, "most_streams": 3, "pong_ms": 60000}
     assert (exchange.hub.life_ms, exchange.hub.messages_a_second, exchange.hub.most_streams) == (1000, 50, 3)
     assert wrong.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "events", "answers"), [("silent", False, False), ("deaf", True, False), ("half_open", False, False)]
+)
+async def test_a_connection_may_fall_silent_deaf_or_both(
+    exchange: SimulatedExchange,
+    clock: FakeClock,
+    session: StreamSession,
+    kind: StreamKind,
+    *,
+    events: bool,
+    answers: bool,
+) -> None:
+    session.subscribe([DEPTH])
+    exchange.hub.faults.add(StreamFault(kind=kind))
+    clock.advance(300)
+
+    told = session.due(clock.now_ms())
+    answer = session.receive('{"method":"UNSUBSCRIBE","params":["btcusdt@depth@100ms"],"id":1}', clock.now_ms())
+    clock.advance(100)
+    later = session.due(clock.now_ms())
+
+    assert (bool(told), bool(answer), bool(later)) == (events, answers, events)
+    assert session.ending is None
+    assert session.deaf == (kind != "silent")
+
+
+async def test_a_connection_without_pongs_is_closed_after_a_minute(
+    exchange: SimulatedExchange, clock: FakeClock, session: StreamSession
+) -> None:
+    session.subscribe([DEPTH])
+    clock.advance(-clock.now_ms() % 100)
+    session.due(clock.now_ms())
+    exchange.hub.faults.add(StreamFault(kind="no_pong"))
+    clock.advance(100)
+    session.due(clock.now_ms())
+    clock.advance(59_900)
+    lively = session.due(clock.now_ms())
+    assert session.ending is None
+
+    clock.advance(100)
+    last = session.due(clock.now_ms())
+
+    assert (len(lively), len(last), session.ending) == (599, 1, "pong")
+
+
+async def test_a_connection_too_far_behind_is_closed(
+    exchange: SimulatedExchange, clock: FakeClock, session: StreamSession
+) -> None:
+    exchange.hub.most_waiting = 50
+    session.subscribe([DEPTH])
+    clock.advance(4_000)
+    assert len(session.due(clock.now_ms())) == 40
+
+    clock.advance(8_000)
+
+    assert (session.due(clock.now_ms()), session.ending) == ([], "behind")

@@ -12,11 +12,15 @@ import pytest
 import uvicorn
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Response
 
 from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.connection import framed
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.stream_session import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]
@@ -193,3 +197,101 @@ async def test_a_fault_can_refuse_or_delay_the_handshake(address: str, exchange:
     assert await status_of(connect(f"{address}/ws-api/v3")) == 503
     async with connect(f"{address}/ws") as connection:
         assert await asked(connection, {"method": "LIST_SUBSCRIPTIONS", "id": 1}) == {"result": [], "id": 1}
+
+
+async def test_a_ping_is_answered_until_the_connection_goes_deaf(
+    address: str, exchange: SimulatedExchange, step: Callable[[int], None]
+) -> None:
+    async with connect(f"{address}/ws/btcusdt@depth@100ms", ping_interval=None, close_timeout=0.1) as connection:
+        with anyio.fail_after(5):
+            await (await connection.ping())
+        exchange.hub.faults.add(StreamFault(kind="deaf"))
+        step(100)
+        events = [await connection.recv()]
+
+        unanswered = await connection.ping()
+        with anyio.move_on_after(0.2) as patience:
+            await unanswered
+        step(100)
+        events.append(await connection.recv())
+
+    assert patience.cancelled_caught
+    assert [json.loads(event)["e"] for event in events] == ["depthUpdate"] * 2
+
+
+async def test_a_half_open_connection_says_nothing_and_is_not_closed(
+    address: str, exchange: SimulatedExchange, step: Callable[[int], None]
+) -> None:
+    exchange.hub.faults.add(StreamFault(kind="half_open"))
+    async with connect(
+        f"{address}/ws/btcusdt@depth@100ms", ping_interval=0.05, ping_timeout=0.2, close_timeout=0.1
+    ) as connection:
+        await asked(connection, {"method": "LIST_SUBSCRIPTIONS", "id": 1})
+        step(60_000)
+        ending = await closed(connection)
+
+    # The client's own pings found out; nobody sent a close.
+    assert (ending.rcvd, ending.sent and ending.sent.code) == (None, 1011)
+
+
+async def test_lost_pongs_close_the_connection(
+    address: str, exchange: SimulatedExchange, step: Callable[[int], None]
+) -> None:
+    exchange.hub.faults.add(StreamFault(kind="no_pong"))
+    exchange.hub.pong_ms = 5_000
+    async with connect(f"{address}/ws/btcusdt@depth@100ms") as connection:
+        await asked(connection, {"method": "LIST_SUBSCRIPTIONS", "id": 1})
+        step(5_100)
+        ending = await closed(connection)
+
+    assert ending.rcvd is not None
+    assert (ending.rcvd.code, ending.rcvd.reason) == (1008, "Pong timeout")
+
+
+class Watchful(ClientConnection):
+    """A client that counts the pings it answers."""
+
+    pings = 0
+
+    def process_event(self, event: Frame | Response) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if isinstance(event, Frame) and event.opcode is Opcode.PING:
+            self.pings += 1
+        super().process_event(event)
+
+
+async def test_a_ping_goes_out_on_request(
+    address: str, exchange: SimulatedExchange, step: Callable[[int], None]
+) -> None:
+    async with connect(f"{address}/ws", create_connection=Watchful) as connection:
+        await asked(connection, {"method": "LIST_SUBSCRIPTIONS", "id": 1})
+        exchange.hub.faults.add(StreamFault(kind="ping"))
+        step(0)
+        answer = await asked(connection, {"method": "LIST_SUBSCRIPTIONS", "id": 2})
+
+        assert isinstance(connection, Watchful)
+        assert (connection.pings, answer["id"]) == (1, 2)
+
+
+async def test_what_is_written_at_once_arrives_whole_and_in_order(
+    address: str, exchange: SimulatedExchange, step: Callable[[int], None]
+) -> None:
+    exchange.set_crowd(100)
+    crowd = [f"crowd{number:03}usdt@{kind}" for number in range(100) for kind in ("depth@100ms", "bookTicker")]
+    session = StreamSession(exchange, combined=True)
+    async with connect(f"{address}/stream", max_queue=None) as connection:
+        names = [*crowd, "btcusdt@depth@1000ms"]
+        await asked(connection, {"method": "SUBSCRIBE", "params": names, "id": 1})
+        session.subscribe(names)
+        step(1_000)
+        expected = session.due(exchange.now_ms())
+        arrived = [await connection.recv() for _ in expected]
+
+    assert arrived == expected
+    assert len(arrived) > 1_000
+
+
+@pytest.mark.parametrize("size", [0, 125, 126, 65_535, 65_536, 100_000])
+async def test_a_frame_is_framed_as_the_client_would(size: int) -> None:
+    text = "é" + "x" * (size - 2) if size else ""
+
+    assert framed(text) == Frame(Opcode.TEXT, text.encode()).serialize(mask=False)

@@ -100,6 +100,7 @@ async def test_an_event_is_the_difference_of_two_books(exchange: SimulatedExchan
         after = market.depth(symbol, 20_000, clock.now_ms())
         changes = market.changes(symbol, clock.now_ms() - 100, clock.now_ms())
 
+        assert changes is not None
         for told, old, new in (
             (changes.bids, dict(before.bids), dict(after.bids)),
             (changes.asks, dict(before.asks), dict(after.asks)),
@@ -164,6 +165,7 @@ def shape(value: object) -> object:
         "btcusdt@bookTicker",
         "btcusdt@kline_1m",
         "btcusdt@miniTicker",
+        "btcusdt@ticker",
     ],
 )
 @pytest.mark.parametrize("combined", [True, False])
@@ -285,9 +287,21 @@ async def test_the_mini_ticker_is_the_short_day_ticker(exchange: SimulatedExchan
     assert [frame["data"][name] for name in "cohlvq"] == [rest[name] for name in names]
 
 
+async def test_the_ticker_stream_tells_the_whole_day_ticker(
+    exchange: SimulatedExchange, clock: FakeClock, get: Get
+) -> None:
+    clock.advance(-clock.now_ms() % 1000)
+    session = opened(exchange, "btcusdt@ticker")
+
+    (frame,) = due(session, clock, 1000)
+
+    rest = (await get("ticker/24hr?symbol=BTCUSDT")).json()
+    assert {frame["data"][letter] for letter in "pPwxcQbBaAohlvqOCFLn"} == set(rest.values()) - {"BTCUSDT"}
+
+
 async def test_a_market_that_does_not_trade_is_quiet(clock: FakeClock) -> None:
     exchange = SimulatedExchange(clock, scenario="quiet")
-    kinds = ("depth", "depth5", "trade", "aggTrade", "bookTicker", "kline_1m", "miniTicker")
+    kinds = ("depth", "depth5", "trade", "aggTrade", "bookTicker", "kline_1m", "miniTicker", "ticker")
     session = opened(exchange, *(f"btcusdt@{kind}" for kind in kinds))
 
     assert due(session, clock, 4000) == []

@@ -170,7 +170,7 @@ async def test_health_lists_every_watched_book(golden: Golden) -> None:
 
     assert empty.startswith("No symbol is streamed now")
     assert text.startswith("BTCUSDT: ok, live, ")
-    golden.check("tools/get_orderbook_health.json", answer)
+    golden.check("tools/get_orderbook_health.answer.json", answer)
 
 
 async def test_plain_reads_of_a_live_symbol_cost_nothing_and_say_that_they_are_streamed() -> None:
@@ -188,6 +188,25 @@ async def test_plain_reads_of_a_live_symbol_cost_nothing_and_say_that_they_are_s
         f"{Decimal(price):.2f}" for price, _ in book["bids"]
     ]
     assert after.structured_content["last_update_id"] == book["lastUpdateId"]
+
+
+async def test_the_ticker_and_the_trades_of_a_live_symbol_are_streamed_too() -> None:
+    async with live_market() as live:
+        await warm(live)
+        await live.run(60)
+        live.asked()
+        ticker = await live.client.call_tool("get_ticker", {"symbol": "BTCUSDT"})
+        trades = await live.client.call_tool("get_recent_trades", {"symbol": "BTCUSDT", "limit": 5})
+        many = await live.client.call_tool("get_recent_trades", {"symbol": "BTCUSDT", "limit": 500})
+        assert live.asked() == ["trades"]
+        rest = await raw(live.exchange, "ticker/24hr?symbol=BTCUSDT")
+        aggregates = await raw(live.exchange, "aggTrades?symbol=BTCUSDT&limit=5")
+
+    assert "Data source: Binance market stream" in text_of(ticker)
+    assert ticker.structured_content["volume"] == rest["volume"]
+    assert "source: Binance market stream" in text_of(trades)
+    assert [Decimal(row[1]) for row in trades.structured_content["rows"]] == [Decimal(each["p"]) for each in aggregates]
+    assert "source: Binance API v3" in text_of(many)
 
 
 def text_of(result: types.CallToolResult) -> str:

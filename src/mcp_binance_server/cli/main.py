@@ -15,7 +15,7 @@ DESCRIPTION = "Binance for AI assistants, over the Model Context Protocol."
 EPILOG = """Without a command the server speaks MCP on standard input and output: that is what an MCP client starts.
 Settings come from the environment (BINANCE_API_KEY, BINANCE_SECRET_KEY, BINANCE_NETWORK …); see README.md.
 """
-FLAGS = ("-h", "--help", "--stdio", "--version", "--port", "--scenario", "--seed")
+FLAGS = ("-h", "--help", "--stdio", "--version", "--port", "--scenario", "--seed", "--crowd", "--replay", "--speed")
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,6 +41,9 @@ def parser() -> Parser:
     simulator = commands.add_parser("simulator", help="the offline exchange alone, on a loopback port")
     simulator.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one (default)")
     simulator.add_argument("--scenario", default="market", help="what the exchange plays (default: market)")
+    simulator.add_argument("--crowd", type=int, default=0, metavar="N", help="list N more busy symbols, for load")
+    simulator.add_argument("--replay", metavar="DIR", help="replay recorded streams (*.gz) of their symbols")
+    simulator.add_argument("--speed", type=float, default=1, help="how fast a replay runs (default: 1, as recorded)")
     for command in (demo, simulator):
         command.add_argument("--seed", type=int, default=7, help="same seed, same market (default: 7)")
     return root
@@ -84,7 +87,14 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "simulator":
         from mcp_binance_server.cli.simulator import run_simulator  # noqa: PLC0415 - likewise
 
-        return run_simulator(port=options.port, scenario=options.scenario, seed=options.seed)
+        return run_simulator(
+            port=options.port,
+            scenario=options.scenario,
+            seed=options.seed,
+            crowd=options.crowd,
+            replay=options.replay,
+            speed=options.speed,
+        )
     # Imports make a million objects and no garbage: collecting meanwhile costs a tenth of the start.
     gc.disable()
     from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - --version and --help load nothing

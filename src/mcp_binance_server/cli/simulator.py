@@ -3,6 +3,7 @@
 import json
 import socket
 import sys
+from pathlib import Path
 
 import uvicorn
 
@@ -14,10 +15,19 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 HOST = "127.0.0.1"
 
 
-def run_simulator(*, port: int, scenario: str, seed: int) -> int:
+def run_simulator(
+    *, port: int, scenario: str, seed: int, crowd: int = 0, replay: str | None = None, speed: float = 1
+) -> int:
     """Serve until interrupted; the first line on stdout is one JSON object with addresses and a funded key."""
     try:
-        exchange = SimulatedExchange(SystemClock(), seed=seed, scenario=scenario)
+        exchange = SimulatedExchange(
+            SystemClock(),
+            seed=seed,
+            scenario=scenario,
+            crowd=crowd,
+            replay=None if replay is None else Path(replay),
+            replay_speed=speed,
+        )
     except ValueError as error:
         raise SettingsError(problems=(str(error),)) from None
     listener = _listen(port)
@@ -38,6 +48,7 @@ def run_simulator(*, port: int, scenario: str, seed: int) -> int:
         http="h11",
         ws_ping_interval=20,
         ws_ping_timeout=60,
+        ws_per_message_deflate=False,  # loopback is cheaper than zlib
         log_level="warning",
         access_log=False,
         server_header=False,

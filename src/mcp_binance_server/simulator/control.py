@@ -1,6 +1,7 @@
-"""The control endpoints: faults, scenario, clock, limit and the log of requests, for loopback clients only."""
+"""The control endpoints: faults, scenario, crowd, replay, clock, limits and the log, for loopback clients only."""
 
 from ipaddress import ip_address
+from pathlib import Path
 
 import msgspec
 from starlette.applications import Starlette
@@ -32,6 +33,18 @@ class StreamOrder(msgspec.Struct, forbid_unknown_fields=True):
     life_ms: int | None = None
     messages_a_second: int | None = None
     most_streams: int | None = None
+    pong_ms: int | None = None
+
+
+class CrowdOrder(msgspec.Struct, forbid_unknown_fields=True):
+    members: int
+
+
+class ReplayOrder(msgspec.Struct, forbid_unknown_fields=True):
+    """A folder of recordings; None ends the replay."""
+
+    folder: str | None
+    speed: float = 1
 
 
 class Control:
@@ -70,7 +83,8 @@ class Control:
         hub.life_ms = hub.life_ms if order.life_ms is None else order.life_ms
         hub.messages_a_second = hub.messages_a_second if order.messages_a_second is None else order.messages_a_second
         hub.most_streams = hub.most_streams if order.most_streams is None else order.most_streams
-        return _json(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams))
+        hub.pong_ms = hub.pong_ms if order.pong_ms is None else order.pong_ms
+        return _json(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms))
 
     async def requests(self, _request: Request) -> Response:
         """Return what arrived, without signatures."""
@@ -85,6 +99,18 @@ class Control:
         """Change the scenario."""
         self._exchange.set_scenario(msgspec.json.decode(await request.body(), type=ScenarioOrder).name)
         return _json({"name": self._exchange.scenario})
+
+    async def set_crowd(self, request: Request) -> Response:
+        """List cheap markets for load."""
+        order = msgspec.json.decode(await request.body(), type=CrowdOrder)
+        self._exchange.set_crowd(order.members)
+        return _json(order)
+
+    async def set_replay(self, request: Request) -> Response:
+        """Begin a replay, or end it."""
+        order = msgspec.json.decode(await request.body(), type=ReplayOrder)
+        folder = None if order.folder is None else Path(order.folder)
+        return _json({"symbols": self._exchange.set_replay(folder, order.speed)})
 
     async def set_clock(self, request: Request) -> Response:
         """Move the exchange's clock away from the true one."""
@@ -125,6 +151,8 @@ def control_app(exchange: SimulatedExchange) -> ASGIApp:
                 Route("/requests", control.requests, methods=["GET"]),
                 Route("/requests", control.forget_requests, methods=["DELETE"]),
                 Route("/scenario", control.set_scenario, methods=["POST"]),
+                Route("/crowd", control.set_crowd, methods=["POST"]),
+                Route("/replay", control.set_replay, methods=["POST"]),
                 Route("/clock", control.set_clock, methods=["POST"]),
                 Route("/limit", control.set_limit, methods=["POST"]),
             ],

@@ -1,17 +1,24 @@
 """The simulated exchange: one seed, one clock, one account, and a scenario on stage."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.simulator.account import DemoAccount
+from mcp_binance_server.simulator.crowd import build_crowd
 from mcp_binance_server.simulator.faults import Faults
 from mcp_binance_server.simulator.hub import Hub
 from mcp_binance_server.simulator.limits import WeightMeter
 from mcp_binance_server.simulator.listing import Listing
+from mcp_binance_server.simulator.recording import read_recordings
+from mcp_binance_server.simulator.replay import Replay
 from mcp_binance_server.simulator.scenario import SCENARIOS, Stage
+from mcp_binance_server.simulator.source import Said, Sources
 
 WEIGHT_LIMIT = 6000
 REMEMBERED_REQUESTS = 20_000
+REMEMBERED_EVENTS = 6_000  # a few buckets of the largest crowd
+LARGEST_CROWD = 1_000
 
 
 @dataclass(slots=True)
@@ -28,9 +35,21 @@ class ReceivedRequest:
 
 
 class SimulatedExchange:
-    """State shared by all requests; the market itself is a function of seed and time."""
+    """State shared by all requests; the market itself is a function of seed and time.
 
-    def __init__(self, clock: Clock, *, seed: int = 7, scenario: str = "market") -> None:
+    `crowd` lists that many more symbols for load; `replay` is a folder of recordings that stand in for their symbols.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        seed: int = 7,
+        scenario: str = "market",
+        crowd: int = 0,
+        replay: Path | None = None,
+        replay_speed: float = 1,
+    ) -> None:
         self.clock = clock
         self.seed = seed
         self.skew_ms = 0
@@ -40,9 +59,16 @@ class SimulatedExchange:
         self.meter = WeightMeter(WEIGHT_LIMIT)
         self.requests: list[ReceivedRequest] = []
         self.listing = Listing()
+        self.said = Said(REMEMBERED_EVENTS)
+        self._crowd = Sources()
+        self._replays = Sources()
         self.stage: Stage
         self.scenario: str
         self.set_scenario(scenario)
+        if crowd:
+            self.set_crowd(crowd)
+        if replay is not None:
+            self.set_replay(replay, replay_speed)
 
     @property
     def weight_limit(self) -> int:
@@ -66,6 +92,39 @@ class SimulatedExchange:
             raise ValueError(f"There is no scenario {name!r}; there are {', '.join(SCENARIOS)}.")
         self.stage = SCENARIOS[name](self.listing, self.seed, self.now_ms())
         self.scenario = name
+        self._set_sources()
+
+    def set_crowd(self, count: int) -> None:
+        """List so many cheap markets, in place of an earlier crowd; connections opened before it go on without it.
+
+        Raises:
+            ValueError: the number makes no sense.
+        """
+        if not 0 <= count <= LARGEST_CROWD:
+            raise ValueError(f"A crowd has 0 to {LARGEST_CROWD} members, not {count}.")
+        members = self.listing.set_crowd(count)
+        self._crowd = Sources(build_crowd(members, self.seed))
+        self.set_scenario(self.scenario)
+
+    def set_replay(self, folder: Path | None, speed: float = 1) -> list[str]:
+        """Begin to replay the recordings of a folder, `speed` times as fast as they were; None ends it.
+
+        Raises:
+            ValueError: they cannot be replayed.
+        """
+        if not speed > 0:
+            raise ValueError(f"A recording runs forward: the speed is above 0, not {speed}.")
+        recordings = {} if folder is None else read_recordings(folder, self.listing.symbols)
+        begun_ms, symbols = self.now_ms(), self.listing.symbols
+        self._replays = {
+            name: Replay(symbols[name], recording, begun_ms, speed) for name, recording in recordings.items()
+        }
+        self._set_sources()
+        return list(self._replays)
+
+    def _set_sources(self) -> None:
+        self.stage.market.sources = self._crowd | self._replays
+        self.said = Said(REMEMBERED_EVENTS)
 
     def record(self, request: ReceivedRequest) -> None:
         """Remember a request; the oldest are forgotten when there are very many."""

@@ -3,7 +3,7 @@
 from mcp_binance_server.simulator.candle import Candle
 from mcp_binance_server.simulator.listing import UNIT, Symbol
 from mcp_binance_server.simulator.noise import FULL, draws, shares
-from mcp_binance_server.simulator.prices import LEVELS, Prices
+from mcp_binance_server.simulator.prices import Prices, level_of
 from mcp_binance_server.simulator.refine import LEAST_AGGREGATES, LEAST_LOTS
 
 HOUR_MS = 3_600_000
@@ -29,7 +29,7 @@ def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices) -> tuple[Candl
     first_extra, extra = _ids(seed, symbol.name, "extra", day, EXTRA_TRADES_A_DAY)
     grouped = shares(aggregates, [70 + draw % 60 for draw in noise[48:72]], LEAST_AGGREGATES * 60)
     further = shares(extra, [70 + draw % 60 for draw in noise[72:96]], 0)
-    wick = max(LEVELS[symbol.base].volatility, LEVELS[symbol.quote].volatility) * 0.12
+    wick = max(level_of(symbol.base).volatility, level_of(symbol.quote).volatility) * 0.12
     reach = 1 + round(wick * marks[0])
     candles: list[Candle] = []
     first_trade = first_aggregate + first_extra
@@ -80,7 +80,7 @@ def _ids(seed: int, name: str, kind: str, day: int, usual: int) -> tuple[int, in
 
 
 def _lots_of_day(symbol: Symbol, draw: int) -> int:
-    usd = LEVELS[symbol.base].usd
+    usd = level_of(symbol.base).usd
     weight = 20.0 if symbol.base in {"BTC", "ETH"} and symbol.quote == "USDT" else 1.0
     usual = USD_A_DAY * weight / usd * UNIT / symbol.lot
     return max(LEAST_LOTS_A_DAY, round(usual)) * (60 + draw % 90) // 100

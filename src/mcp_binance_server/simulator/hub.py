@@ -5,6 +5,7 @@ import anyio
 from mcp_binance_server.simulator.stream_faults import StreamFaults
 
 DAY_MS = 86_400_000
+MINUTE_MS = 60_000
 
 
 class Hub:
@@ -12,13 +13,18 @@ class Hub:
 
     With `by_hand` no connection follows the clock: move the clock, then call `wake`. A clock that jumps whenever
     somebody sleeps needs this, or the connections would run away with it.
+
+    Lives, limits and faults run on the exchange's clock. The pings of the server, one every 20 s, and its patience for
+    the pong are those of uvicorn and run on the machine's clock; `no_pong` plays their outcome on the exchange's.
     """
 
     def __init__(self) -> None:
         self.faults = StreamFaults()
         self.most_streams = 1024
         self.messages_a_second = 5
+        self.most_waiting = 100_000
         self.life_ms = DAY_MS
+        self.pong_ms = MINUTE_MS
         self.by_hand = False
         self.open_connections = 0
         self.beats = 0

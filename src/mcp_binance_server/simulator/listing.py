@@ -8,6 +8,7 @@ from math import gcd
 import msgspec
 
 UNIT = 10**8  # prices and quantities are whole multiples of 0.00000001
+CROWD_MODEL = "ADAUSDT"  # its rules are those of every member of the crowd
 DEFAULT_TICK = 10**4  # a zero tickSize switches the filter off: any price is legal, we use 0.0001
 
 
@@ -68,6 +69,22 @@ class Listing:
         self.rate_limits = msgspec.convert(self.document["rateLimits"], list[dict[str, str | int]])
         described = msgspec.convert(self.records, list[SymbolRecord])
         self.symbols: dict[str, Symbol] = {record.symbol: _symbol(record) for record in described}
+        self._crowd: list[str] = []
+
+    def set_crowd(self, count: int) -> list[Symbol]:
+        """List CROWD000USDT and so on behind the others, in place of an earlier crowd."""
+        for name in self._crowd:
+            del self.symbols[name]
+        del self.records[len(self.records) - len(self._crowd) :]
+        model = next(record for record in self.records if record["symbol"] == CROWD_MODEL)
+        added = [
+            model | {"symbol": f"CROWD{number:03}USDT", "baseAsset": f"CROWD{number:03}"} for number in range(count)
+        ]
+        members = [_symbol(record) for record in msgspec.convert(added, list[SymbolRecord])]
+        self.records += added
+        self.symbols.update((symbol.name, symbol) for symbol in members)
+        self._crowd = [symbol.name for symbol in members]
+        return members
 
 
 def decimal_string(units: int) -> str:

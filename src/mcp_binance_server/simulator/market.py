@@ -5,35 +5,17 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from mcp_binance_server.simulator.book import BUCKET_MS, Book, Level, Moment, Top
+from mcp_binance_server.simulator.book import BUCKET_MS, Book, Moment, Top
 from mcp_binance_server.simulator.candle import Candle, Trade
 from mcp_binance_server.simulator.history import History
 from mcp_binance_server.simulator.hours import DAY_MS
 from mcp_binance_server.simulator.listing import Listing, Symbol
 from mcp_binance_server.simulator.lru import Lru
 from mcp_binance_server.simulator.prices import Prices
+from mcp_binance_server.simulator.source import Changes, Depth, Source, Tape
 
 DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
 REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """A snapshot of the book, best levels first."""
-
-    update_id: int
-    bids: list[Level]
-    asks: list[Level]
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What happened to the book over a span: the ids it covers, and the last quantity of every level it touched."""
-
-    first_id: int
-    last_id: int
-    bids: dict[int, int]
-    asks: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +45,7 @@ class Market:
     ) -> None:
         prices = Prices(seed, reference_day, usd or {})
         self.listing = listing
+        self.sources: Mapping[str, Source] = {}
         self._frozen = frozen or {}
         self._histories = {
             name: History(symbol, seed, prices, None if symbol.trading and not quiet else DELISTED_MS)
@@ -75,15 +58,27 @@ class Market:
     def history(self, symbol: Symbol) -> History:
         return self._histories[symbol.name]
 
+    def unit(self, symbol: Symbol) -> Symbol:
+        """Return the symbol in the units its book and its trades count in."""
+        source = self.sources.get(symbol.name)
+        return symbol if source is None else source.unit
+
+    def tape(self, symbol: Symbol) -> Tape:
+        """Return the trades: those of the history, unless something stands in for the symbol."""
+        source = self.sources.get(symbol.name)
+        return self.history(symbol) if source is None else source.tape
+
     def last(self, symbol: Symbol, now_ms: int) -> Trade | None:
         """Return the newest trade; a frozen symbol keeps its price."""
-        history = self.history(symbol)
-        trade = history.last(history.until(now_ms))
+        tape = self.tape(symbol)
+        trade = next(tape.backward(tape.until(now_ms)), None)
         price = self._frozen.get(symbol.name)
         return trade if trade is None or price is None else trade._replace(price=price)
 
     def top(self, symbol: Symbol, now_ms: int) -> Top | None:
         """Return the best bid and ask; None while the symbol does not trade."""
+        if (source := self.sources.get(symbol.name)) is not None:
+            return source.top(now_ms)
         trade = self.last(symbol, now_ms)
         if trade is None or not self._open(symbol, now_ms):
             return None
@@ -91,6 +86,8 @@ class Market:
 
     def depth(self, symbol: Symbol, limit: int, now_ms: int) -> Depth:
         """Return up to `limit` levels a side."""
+        if (source := self.sources.get(symbol.name)) is not None:
+            return source.depth(limit, now_ms)
         trade, top = self.last(symbol, now_ms), self.top(symbol, now_ms)
         if trade is None or top is None:
             return Depth(0 if trade is None else self._book(symbol).update_id(trade.id, trade.time_ms), [], [])
@@ -100,14 +97,18 @@ class Market:
 
     def update_id(self, symbol: Symbol, now_ms: int) -> int:
         """Return the id of the newest change to the book; 0 before the first trade."""
+        if (source := self.sources.get(symbol.name)) is not None:
+            return source.update_id(now_ms)
         return self.depth(symbol, 0, now_ms).update_id
 
-    def changes(self, symbol: Symbol, start_ms: int, end_ms: int) -> Changes:
+    def changes(self, symbol: Symbol, start_ms: int, end_ms: int) -> Changes | None:
         """Return what changed after the start, a whole bucket, up to and including the end, another one.
 
         A snapshot taken between the two is right again once the changes are laid over it: a level that moved and came
         back is listed as well.
         """
+        if (source := self.sources.get(symbol.name)) is not None:
+            return source.changes(start_ms, end_ms)
         ends = range(start_ms + BUCKET_MS, end_ms + 1, BUCKET_MS)
         parts = [self._changes.get((symbol.name, end), partial(self._bucket_changes, symbol, end)) for end in ends]
         bids: dict[int, int] = {}
@@ -115,7 +116,7 @@ class Market:
         for part in parts:
             bids.update(part.bids)
             asks.update(part.asks)
-        return Changes(parts[0].first_id, parts[-1].last_id, bids, asks)
+        return Changes(parts[0].first_id, parts[-1].last_id, bids, asks) if bids or asks else None
 
     def _bucket_changes(self, symbol: Symbol, end_ms: int) -> Changes:
         start_ms = end_ms - BUCKET_MS

@@ -54,6 +54,15 @@ LEVELS: Mapping[str, Level] = {
 }
 
 
+# Members of the crowd are worth the same, and stay near it.
+CROWD = Level(2.5, 0.0002)
+
+
+def level_of(asset: str) -> Level:
+    """Return the level of an asset."""
+    return LEVELS.get(asset, CROWD)
+
+
 class Prices:
     """Hourly marks of every asset, in logarithms of dollars."""
 
@@ -76,7 +85,7 @@ class Prices:
 
     def _walk(self, asset: str, day: int) -> tuple[float, ...]:
         first = self._midnight(asset, day)
-        stride = LEVELS[asset].volatility * 0.35
+        stride = level_of(asset).volatility * 0.35
         if not stride:
             return (first,) * 25
         last = self._midnight(asset, day + 1)
@@ -90,7 +99,7 @@ class Prices:
         )
 
     def _midnight(self, asset: str, day: int) -> float:
-        level, volatility = math.log(self._usd.get(asset, LEVELS[asset].usd)), LEVELS[asset].volatility
+        level, volatility = math.log(self._usd.get(asset, level_of(asset).usd)), level_of(asset).volatility
         if not volatility:
             return level
         return level + volatility * (self._swing(asset, day) - self._swing(asset, self._reference_day))

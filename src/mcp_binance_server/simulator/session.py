@@ -7,7 +7,7 @@ import msgspec
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 
-Ending = Literal["life", "messages", "streams", "cut"]
+Ending = Literal["life", "messages", "streams", "behind", "pong", "cut"]
 
 
 class Session(ABC):
@@ -15,9 +15,12 @@ class Session(ABC):
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self.ending: Ending | None = None
+        self.silent = False
+        self.deaf = False
         self._exchange = exchange
         self._opened_ms = exchange.now_ms()
         self._shutdowns = exchange.hub.faults.shutdowns
+        self._pings = exchange.hub.faults.pings
 
     @abstractmethod
     def due(self, now_ms: int) -> list[str]:
@@ -26,6 +29,12 @@ class Session(ABC):
     @abstractmethod
     def receive(self, text: str, now_ms: int) -> list[str]:
         """Take a message and return its answer."""
+
+    def ping_called(self) -> bool:
+        """Tell whether a ping was called for since the last time somebody asked."""
+        called = self._pings != self._exchange.hub.faults.pings
+        self._pings = self._exchange.hub.faults.pings
+        return called
 
     def _grow_old(self, now_ms: int) -> None:
         if now_ms - self._opened_ms >= self._exchange.hub.life_ms and self.ending is None:

@@ -1,34 +1,69 @@
 """What each market stream says at one moment, from the same market the REST API reads."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.listing import Symbol
 from mcp_binance_server.simulator.portfolio import ZERO
+from mcp_binance_server.simulator.source import Event, Span
 from mcp_binance_server.simulator.stream_names import Stream
-from mcp_binance_server.simulator.tickers import day_figures
+from mcp_binance_server.simulator.tickers import day_body, day_figures
 from mcp_binance_server.simulator.trades import grouped
 
-Event = dict[str, object]
+Body = dict[str, object]
+
+TICKER_NAMES = {
+    "p": "priceChange",
+    "P": "priceChangePercent",
+    "w": "weightedAvgPrice",
+    "x": "prevClosePrice",
+    "c": "lastPrice",
+    "Q": "lastQty",
+    "b": "bidPrice",
+    "B": "bidQty",
+    "a": "askPrice",
+    "A": "askQty",
+    "o": "openPrice",
+    "h": "highPrice",
+    "l": "lowPrice",
+    "v": "volume",
+    "q": "quoteVolume",
+    "O": "openTime",
+    "C": "closeTime",
+    "F": "firstId",
+    "L": "lastId",
+    "n": "count",
+}
 
 
-class Span(NamedTuple):
-    """The events after `start_ms`, up to and including `end_ms`."""
+def events_of(exchange: SimulatedExchange, stream: Stream, span: Span) -> tuple[Event, ...]:
+    """Return the events of a stream that fall due at the end of a span, oldest first.
 
-    start_ms: int
-    end_ms: int
-
-
-def events_of(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Event]:
-    """Return the events of a stream that fall due at the end of a span, oldest first."""
-    return MAKERS[stream.kind](exchange, stream, span)
+    However many connections listen, an event is made and encoded once.
+    """
+    return exchange.said.get((stream.name, span), lambda: _made(exchange, stream, span))
 
 
-def _depth(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Event]:
-    symbol = stream.symbol
+def _made(exchange: SimulatedExchange, stream: Stream, span: Span) -> tuple[Event, ...]:
+    source = exchange.stage.market.sources.get(stream.symbol.name)
+    own = None if source is None else source.events(stream, span)
+    if own is not None:
+        return tuple(own)
+    bodies = MAKERS[stream.kind](exchange, stream, span)
+    return tuple(Event(msgspec.json.encode(body).decode(), _ids(body)) for body in bodies)
+
+
+def _ids(body: Body) -> int:
+    first, last = body.get("U", 0), body.get("u", 0)
+    return last - first + 1 if isinstance(first, int) and isinstance(last, int) else 1
+
+
+def _depth(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
+    symbol = exchange.stage.market.unit(stream.symbol)
     changes = exchange.stage.market.changes(symbol, span.start_ms, span.end_ms)
-    if not changes.bids and not changes.asks:
+    if changes is None:
         return []
     event = _head("depthUpdate", symbol, span) | {
         "U": changes.first_id,
@@ -39,8 +74,8 @@ def _depth(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Even
     return [event]
 
 
-def _partial(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Event]:
-    symbol = stream.symbol
+def _partial(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
+    symbol = exchange.stage.market.unit(stream.symbol)
     depth = exchange.stage.market.depth(symbol, stream.levels, span.end_ms)
     if not depth.bids and not depth.asks:
         return []
@@ -48,12 +83,13 @@ def _partial(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Ev
     return [{"lastUpdateId": depth.update_id, "bids": bids, "asks": asks}]
 
 
-def _book_ticker(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Event]:
-    symbol, market = stream.symbol, exchange.stage.market
+def _book_ticker(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
+    market = exchange.stage.market
+    symbol = market.unit(stream.symbol)
     top = market.top(symbol, span.end_ms)
     if top is None or top == market.top(symbol, span.start_ms):
         return []
-    event: Event = {
+    event: Body = {
         "u": market.update_id(symbol, span.end_ms),
         "s": symbol.name,
         "b": symbol.price(top.bid[0]),
@@ -64,9 +100,9 @@ def _book_ticker(exchange: SimulatedExchange, stream: Stream, span: Span) -> lis
     return [event]
 
 
-def _aggregate_trades(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Event]:
-    symbol = stream.symbol
-    history = exchange.stage.market.history(symbol)
+def _aggregate_trades(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
+    symbol = exchange.stage.market.unit(stream.symbol)
+    tape = exchange.stage.market.tape(symbol)
     return [
         _head("aggTrade", symbol, span)
         | {
@@ -79,13 +115,13 @@ def _aggregate_trades(exchange: SimulatedExchange, stream: Stream, span: Span) -
             "m": group[0].buyer_is_maker,
             "M": True,
         }
-        for group in grouped(history.forward(span.start_ms + 1, history.until(span.end_ms)))
+        for group in grouped(tape.forward(span.start_ms + 1, tape.until(span.end_ms)))
     ]
 
 
-def _trades(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Event]:
-    symbol = stream.symbol
-    history = exchange.stage.market.history(symbol)
+def _trades(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
+    symbol = exchange.stage.market.unit(stream.symbol)
+    tape = exchange.stage.market.tape(symbol)
     return [
         _head("trade", symbol, span)
         | {
@@ -96,11 +132,11 @@ def _trades(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Eve
             "m": trade.buyer_is_maker,
             "M": True,
         }
-        for trade in history.forward(span.start_ms + 1, history.until(span.end_ms))
+        for trade in tape.forward(span.start_ms + 1, tape.until(span.end_ms))
     ]
 
 
-def _klines(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Event]:
+def _klines(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
     symbol, interval = stream.symbol, stream.interval
     history = exchange.stage.market.history(symbol)
     if interval is None or history.ended_ms is not None:
@@ -111,7 +147,7 @@ def _klines(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Eve
     candle = history.window(opening_ms, min(next_ms, span.end_ms + 1))
     before = history.last(opening_ms)
     price = symbol.price(0 if before is None else before.price)
-    kline: Event = {
+    kline: Body = {
         "t": opening_ms,
         "T": next_ms - 1,
         "s": symbol.name,
@@ -133,7 +169,7 @@ def _klines(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Eve
     return [_head("kline", symbol, span) | {"k": kline}]
 
 
-def _mini_ticker(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Event]:
+def _mini_ticker(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
     figures = day_figures(exchange, stream.symbol, span.end_ms)
     if not figures["count"]:
         return []
@@ -148,7 +184,14 @@ def _mini_ticker(exchange: SimulatedExchange, stream: Stream, span: Span) -> lis
     return [event]
 
 
-def _head(kind: str, symbol: Symbol, span: Span) -> Event:
+def _ticker(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
+    day = day_body(exchange, stream.symbol, span.end_ms)
+    if not day["count"]:
+        return []
+    return [_head("24hrTicker", stream.symbol, span) | {letter: day[name] for letter, name in TICKER_NAMES.items()}]
+
+
+def _head(kind: str, symbol: Symbol, span: Span) -> Body:
     return {"e": kind, "E": span.end_ms, "s": symbol.name}
 
 
@@ -156,7 +199,7 @@ def _levels(symbol: Symbol, levels: list[tuple[int, int]]) -> list[tuple[str, st
     return [(symbol.price(price), symbol.quantity(lots)) for price, lots in levels]
 
 
-MAKERS: Mapping[str, Callable[[SimulatedExchange, Stream, Span], list[Event]]] = {
+MAKERS: Mapping[str, Callable[[SimulatedExchange, Stream, Span], list[Body]]] = {
     "depth": _depth,
     "partial": _partial,
     "bookTicker": _book_ticker,
@@ -164,4 +207,5 @@ MAKERS: Mapping[str, Callable[[SimulatedExchange, Stream, Span], list[Event]]] =
     "trade": _trades,
     "kline": _klines,
     "miniTicker": _mini_ticker,
+    "ticker": _ticker,
 }

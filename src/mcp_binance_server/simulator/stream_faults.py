@@ -13,7 +13,11 @@ StreamKind = Literal[
     "crossed",  # the depth event bids above every ask
     "malformed",  # the first half of the event arrives
     "cut",  # the socket ends instead of the event
-    "silent",  # from here on the connection says nothing, and stays open
+    "silent",  # from here on the connection says nothing but answers pings, and stays open
+    "deaf",  # from here on the connection hears nothing: pings and messages stay unanswered, events go on
+    "half_open",  # silent and deaf at once
+    "no_pong",  # the client's pongs are lost from here on: the connection closes after the hub's `pong_ms`
+    "ping",  # every open connection is pinged; strikes at once
     "shutdown",  # every open connection is told that the server goes away; strikes at once
     "stale_snapshot",  # GET depth answers with the book of `behind_ms` ago; strikes requests, not events
 ]
@@ -34,12 +38,15 @@ class StreamFaults:
 
     def __init__(self) -> None:
         self.shutdowns = 0
+        self.pings = 0
         self._waiting: list[tuple[StreamFault, int | None]] = []
 
     def add(self, fault: StreamFault) -> None:
         """Let the fault strike the next events it matches."""
         if fault.kind == "shutdown":
             self.shutdowns += 1
+        elif fault.kind == "ping":
+            self.pings += 1
         else:
             self._waiting.append((fault, fault.times))
 

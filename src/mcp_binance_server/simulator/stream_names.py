@@ -11,7 +11,7 @@ FAST_MS = 100
 SLOW_MS = 1_000
 KLINE_MS = 2_000
 NAME = re.compile(r"(?P<symbol>[^@]+)@(?P<kind>[A-Za-z]+)(?P<detail>\d+|_[^@]+)?(?:@(?P<option>[^@]+))?")
-PLAIN = {"aggTrade": FAST_MS, "trade": FAST_MS, "bookTicker": FAST_MS, "miniTicker": SLOW_MS}
+PLAIN = {"aggTrade": FAST_MS, "trade": FAST_MS, "bookTicker": FAST_MS, "miniTicker": SLOW_MS, "ticker": SLOW_MS}
 PARTIAL = {"5": 5, "10": 10, "20": 20}
 
 

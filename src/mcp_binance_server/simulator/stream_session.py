@@ -9,8 +9,11 @@ import msgspec
 from mcp_binance_server.simulator.book import BUCKET_MS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.session import Session, encoded
-from mcp_binance_server.simulator.stream_events import Event, Span, events_of
+from mcp_binance_server.simulator.source import Span
+from mcp_binance_server.simulator.stream_events import events_of
+from mcp_binance_server.simulator.stream_faults import StreamKind
 from mcp_binance_server.simulator.stream_names import Stream, parse_stream
+from mcp_binance_server.simulator.stream_spoil import StreamSpoiler
 
 METHODS = ("SUBSCRIBE", "UNSUBSCRIBE", "LIST_SUBSCRIPTIONS", "SET_PROPERTY", "GET_PROPERTY")
 LEGAL_ID = re.compile(r"[A-Za-z0-9]{1,36}")
@@ -31,14 +34,13 @@ class StreamSession(Session):
 
     def __init__(self, exchange: SimulatedExchange, *, combined: bool) -> None:
         super().__init__(exchange)
-        self.silent = False
         self._combined = combined
         self._streams: dict[str, Stream | None] = {}
         self._told_until: dict[str, int] = {}
-        self._held: dict[str, str] = {}
-        self._gaps: dict[str, int] = {}
+        self._spoiler = StreamSpoiler(exchange.hub.faults)
         self._at_ms = self._opened_ms // BUCKET_MS * BUCKET_MS
         self._received: deque[int] = deque()
+        self._last_pong_ms: int | None = None
 
     def subscribe(self, names: list[str]) -> None:
         """Add streams; a name that means nothing is kept and stays quiet, as at Binance."""
@@ -55,19 +57,25 @@ class StreamSession(Session):
         """Return the frames of every bucket that has ended since the last call."""
         texts: list[str] = []
         if self._shutdown_called():
-            texts.append(self._frame("!serverShutdown", {"e": "serverShutdown", "E": now_ms}))
+            texts.append(self._frame("!serverShutdown", encoded({"e": "serverShutdown", "E": now_ms})))
         if now_ms - self._at_ms > LONGEST_BACKLOG_MS:
             self._skip_to(now_ms)
         while self._at_ms + BUCKET_MS <= now_ms and self.ending is None:
+            if len(texts) > self._exchange.hub.most_waiting:
+                self.ending = "behind"
+                return []
             self._at_ms += BUCKET_MS
             for stream in list(self._streams.values()):
                 if stream is not None and self._at_ms % stream.every_ms == 0:
                     texts += self._told(stream)
+            self._miss_pong()
         self._grow_old(now_ms)
         return [] if self.silent else texts
 
     def receive(self, text: str, now_ms: int) -> list[str]:
         """Take a control message and return its answer."""
+        if self.deaf:
+            return []
         self._received.append(now_ms)
         while self._received[0] <= now_ms - 1000:
             self._received.popleft()
@@ -121,8 +129,9 @@ class StreamSession(Session):
 
     def _unsubscribe(self, names: list[str]) -> None:
         for name in names:
-            for kept in (self._streams, self._told_until, self._held, self._gaps):
-                kept.pop(name, None)
+            self._streams.pop(name, None)
+            self._told_until.pop(name, None)
+            self._spoiler.forget(name)
 
     def _skip_to(self, now_ms: int) -> None:
         self._at_ms = now_ms // BUCKET_MS * BUCKET_MS - BUCKET_MS
@@ -139,40 +148,28 @@ class StreamSession(Session):
         texts: list[str] = []
         for event in events:
             if self.ending is None:
-                texts += self._spoiled(stream.name, event)
+                arrived, kind = self._spoiler.spoil(stream.name, event, self._frame)
+                texts += arrived
+                if kind is not None:
+                    self._suffer(kind)
         return texts
 
-    def _spoiled(self, name: str, event: Event) -> list[str]:
-        text = self._frame(name, event)
-        missing = self._gaps.pop(name, 0)
-        fault = None if missing else self._exchange.hub.faults.take(name)
-        kind = "gap" if missing else None if fault is None else fault.kind
-        if kind == "swap" and name not in self._held:
-            self._held[name] = text
-            return []
-        texts = [text]
-        if kind == "gap":
-            left = (missing or (1 if fault is None else fault.ids)) - _ids(event)
-            if left > 0:
-                self._gaps[name] = left
-        if kind in {"drop", "gap"}:
-            texts = []
-        elif kind == "duplicate":
-            texts = [text, text]
-        elif kind == "crossed":
-            texts = [self._frame(name, _crossed(event))]
-        elif kind == "malformed":
-            texts = [text[: len(text) // 2]]
-        elif kind == "cut":
+    def _suffer(self, kind: StreamKind) -> None:
+        if kind == "cut":
             self.ending = "cut"
-            return []
-        elif kind == "silent":
-            self.silent = True
-        held = self._held.pop(name, None)
-        return texts if held is None else [*texts, held]
+        elif kind == "no_pong":
+            self._last_pong_ms = self._at_ms
+        self.silent = self.silent or kind in {"silent", "half_open"}
+        self.deaf = self.deaf or kind in {"deaf", "half_open"}
 
-    def _frame(self, name: str, event: Event) -> str:
-        return encoded({"stream": name, "data": event} if self._combined else event)
+    def _miss_pong(self) -> None:
+        last_ms = self._last_pong_ms
+        if self.ending is None and last_ms is not None and self._at_ms - last_ms >= self._exchange.hub.pong_ms:
+            self.ending = "pong"
+
+    def _frame(self, name: str, event: str) -> str:
+        # Only names of listed streams come here, and those need no escaping.
+        return f'{{"stream":"{name}","data":{event}}}' if self._combined else event
 
 
 def _decoded(text: str) -> dict[str, object]:
@@ -199,12 +196,3 @@ def _combined_property(values: list[object]) -> None:
         raise ControlError(2, "Invalid request: property name must be a string")
     if values[0] != "combined":
         raise ControlError(0, "Unknown property")
-
-
-def _ids(event: Event) -> int:
-    first, last = event.get("U", 0), event.get("u", 0)
-    return last - first + 1 if isinstance(first, int) and isinstance(last, int) else 1
-
-
-def _crossed(event: Event) -> Event:
-    return event | {"b": [("99999999.00000000", "1.00000000")]} if "b" in event else event

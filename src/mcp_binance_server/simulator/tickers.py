@@ -6,7 +6,7 @@ from mcp_binance_server.simulator.endpoints import Call, Endpoint, flat, listed_
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.hours import DAY_MS
 from mcp_binance_server.simulator.listing import Symbol, decimal_string
-from mcp_binance_server.simulator.market import Day
+from mcp_binance_server.simulator.market import Day, Market
 from mcp_binance_server.simulator.params import Params
 from mcp_binance_server.simulator.portfolio import ZERO
 
@@ -33,7 +33,7 @@ def day_ticker(call: Call) -> object:
     if kind not in {"FULL", "MINI"}:
         raise refusals.bad_value("type")
     symbols, alone = call.symbols()
-    bodies = [_day_body(call, symbol) for symbol in symbols]
+    bodies = [day_body(call.exchange, symbol, call.now_ms) for symbol in symbols]
     if kind == "MINI":
         bodies = [{name: body[name] for name in MINI} for body in bodies]
     return bodies[0] if alone else bodies
@@ -52,7 +52,7 @@ def price_ticker(call: Call) -> object:
 def book_ticker(call: Call) -> object:
     """Answer ticker/bookTicker."""
     symbols, alone = call.symbols()
-    bodies = [{"symbol": symbol.name, **_top_body(call, symbol)} for symbol in symbols]
+    bodies = [{"symbol": symbol.name, **_top_body(call.market, symbol, call.now_ms)} for symbol in symbols]
     return bodies[0] if alone else bodies
 
 
@@ -68,8 +68,8 @@ def average_price(call: Call) -> object:
     return {"mins": AVERAGE_MINUTES, "price": price, "closeTime": 0 if last is None else last.time_ms}
 
 
-def _top_body(call: Call, symbol: Symbol) -> dict[str, str]:
-    top = call.market.top(symbol, call.now_ms)
+def _top_body(market: Market, symbol: Symbol, now_ms: int) -> dict[str, str]:
+    top, symbol = market.top(symbol, now_ms), market.unit(symbol)
     if top is None:
         return {"bidPrice": ZERO, "bidQty": symbol.quantity(0), "askPrice": ZERO, "askQty": symbol.quantity(0)}
     return {
@@ -80,10 +80,12 @@ def _top_body(call: Call, symbol: Symbol) -> dict[str, str]:
     }
 
 
-def _day_body(call: Call, symbol: Symbol) -> dict[str, object]:
-    day = call.market.day(symbol, call.now_ms)
-    fixed = call.exchange.stage.tickers.get(symbol.name)
-    figures = day_figures(call.exchange, symbol, call.now_ms)
+def day_body(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[str, object]:
+    """Return the 24 hours up to now, all of them, under the names of ticker/24hr."""
+    market = exchange.stage.market
+    day = market.day(symbol, now_ms)
+    fixed = exchange.stage.tickers.get(symbol.name)
+    figures = day_figures(exchange, symbol, now_ms)
     last = None if day.total is None else day.last
     body: dict[str, object] = {
         "symbol": symbol.name,
@@ -92,8 +94,8 @@ def _day_body(call: Call, symbol: Symbol) -> dict[str, object]:
         "weightedAvgPrice": figures["weightedAvgPrice"],
         "prevClosePrice": figures.get("openPrice") if fixed else _price(symbol, day.before and day.before.price),
         "lastPrice": figures["lastPrice"],
-        "lastQty": symbol.quantity(0 if last is None else last.lots),
-        **_top_body(call, symbol),
+        "lastQty": market.unit(symbol).quantity(0 if last is None else last.lots),
+        **_top_body(market, symbol, now_ms),
     }
     return body | figures
 

@@ -20,7 +20,7 @@ def depth(call: Call) -> object:
         raise refusals.status_mismatch()
     stale = call.exchange.hub.faults.take_stale(symbol.name)
     at_ms = call.now_ms if stale is None else call.now_ms - stale.behind_ms
-    snapshot = call.market.depth(symbol, call.params.limit(100, DEEPEST), at_ms)
+    snapshot, symbol = call.market.depth(symbol, call.params.limit(100, DEEPEST), at_ms), call.market.unit(symbol)
     return {
         "lastUpdateId": snapshot.update_id,
         "bids": [(symbol.price(price), symbol.quantity(lots)) for price, lots in snapshot.bids],
@@ -31,9 +31,9 @@ def depth(call: Call) -> object:
 def recent_trades(call: Call) -> object:
     """Answer trades: the newest, oldest first."""
     symbol, limit = call.symbol(), call.params.limit(500, 1000)
-    history = call.market.history(symbol)
-    newest = list(islice(history.backward(history.until(call.now_ms)), limit))
-    return [_trade_body(symbol, trade) for trade in reversed(newest)]
+    tape = call.market.tape(symbol)
+    newest = list(islice(tape.backward(tape.until(call.now_ms)), limit))
+    return [_trade_body(call.market.unit(symbol), trade) for trade in reversed(newest)]
 
 
 def historical_trades(call: Call) -> object:
@@ -42,9 +42,12 @@ def historical_trades(call: Call) -> object:
     if start is None:
         return recent_trades(call)
     symbol, limit = call.symbol(), call.params.limit(500, 1000)
-    history = call.market.history(symbol)
-    following = history.forward(history.time_of_trade(start), history.until(call.now_ms))
-    return [_trade_body(symbol, trade) for trade in islice((one for one in following if one.id >= start), limit)]
+    tape = call.market.tape(symbol)
+    following = tape.forward(tape.time_of_trade(start), tape.until(call.now_ms))
+    return [
+        _trade_body(call.market.unit(symbol), trade)
+        for trade in islice((one for one in following if one.id >= start), limit)
+    ]
 
 
 def aggregate_trades(call: Call) -> object:
@@ -53,18 +56,18 @@ def aggregate_trades(call: Call) -> object:
     start, (from_ms, to_ms) = call.params.whole("fromId"), call.span()
     if start is not None and (from_ms is not None or to_ms is not None):
         raise refusals.bad_combination()
-    history = call.market.history(symbol)
-    until = history.until(call.now_ms)
+    tape = call.market.tape(symbol)
+    until = tape.until(call.now_ms)
     end = until if to_ms is None else min(until, to_ms + 1)
     if start is not None:
-        following = history.forward(history.time_of_aggregate(start), end)
+        following = tape.forward(tape.time_of_aggregate(start), end)
         groups = islice(grouped(trade for trade in following if trade.aggregate >= start), limit)
     elif from_ms is not None:
-        groups = islice(grouped(history.forward(max(from_ms, LISTED_MS), end)), limit)
+        groups = islice(grouped(tape.forward(max(from_ms, LISTED_MS), end)), limit)
     else:
-        newest = list(islice(grouped(history.backward(end)), limit))
+        newest = list(islice(grouped(tape.backward(end)), limit))
         groups = iter([group[::-1] for group in reversed(newest)])
-    return [_aggregate_body(symbol, group) for group in groups]
+    return [_aggregate_body(call.market.unit(symbol), group) for group in groups]
 
 
 def grouped(trades: Iterable[Trade]) -> Iterable[list[Trade]]:

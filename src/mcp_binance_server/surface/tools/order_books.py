@@ -194,8 +194,8 @@ GET_ORDERBOOK_HEALTH = ToolSpec(
     name="get_orderbook_health",
     title="Order book health",
     description=(
-        "How well the live books are kept: state, age, gaps and resyncs of each streamed pair. Not for the market's own "
-        "health."
+        "How well the live books are kept: state, age, gaps and resyncs of each streamed pair. Not for how well the "
+        "market is: get_microstructure_health."
     ),
     arguments=NoArguments,
     answer=HubAnswer,

@@ -1,0 +1,153 @@
+"""Many cheap markets for load: each member plays one of a few loops, with ids and times of its own."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+
+from mcp_binance_server.simulator.book import BUCKET_MS, Level, Top
+from mcp_binance_server.simulator.candle import Trade
+from mcp_binance_server.simulator.crowd_loop import STEPS, Loop, build_loop
+from mcp_binance_server.simulator.history import LISTED_MS
+from mcp_binance_server.simulator.listing import Symbol
+from mcp_binance_server.simulator.lru import Lru
+from mcp_binance_server.simulator.source import Changes, Depth, Event, Span
+from mcp_binance_server.simulator.stream_names import Stream
+
+LOOPS = 8
+
+
+class Reel:
+    """A loop, ready to play: what its events say, and the ids it has used up after each step."""
+
+    def __init__(self, loop: Loop, unit: Symbol) -> None:
+        self.loop = loop
+        self.ids = tuple(accumulate(step.ids for step in loop.steps))
+        self.aggregates = _counts(loop, [1] * len(loop.prints))
+        self.trades = _counts(loop, [one.pieces for one in loop.prints])
+        self.levels = tuple(
+            f'"b":{_levels(unit, step.bids, reverse=True)},"a":{_levels(unit, step.asks)}}}' for step in loop.steps
+        )
+        self.prints_of = {step: [one for one in loop.prints if one.step == step] for step in range(STEPS)}
+        self._books: Lru[int, tuple[list[Level], list[Level]]] = Lru(8)
+
+    def book(self, step: int) -> tuple[list[Level], list[Level]]:
+        """Return both sides after a step, best first."""
+        return self._books.get(step, lambda: self.loop.book_after(step))
+
+
+class Member:
+    """One symbol of the crowd: a pure function of time, like the market it stands in for."""
+
+    def __init__(self, symbol: Symbol, reel: Reel, phase: int) -> None:
+        self.unit = symbol
+        self.tape = MemberTape(reel, phase)
+        self._reel = reel
+        self._phase = phase
+
+    def top(self, now_ms: int) -> Top:
+        """Return the best bid and ask."""
+        return self._reel.loop.tops[self._place(now_ms)[1]]
+
+    def update_id(self, now_ms: int) -> int:
+        """Return the id of the newest change to the book."""
+        turn, step = self._place(now_ms)
+        return turn * self._reel.ids[-1] + self._reel.ids[step]
+
+    def depth(self, limit: int, now_ms: int) -> Depth:
+        """Return up to `limit` levels a side."""
+        bids, asks = self._reel.book(self._place(now_ms)[1])
+        return Depth(self.update_id(now_ms), bids[:limit], asks[:limit])
+
+    def changes(self, start_ms: int, end_ms: int) -> Changes:
+        """Return what changed after the start, up to and including the end."""
+        bids, asks = dict[int, int](), dict[int, int]()
+        for at_ms in range(start_ms + BUCKET_MS, end_ms + 1, BUCKET_MS):
+            step = self._reel.loop.steps[self._place(at_ms)[1]]
+            bids.update(step.bids)
+            asks.update(step.asks)
+        return Changes(self.update_id(start_ms) + 1, self.update_id(end_ms), bids, asks)
+
+    def events(self, stream: Stream, span: Span) -> list[Event] | None:
+        """Return the depth event of one step; the words of its levels were written beforehand."""
+        if stream.kind != "depth" or span.end_ms - span.start_ms != BUCKET_MS:
+            return None
+        first, last = self.update_id(span.start_ms) + 1, self.update_id(span.end_ms)
+        levels = self._reel.levels[self._place(span.end_ms)[1]]
+        head = f'{{"e":"depthUpdate","E":{span.end_ms},"s":"{self.unit.name}","U":{first},"u":{last},'
+        return [Event(head + levels, last - first + 1)]
+
+    def _place(self, now_ms: int) -> tuple[int, int]:
+        return divmod(now_ms // BUCKET_MS + self._phase, STEPS)
+
+
+class MemberTape:
+    """The trades of a member; a step's trades are those of the 100 ms that end with its depth event."""
+
+    def __init__(self, reel: Reel, phase: int) -> None:
+        self._reel = reel
+        self._phase = phase
+
+    def until(self, now_ms: int) -> int:
+        """Return the first moment whose trades nobody can have seen yet."""
+        return now_ms + 1
+
+    def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:
+        """Yield the trades with start <= time < end, oldest first."""
+        for bucket in range(start_ms // BUCKET_MS, end_ms // BUCKET_MS + 2):
+            yield from (trade for trade in self._trades(bucket) if start_ms <= trade.time_ms < end_ms)
+
+    def backward(self, end_ms: int) -> Iterator[Trade]:
+        """Yield the trades before `end_ms`, newest first."""
+        for bucket in range(end_ms // BUCKET_MS + 1, LISTED_MS // BUCKET_MS, -1):
+            yield from (trade for trade in reversed(self._trades(bucket)) if trade.time_ms < end_ms)
+
+    def time_of_trade(self, identity: int) -> int:
+        """Return the start of the step that holds the trade."""
+        return self._time_of(identity, self._reel.trades)
+
+    def time_of_aggregate(self, identity: int) -> int:
+        """Return the start of the step that holds the aggregate trade."""
+        return self._time_of(identity, self._reel.aggregates)
+
+    def _time_of(self, identity: int, counts: tuple[int, ...]) -> int:
+        turn, rest = divmod(identity, counts[-1])
+        # `counts[step]` ids were used before the step.
+        bucket = turn * STEPS + bisect_right(counts, rest) - 1 - self._phase
+        return (bucket - 1) * BUCKET_MS
+
+    def _trades(self, bucket: int) -> list[Trade]:
+        turn, step = divmod(bucket + self._phase, STEPS)
+        prints = self._reel.prints_of[step]
+        if not prints:
+            return []
+        aggregate = turn * self._reel.aggregates[-1] + self._reel.aggregates[step]
+        identity = turn * self._reel.trades[-1] + self._reel.trades[step]
+        trades: list[Trade] = []
+        for place, one in enumerate(prints):
+            time_ms = (bucket - 1) * BUCKET_MS + 1 + one.offset_ms
+            for piece in range(one.pieces):
+                lots = one.lots - one.pieces + 1 if piece == 0 else 1
+                trades.append(Trade(identity, aggregate + place, one.price, lots, time_ms, one.buyer_is_maker))
+                identity += 1
+        return trades
+
+
+def build_crowd(symbols: list[Symbol], seed: int) -> dict[str, Member]:
+    """Return the members by name; neighbours play different loops from different places."""
+    reels = [Reel(build_loop(seed, number), symbol) for number, symbol in enumerate(symbols[:LOOPS])]
+    return {
+        symbol.name: Member(symbol, reels[number % len(reels)], number * 37 % STEPS)
+        for number, symbol in enumerate(symbols)
+    }
+
+
+def _counts(loop: Loop, weights: list[int]) -> tuple[int, ...]:
+    used = [0] * STEPS
+    for one, weight in zip(loop.prints, weights, strict=True):
+        used[one.step] += weight
+    return (0, *accumulate(used))
+
+
+def _levels(unit: Symbol, side: dict[int, int], *, reverse: bool = False) -> str:
+    levels = sorted(side.items(), reverse=reverse)
+    return "[" + ",".join(f'["{unit.price(price)}","{unit.quantity(lots)}"]' for price, lots in levels) + "]"
