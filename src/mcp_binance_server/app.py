@@ -27,13 +27,19 @@ from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
+from mcp_binance_server.services.anomalies import AnomalyService
+from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
 from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.services.market_health import MarketHealthService
+from mcp_binance_server.services.microstructure import MicrostructureService
 from mcp_binance_server.services.order_books import OrderBookService
+from mcp_binance_server.services.order_flow import OrderFlowService
 from mcp_binance_server.services.orders import OrdersService
 from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.streamed import Streamed
+from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
@@ -91,17 +97,32 @@ async def running_app(
         hub = _hub(settings, client, dialer or NetworkDialer())
         if hub is not None:
             await stack.enter_async_context(hub.running())
-        market = MarketService(client, Directory(caller, engine, clock), time, Streamed(hub, network, time))
+        streamed = Streamed(hub, network, time)
+        market = MarketService(client, Directory(caller, engine, clock), time, streamed)
         account = AccountClient(caller, principal)
-        orders = OrdersService(account, market.directory, time)
-        preview = PreviewService(client, market.directory, account, time)
         accounts = AccountService(account, client, time)
         analysis = AnalysisService(market, client, accounts)
-        portfolio = PortfolioService(accounts, client, time)
         live = LiveService(market, client, time, network, hub)
-        books = OrderBookService(live)
-        context = Context(market, analysis, accounts, orders, preview, portfolio, live, books)
-        server = build_server(CATALOGUE.only(frozenset(settings.toolsets)), context)
+        profiles = VolumeProfileService(market, client)
+        anomalies, health = AnomalyService(live), MarketHealthService(live)
+        context = Context(
+            market=market,
+            analysis=analysis,
+            account=accounts,
+            orders=OrdersService(account, market.directory, time),
+            preview=PreviewService(client, market.directory, account, time),
+            portfolio=PortfolioService(accounts, client, time),
+            live=live,
+            order_books=OrderBookService(live),
+            profiles=profiles,
+            order_flow=OrderFlowService(live, client, profiles),
+            liquidity=LiquidityService(live, client),
+            anomalies=anomalies,
+            health=health,
+            microstructure=MicrostructureService(live, client, profiles, anomalies, health),
+        )
+        shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
+        server = build_server(shown, context)
         yield App(server, network, market, analysis, account, context)
 
 

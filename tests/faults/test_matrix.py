@@ -67,7 +67,7 @@ class Target:
             if self.kind == "resource":
                 await client.read_resource(self.name)
             elif self.kind == "prompt":
-                await client.get_prompt(self.name, {"symbol": "BTCUSDT"} if self.name == "trading_analysis" else {})
+                await client.get_prompt(self.name, {} if self.name == "portfolio_risk" else {"symbol": "BTCUSDT"})
             else:
                 arguments = TOOL_ARGUMENTS.get(self.name, {"symbol": "BTCUSDT"})
                 result = await client.call_tool(self.name, arguments)

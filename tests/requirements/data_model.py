@@ -50,9 +50,9 @@ DATA_MODEL: Final = contract(
         planned("data-model/trading-strategy", "The strategy is optional and one of three."),
         planned("data-model/prompt-trading-analysis", "trading_analysis is offered."),
         planned("data-model/prompt-portfolio-risk", "portfolio_risk is offered."),
-        planned("data-model/prompt-market-microstructure-analysis", "market_microstructure_analysis reads the book."),
-        planned("data-model/prompt-order-flow-trading", "order_flow_trading derives signals from order flow."),
-        planned("data-model/prompt-liquidity-mapping", "liquidity_mapping finds vacuums and walls of liquidity."),
+        covered("data-model/prompt-market-microstructure-analysis", "market_microstructure_analysis reads the book."),
+        covered("data-model/prompt-order-flow-trading", "order_flow_trading derives signals from order flow."),
+        covered("data-model/prompt-liquidity-mapping", "liquidity_mapping finds vacuums and walls of liquidity."),
     ),
     # Transports
     section(

@@ -51,6 +51,8 @@ AGGREGATE_TRADES = Endpoint("aggTrades", 4)
 KLINES = Endpoint("klines", 2)
 # A day that has ended does not change; only the newest row of this answer grows old.
 DAILY_KLINES = replace(KLINES, shared_ms=3_600_000)
+# Candles up to a moment that has passed: asked for again while a minute lasts.
+CLOSED_KLINES = replace(KLINES, shared_ms=60_000)
 DEPTH = Endpoint("depth", 5)
 # What a live book stands on; one that was asked for earlier may end before its stream begins.
 SNAPSHOT = Endpoint("depth", 50, shared_ms=0, in_background=True)
@@ -74,6 +76,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     AGGREGATE_TRADES,
     KLINES,
     DAILY_KLINES,
+    CLOSED_KLINES,
     DEPTH,
     SNAPSHOT,
     ACCOUNT,

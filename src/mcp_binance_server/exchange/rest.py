@@ -18,6 +18,7 @@ from mcp_binance_server.exchange.endpoints import (
     AGGREGATE_TRADES,
     AVERAGE_PRICE,
     BOOK_TICKER,
+    CLOSED_KLINES,
     DAILY_KLINES,
     KLINES,
     SNAPSHOT,
@@ -45,6 +46,8 @@ from mcp_binance_server.exchange.wire import (
 from mcp_binance_server.state.engine import StateEngine
 
 WireT = TypeVar("WireT")
+
+MINUTE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,19 @@ class SpotClient:
         return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
 
     async def aggregate_trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
-        answer = await self._shared(AGGREGATE_TRADES, {"symbol": symbol, "limit": limit}, list[AggregateTradeWire])
+        """Return the newest aggregate trades, oldest first."""
+        return await self._aggregate_page({"symbol": symbol, "limit": limit})
+
+    async def aggregate_trades_since(self, symbol: Symbol, from_ms: int) -> Reading[tuple[Trade, ...]]:
+        """Return the first thousand aggregate trades at a moment and after it, oldest first."""
+        return await self._aggregate_page({"symbol": symbol, "limit": 1000, "startTime": from_ms})
+
+    async def aggregate_trades_after(self, symbol: Symbol, trade_id: int) -> Reading[tuple[Trade, ...]]:
+        """Return the thousand aggregate trades that follow one."""
+        return await self._aggregate_page({"symbol": symbol, "limit": 1000, "fromId": trade_id + 1})
+
+    async def _aggregate_page(self, params: Params) -> Reading[tuple[Trade, ...]]:
+        answer = await self._shared(AGGREGATE_TRADES, params, list[AggregateTradeWire])
         return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
 
     async def candles(
@@ -115,6 +130,16 @@ class SpotClient:
         ending = {} if until_ms is None else {"endTime": until_ms}
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, **ending}
         answer = await self._shared(KLINES, params, list[KlineWire])
+        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+
+    async def closed_candles(
+        self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int
+    ) -> Reading[tuple[Candle, ...]]:
+        """Return the candles before a moment at which the last of them has ended: they do not change any more."""
+        params: Params = {"symbol": symbol, "interval": interval, "limit": limit, "endTime": until_ms}
+        # Those that end with a minute are asked for again while the next one lasts; others never are.
+        endpoint = KLINES if (until_ms + 1) % MINUTE_MS else CLOSED_KLINES
+        answer = await self._shared(endpoint, params, list[KlineWire])
         return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
 
     async def daily_candles(self, symbol: Symbol, days: int) -> Reading[tuple[Candle, ...]]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from mcp_binance_server.simulator.listing import Symbol
 from mcp_binance_server.simulator.lru import Lru
 from mcp_binance_server.simulator.noise import draws
+from mcp_binance_server.simulator.temper import ORDINARY, Temper
 
 BUCKET_MS = 100
 SLOTS = 1 << 16  # orders rest on slots: every tick of a low price, every 2, 4, 8 ... ticks of a higher one
 BLOCK = 4  # neighbouring slots are redrawn together
 CHUNK = 16 * BLOCK  # the book reaches further when the price has moved this many slots
-REACH = 9_000  # slots a side; three in five hold an order, so the deepest snapshot is always full
 TOP_BUCKETS = 2  # how long the best quantity stays
 
 Level = tuple[int, int]  # price in ticks, lots
@@ -39,8 +39,11 @@ class Moment:
 class Book:
     """Both sides of one symbol, around the newest trade."""
 
-    def __init__(self, symbol: Symbol, seed: int, usual_lots: int) -> None:
+    def __init__(self, symbol: Symbol, seed: int, usual_lots: int, temper: Temper = ORDINARY) -> None:
         self._symbol = symbol
+        # Three slots in five hold an order, so in an ordinary market the deepest snapshot is always full.
+        self._reach_slots = temper.reach
+        self._least_spread_bps = temper.least_spread_bps
         self._seed = seed
         self._usual_lots = max(2, usual_lots)
         self._blocks: Lru[tuple[int, int], tuple[int, ...]] = Lru(15_000)
@@ -53,7 +56,7 @@ class Book:
     def best(self, price: int, trade_id: int, now_ms: int, *, buyer_is_maker: bool) -> Top:
         """Return the top: a taker's sale printed the bid, a purchase the ask."""
         (draw,) = draws(1, self._seed, "spread", self._symbol.name, trade_id)
-        spread = 1 if draw % 8 else 2 + draw // 8 % 3
+        spread = price * self._least_spread_bps // 10_000 + (1 if draw % 8 else 2 + draw // 8 % 3)
         bid = price if buyer_is_maker else price - spread
         ask = price + spread if buyer_is_maker else price
         epoch = now_ms // BUCKET_MS // TOP_BUCKETS
@@ -125,7 +128,7 @@ class Book:
         middle = _slot(moment.top.bid[0]) // CHUNK * CHUNK
         lowest, highest = self._symbol.lowest_tick, self._symbol.highest_tick
         low = _slot(lowest) if _price(_slot(lowest)) == lowest else _slot(lowest) + 1
-        return max(low, middle - REACH), min(_slot(highest) + 1, middle + CHUNK + REACH)
+        return max(low, middle - self._reach_slots), min(_slot(highest) + 1, middle + CHUNK + self._reach_slots)
 
     def _lots(self, slot: int, bucket: int) -> int:
         return self._block(slot // BLOCK, bucket)[slot % BLOCK]

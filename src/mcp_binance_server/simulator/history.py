@@ -9,6 +9,7 @@ from mcp_binance_server.simulator.lru import Lru
 from mcp_binance_server.simulator.prices import Prices
 from mcp_binance_server.simulator.refine import refine
 from mcp_binance_server.simulator.tape import MINUTE_MS, tape_of
+from mcp_binance_server.simulator.temper import ORDINARY, Temper
 
 QUARTER_MS = 15 * MINUTE_MS
 LISTED_MS = 1_672_531_200_000  # 2023-01-01: the first trade of every symbol follows
@@ -18,11 +19,14 @@ LAST_DAY = 73_000  # late 2169
 class History:
     """The trades of one symbol between its listing and `ended_ms`, seen up to a moment the caller names."""
 
-    def __init__(self, symbol: Symbol, seed: int, prices: Prices, ended_ms: int | None) -> None:
+    def __init__(
+        self, symbol: Symbol, seed: int, prices: Prices, ended_ms: int | None, temper: Temper = ORDINARY
+    ) -> None:
         self.symbol = symbol
         self.ended_ms = ended_ms
         self._seed = seed
         self._prices = prices
+        self._temper = temper
         self._hours: Lru[int, tuple[Candle, ...]] = Lru(600)
         self._days: Lru[int, Candle | None] = Lru(4_000)
         self._quarters: Lru[int, tuple[Candle, ...]] = Lru(600)
@@ -68,12 +72,16 @@ class History:
         return self._minute_of(identity, first_aggregate_of, lambda candle: candle.first_aggregate)
 
     def _minute_of(
-        self, identity: int, first_of: Callable[[Symbol, int, int], int], first: Callable[[Candle], int]
+        self, identity: int, first_of: Callable[[Symbol, int, int, Temper], int], first: Callable[[Candle], int]
     ) -> int:
         low, high = LISTED_MS // DAY_MS, LAST_DAY
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if first_of(self.symbol, middle, self._seed) <= identity else (low, middle - 1)
+            low, high = (
+                (middle, high)
+                if first_of(self.symbol, middle, self._seed, self._temper) <= identity
+                else (low, middle - 1)
+            )
         candle = _holding(self._day_hours(low), identity, first)
         candle = _holding(self._hour_quarters(candle.start_ms // HOUR_MS), identity, first)
         return _holding(self._quarter_minutes(candle.start_ms // QUARTER_MS), identity, first).start_ms
@@ -100,7 +108,7 @@ class History:
         return self._days.get(day, lambda: merge(self._day_hours(day)))
 
     def _day_hours(self, day: int) -> tuple[Candle, ...]:
-        return self._hours.get(day, lambda: hours_of(self.symbol, day, self._seed, self._prices))
+        return self._hours.get(day, lambda: hours_of(self.symbol, day, self._seed, self._prices, self._temper))
 
     def _hour_quarters(self, hour: int) -> tuple[Candle, ...]:
         return self._quarters.get(

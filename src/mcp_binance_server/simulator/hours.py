@@ -5,28 +5,27 @@ from mcp_binance_server.simulator.listing import UNIT, Symbol
 from mcp_binance_server.simulator.noise import FULL, draws, shares
 from mcp_binance_server.simulator.prices import Prices, level_of
 from mcp_binance_server.simulator.refine import LEAST_AGGREGATES, LEAST_LOTS
+from mcp_binance_server.simulator.temper import Temper
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
-AGGREGATES_A_DAY = 16 * 1440
-EXTRA_TRADES_A_DAY = 9 * 1440
 LEAST_LOTS_A_DAY = 4_000_000
 USD_A_DAY = 40_000_000.0
 
 
-def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices) -> tuple[Candle, ...]:
+def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper) -> tuple[Candle, ...]:
     """Draw the 24 candles of a day; ids and volumes follow from the day alone."""
     marks = [
         min(symbol.highest_tick, max(symbol.lowest_tick, round(mark * UNIT / symbol.tick)))
         for mark in prices.marks(symbol.base, symbol.quote, day)
     ]
     noise = draws(24 * 8 + 2, seed, "hours", symbol.name, day)
-    lots = _lots_of_day(symbol, noise[-1])
-    taken = lots * (40 + noise[-2] % 20) // 100
+    lots = _lots_of_day(symbol, noise[-1], temper)
+    taken = lots * (temper.least_bought + noise[-2] % temper.bought_span) // 100
     bought = shares(taken, [100 + draw % 300 for draw in noise[0:24]], LEAST_LOTS * 60)
     sold = shares(lots - taken, [100 + draw % 300 for draw in noise[24:48]], LEAST_LOTS * 60)
-    first_aggregate, aggregates = _ids(seed, symbol.name, "aggregates", day, AGGREGATES_A_DAY)
-    first_extra, extra = _ids(seed, symbol.name, "extra", day, EXTRA_TRADES_A_DAY)
+    first_aggregate, aggregates = _ids(seed, symbol.name, "aggregates", day, temper.aggregates_a_day)
+    first_extra, extra = _ids(seed, symbol.name, "extra", day, temper.extra_trades_a_day)
     grouped = shares(aggregates, [70 + draw % 60 for draw in noise[48:72]], LEAST_AGGREGATES * 60)
     further = shares(extra, [70 + draw % 60 for draw in noise[72:96]], 0)
     wick = max(level_of(symbol.base).volatility, level_of(symbol.quote).volatility) * 0.12
@@ -60,17 +59,17 @@ def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices) -> tuple[Candl
     return tuple(candles)
 
 
-def first_trade_of(symbol: Symbol, day: int, seed: int) -> int:
+def first_trade_of(symbol: Symbol, day: int, seed: int, temper: Temper) -> int:
     """Return the id of the first trade of a day."""
     return sum(
         _ids(seed, symbol.name, kind, day, usual)[0]
-        for kind, usual in (("aggregates", AGGREGATES_A_DAY), ("extra", EXTRA_TRADES_A_DAY))
+        for kind, usual in (("aggregates", temper.aggregates_a_day), ("extra", temper.extra_trades_a_day))
     )
 
 
-def first_aggregate_of(symbol: Symbol, day: int, seed: int) -> int:
+def first_aggregate_of(symbol: Symbol, day: int, seed: int, temper: Temper) -> int:
     """Return the id of the first aggregate trade of a day."""
-    return _ids(seed, symbol.name, "aggregates", day, AGGREGATES_A_DAY)[0]
+    return _ids(seed, symbol.name, "aggregates", day, temper.aggregates_a_day)[0]
 
 
 def _ids(seed: int, name: str, kind: str, day: int, usual: int) -> tuple[int, int]:
@@ -79,11 +78,12 @@ def _ids(seed: int, name: str, kind: str, day: int, usual: int) -> tuple[int, in
     return first, following - first
 
 
-def _lots_of_day(symbol: Symbol, draw: int) -> int:
+def _lots_of_day(symbol: Symbol, draw: int, temper: Temper) -> int:
     usd = level_of(symbol.base).usd
     weight = 20.0 if symbol.base in {"BTC", "ETH"} and symbol.quote == "USDT" else 1.0
     usual = USD_A_DAY * weight / usd * UNIT / symbol.lot
-    return max(LEAST_LOTS_A_DAY, round(usual)) * (60 + draw % 90) // 100
+    usual = usual * temper.volume_percent / 100
+    return max(LEAST_LOTS_A_DAY, 100 * temper.aggregates_a_day, round(usual)) * (60 + draw % 90) // 100
 
 
 def _value(lots: int, low: int, high: int, draw: int) -> int:

@@ -13,6 +13,7 @@ from mcp_binance_server.simulator.listing import Listing, Symbol
 from mcp_binance_server.simulator.lru import Lru
 from mcp_binance_server.simulator.prices import Prices
 from mcp_binance_server.simulator.source import Changes, Depth, Source, Tape
+from mcp_binance_server.simulator.temper import ORDINARY, Temper
 
 DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
 REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
@@ -42,18 +43,20 @@ class Market:
         usd: Mapping[str, float] | None = None,
         quiet: bool = False,
         frozen: Mapping[str, int] | None = None,
+        temper: Temper = ORDINARY,
     ) -> None:
         prices = Prices(seed, reference_day, usd or {})
         self.listing = listing
         self.sources: Mapping[str, Source] = {}
         self._frozen = frozen or {}
         self._histories = {
-            name: History(symbol, seed, prices, None if symbol.trading and not quiet else DELISTED_MS)
+            name: History(symbol, seed, prices, None if symbol.trading and not quiet else DELISTED_MS, temper)
             for name, symbol in listing.symbols.items()
         }
         self._books: dict[str, Book] = {}
         self._changes: Lru[tuple[str, int], Changes] = Lru(2_000)
         self._seed = seed
+        self._temper = temper
 
     def history(self, symbol: Symbol) -> History:
         return self._histories[symbol.name]
@@ -162,6 +165,6 @@ class Market:
         book = self._books.get(symbol.name)
         if book is None:
             usual = self.history(symbol).window(DELISTED_MS - DAY_MS, DELISTED_MS)
-            book = Book(symbol, self._seed, 0 if usual is None else usual.lots // 20_000)
+            book = Book(symbol, self._seed, 0 if usual is None else usual.lots // 20_000, self._temper)
             self._books[symbol.name] = book
         return book

@@ -15,6 +15,7 @@ from mcp_binance_server.simulator.holdings import holdings
 from mcp_binance_server.simulator.listing import Listing
 from mcp_binance_server.simulator.market import Market
 from mcp_binance_server.simulator.portfolio import Portfolio
+from mcp_binance_server.simulator.temper import BUSY, ONE_SIDED, THIN, Temper
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,14 @@ def _quiet(listing: Listing, seed: int, now_ms: int) -> Stage:
     return Stage(Market(listing, seed, quiet=True), Portfolio(updated_ms=now_ms))
 
 
+def _tempered(temper: Temper) -> Callable[[Listing, int, int], Stage]:
+    def build(listing: Listing, seed: int, now_ms: int) -> Stage:
+        market = Market(listing, seed, temper=temper)
+        return Stage(market, holdings(market, now_ms))
+
+    return build
+
+
 def _contract(listing: Listing, seed: int, _now_ms: int) -> Stage:
     market = Market(listing, seed, reference_day=SAMPLE_DAY, usd=USD, frozen=FROZEN_TICKS)
     return Stage(market, contract_portfolio(), TICKERS)
@@ -47,4 +56,7 @@ SCENARIOS: Mapping[str, Callable[[Listing, int, int], Stage]] = {
     "contract": _contract,
     "empty_account": _empty_account,
     "quiet": _quiet,
+    "busy": _tempered(BUSY),
+    "one_sided": _tempered(ONE_SIDED),
+    "thin": _tempered(THIN),
 }

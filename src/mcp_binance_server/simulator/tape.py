@@ -4,6 +4,7 @@ from mcp_binance_server.simulator.candle import Candle, Trade
 from mcp_binance_server.simulator.noise import draws
 
 MINUTE_MS = 60_000
+MANY = 32  # trades of a side in a minute; an ordinary one has fewer
 
 Lot = tuple[int, int, bool]  # price, lots, the buyer is the maker
 
@@ -57,17 +58,19 @@ def _side(minute: Candle, lots: int, value: int, count: int, noise: tuple[int, .
     centre, bulk = (price + 1, above) if above * 2 > lots else (price, lots - above)
     parts: list[Lot] = [] if bulk == lots else [(2 * price + 1 - centre, lots - bulk, maker)]
     reach = 1 + min(centre - minute.low, minute.high - centre)
-    pairs = (count - len(parts) - 1) // 2
+    # Where many trade, no single one carries half of a side.
+    alike = count // 3 if count >= MANY else 1
+    pairs = (count - len(parts) - alike) // 2
     most = max(1, bulk // (4 * pairs + 4))
     for pair in range(pairs):
         size = 1 + noise[2 * pair] % most
         distance = noise[2 * pair + 1] % reach
         parts += [(centre - distance, size, maker), (centre + distance, size, maker)]
         bulk -= 2 * size
-    if count - len(parts) == 2:
-        parts.append((centre, bulk // 2, maker))
-        bulk -= bulk // 2
-    parts.append((centre, bulk, maker))
+    for left in range(count - len(parts), 0, -1):
+        size = bulk // left
+        parts.append((centre, size, maker))
+        bulk -= size
     return parts
 
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from mcp_binance_server.surface.prompts.liquidity import LIQUIDITY_MAPPING
+from mcp_binance_server.surface.prompts.microstructure import MARKET_MICROSTRUCTURE_ANALYSIS
+from mcp_binance_server.surface.prompts.order_flow import ORDER_FLOW_TRADING
 from mcp_binance_server.surface.prompts.portfolio_risk import PORTFOLIO_RISK
 from mcp_binance_server.surface.prompts.trading_analysis import TRADING_ANALYSIS
 from mcp_binance_server.surface.resources import account as account_resources
@@ -20,7 +23,10 @@ from mcp_binance_server.surface.tools import orders as order_tools
 from mcp_binance_server.surface.tools import symbols as symbol_tools
 from mcp_binance_server.surface.tools.candles import GET_KLINES
 from mcp_binance_server.surface.tools.indicators import GET_INDICATORS
+from mcp_binance_server.surface.tools.microstructure import DETECT_MARKET_ANOMALIES, GET_MICROSTRUCTURE_HEALTH
+from mcp_binance_server.surface.tools.order_flow import GET_ORDER_FLOW
 from mcp_binance_server.surface.tools.preview import PREVIEW_ORDER
+from mcp_binance_server.surface.tools.profiles import GET_LIQUIDITY_VACUUMS, GET_VOLUME_PROFILE
 
 
 @dataclass(frozen=True)
@@ -33,13 +39,13 @@ class Catalogue:
     prompts: tuple[PromptSpec[Any], ...] = ()
     readers: Mapping[str, PageReader] = field(default_factory=lambda: MappingProxyType({}))
 
-    def only(self, toolsets: AbstractSet[str]) -> "Catalogue":
-        """Return what belongs to these groups; the rest is neither listed nor callable."""
+    def only(self, toolsets: AbstractSet[str], *, live: bool = True) -> "Catalogue":
+        """Return what belongs to these groups, with the live analyses or without; the rest cannot be called."""
         return Catalogue(
-            tools=tuple(spec for spec in self.tools if spec.toolset in toolsets),
+            tools=tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live)),
             resources=tuple(spec for spec in self.resources if spec.toolset in toolsets),
             templates=tuple(spec for spec in self.templates if spec.toolset in toolsets),
-            prompts=tuple(spec for spec in self.prompts if spec.toolset in toolsets),
+            prompts=tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live)),
             readers=MappingProxyType({name: read for name, read in self.readers.items() if name in toolsets}),
         )
 
@@ -65,6 +71,11 @@ CATALOGUE = Catalogue(
         order_book_tools.GET_ORDERBOOK_DEPTH,
         order_book_tools.GET_ORDERBOOK_HEALTH,
         order_book_tools.ESTIMATE_SLIPPAGE,
+        GET_ORDER_FLOW,
+        GET_VOLUME_PROFILE,
+        GET_LIQUIDITY_VACUUMS,
+        DETECT_MARKET_ANOMALIES,
+        GET_MICROSTRUCTURE_HEALTH,
         account_tools.GET_ACCOUNT_INFO,
         order_tools.GET_ACCOUNT_TRADES,
         order_tools.GET_OPEN_ORDERS,
@@ -81,7 +92,7 @@ CATALOGUE = Catalogue(
         order_resources.HISTORY,
     ),
     templates=(market_resources.ANY_SYMBOL,),
-    prompts=(TRADING_ANALYSIS, PORTFOLIO_RISK),
+    prompts=(TRADING_ANALYSIS, PORTFOLIO_RISK, MARKET_MICROSTRUCTURE_ANALYSIS, ORDER_FLOW_TRADING, LIQUIDITY_MAPPING),
     readers=MappingProxyType(
         {
             "market": market_resources.read_market,

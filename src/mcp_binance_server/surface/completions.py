@@ -4,6 +4,7 @@ from typing import get_args
 
 from mcp import types
 
+from mcp_binance_server.analytics.microstructure_report import AnalysisDepth
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.domain.candles import INTERVALS
 from mcp_binance_server.errors import AppError
@@ -15,6 +16,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "strategy": get_args(Strategy),
     "risk_tolerance": get_args(RiskTolerance),
     "interval": INTERVALS,
+    "analysis_depth": get_args(AnalysisDepth),
 }
 
 

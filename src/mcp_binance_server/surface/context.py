@@ -4,12 +4,18 @@ from dataclasses import dataclass
 
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
+from mcp_binance_server.services.anomalies import AnomalyService
+from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
 from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.services.market_health import MarketHealthService
+from mcp_binance_server.services.microstructure import MicrostructureService
 from mcp_binance_server.services.order_books import OrderBookService
+from mcp_binance_server.services.order_flow import OrderFlowService
 from mcp_binance_server.services.orders import OrdersService
 from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
+from mcp_binance_server.services.volume_profile import VolumeProfileService
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +30,9 @@ class Context:
     portfolio: PortfolioService
     live: LiveService
     order_books: OrderBookService
+    profiles: VolumeProfileService
+    order_flow: OrderFlowService
+    liquidity: LiquidityService
+    anomalies: AnomalyService
+    health: MarketHealthService
+    microstructure: MicrostructureService

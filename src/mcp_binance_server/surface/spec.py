@@ -45,7 +45,10 @@ class ToolAnswer:
 
 @dataclass(frozen=True)
 class ToolSpec(Generic[ArgumentsT]):
-    """One tool. `read_only` is always said; the description tells a model when to use it and when not."""
+    """One tool. `read_only` is always said; the description tells a model when to use it and when not.
+
+    A `live` one belongs to the analyses of order books, which a setting can turn off.
+    """
 
     name: str
     title: str
@@ -55,6 +58,7 @@ class ToolSpec(Generic[ArgumentsT]):
     run: Callable[[Context, ArgumentsT], Awaitable[ToolAnswer]]
     read_only: bool
     toolset: str
+    live: bool = False
 
     @cached_property
     def wire(self) -> types.Tool:
@@ -118,6 +122,7 @@ class PromptSpec(Generic[ArgumentsT]):
     arguments: type[ArgumentsT]
     render: Callable[[Context, ArgumentsT], Awaitable[str]]
     toolset: str = "analysis"
+    live: bool = False
 
     @cached_property
     def wire(self) -> types.Prompt:

@@ -49,6 +49,7 @@ GET_ORDERBOOK_METRICS = ToolSpec(
     run=get_orderbook_metrics,
     read_only=True,
     toolset="analysis",
+    live=True,
 )
 
 
@@ -115,6 +116,7 @@ GET_ORDERBOOK_DEPTH = ToolSpec(
     run=get_orderbook_depth,
     read_only=True,
     toolset="analysis",
+    live=True,
 )
 
 
@@ -202,6 +204,7 @@ GET_ORDERBOOK_HEALTH = ToolSpec(
     run=get_orderbook_health,
     read_only=True,
     toolset="analysis",
+    live=True,
 )
 
 
@@ -233,4 +236,5 @@ ESTIMATE_SLIPPAGE = ToolSpec(
     run=estimate_slippage,
     read_only=True,
     toolset="analysis",
+    live=True,
 )

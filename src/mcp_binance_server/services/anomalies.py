@@ -1,0 +1,176 @@
+"""Anomalies of the live market: gather what its feed remembers of a window, and let pure functions judge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
+
+from mcp_binance_server.analytics.anomalies import (
+    AnomalyType,
+    Ladder,
+    Ladders,
+    Verdict,
+    crash_verdict,
+    pattern_verdicts,
+    stuffing_verdict,
+)
+from mcp_binance_server.analytics.envelope import Basis, Window
+from mcp_binance_server.analytics.level_history import level_window
+from mcp_binance_server.analytics.market_hour import MarketHour
+from mcp_binance_server.analytics.microstructure_report import AnomalyReport
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.unknown import Unknown
+from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.feeds.changes import Change
+from mcp_binance_server.feeds.feed import SymbolFeed
+from mcp_binance_server.services.live import BookView, LiveService, Watch
+from mcp_binance_server.services.taped import collecting
+
+SECOND_MS = 1_000
+HOUR_MS = DEFAULTS.baseline_ms
+# Below this much history no flag says anything.
+LEAST_BASELINE_MS = 300_000
+# How many levels a size is compared with its neighbours among.
+LADDER_LEVELS = 1_000
+# Without a stream the book only says when the answer was given, and the small one costs a tenth.
+COLD_LEVELS = 100
+TYPES: tuple[AnomalyType, ...] = ("quote_stuffing", "iceberg", "absorption", "spoof_like", "flash_crash_flags")
+
+
+@dataclass(frozen=True, slots=True)
+class AnomalyService:
+    """Looks for what is unusual in the last seconds of a symbol."""
+
+    live: LiveService
+
+    async def detect(self, text: str, window_secs: int) -> AnomalyReport:
+        """Judge the last seconds with what is known now; the symbol is streamed from here on."""
+        async with self.live.watching(text) as watch:
+            view = await self.live.book(watch, COLD_LEVELS)
+            return await self.assess(watch, view, window_secs * SECOND_MS)
+
+    async def assess(
+        self,
+        watch: Watch,
+        view: BookView,
+        window_ms: int,
+        *,
+        baseline_ms: int = HOUR_MS,
+        usual_volatility: float | None = None,
+    ) -> AnomalyReport:
+        """Judge a window of a symbol that is being watched; the flags compare with `baseline_ms` before it."""
+        now_ms = self.live.time.now_ms()
+        feed = watch.feed
+        if feed is None:
+            verdicts = tuple(Verdict(type=each, unknown=Unknown("upstream_unavailable")) for each in TYPES)
+            return AnomalyReport(rules=watch.rules, basis=_cold_basis(view, window_ms), verdicts=verdicts)
+        window = _EventWindow.of(feed, now_ms, window_ms)
+        # The book must not change under the eyes of another thread: copies go there.
+        patterns, changed = await anyio.to_thread.run_sync(partial(_patterns, window, _ladders_of(feed)))
+        hour = _hour(feed, now_ms)
+        stuffing = stuffing_verdict(hour, window_ms, _baseline(hour.span_ms, HOUR_MS, now_ms))
+        recent = hour.newest(baseline_ms)
+        short = recent.span_ms < LEAST_BASELINE_MS
+        crash = crash_verdict(
+            recent,
+            _baseline(recent.span_ms, LEAST_BASELINE_MS, now_ms) if short else None,
+            usual_volatility=usual_volatility,
+        )
+        basis = Basis(
+            window=Window(max(window.from_ms, window.known_from_ms), now_ms),
+            requested_ms=window_ms,
+            n={"level_changes": changed, "trades": len(window.trades), "seconds": len(hour.times)},
+            coverage=window.coverage,
+            source=("book", "aggTrade", "bookTicker"),
+            as_of_ms=feed.book_ms or view.as_of_ms,
+            age_ms=feed.age_ms(now_ms) if feed.book_ms else view.age_ms,
+            depth_levels=(len(view.snapshot.bids), len(view.snapshot.asks)),
+            gaps=feed.counts.gaps + feed.counts.lost,
+        )
+        return AnomalyReport(rules=watch.rules, basis=basis, verdicts=(stuffing, *patterns, crash))
+
+
+@dataclass(frozen=True, slots=True)
+class _EventWindow:
+    """The changes and trades of a window, and from when on none of them is missing."""
+
+    from_ms: int
+    now_ms: int
+    unbroken_ms: int | None
+    known_from_ms: int
+    changes: Sequence[Change]
+    trades: tuple[Trade, ...]
+    has_all_trades: bool
+
+    @classmethod
+    def of(cls, feed: SymbolFeed, now_ms: int, window_ms: int) -> "_EventWindow":
+        from_ms = now_ms - window_ms
+        changes = tuple(feed.changes)
+        taped = feed.tape.window(from_ms)
+        unbroken_ms = feed.unbroken_ms
+        known_ms = now_ms if unbroken_ms is None else unbroken_ms
+        if changes and feed.changes.since_ms != changes[0].time_ms:  # older ones have made room
+            known_ms = max(known_ms, feed.changes.since_ms or now_ms)
+        return cls(from_ms, now_ms, unbroken_ms, known_ms, changes, taped.trades, taped.is_complete)
+
+    @property
+    def coverage(self) -> float:
+        return max(0.0, min(1.0, (self.now_ms - self.known_from_ms) / (self.now_ms - self.from_ms)))
+
+    @property
+    def waiting(self) -> Unknown | None:
+        """How far the window has come since the book was last put in step; None when it is over."""
+        need_ms = self.now_ms - self.from_ms
+        have_ms = 0 if self.unbroken_ms is None else self.now_ms - self.unbroken_ms
+        return collecting(have_ms, need_ms, self.now_ms) if have_ms < need_ms else None
+
+
+def _patterns(window: _EventWindow, ladders: Ladders) -> tuple[tuple[Verdict, ...], int]:
+    from_ms = max(window.from_ms, window.known_from_ms)
+    levels = level_window(window.changes, window.trades, from_ms, ladders.large())
+    is_whole = window.coverage >= 1 and window.has_all_trades
+    verdicts = pattern_verdicts(levels, ladders, window.waiting, is_whole=is_whole)
+    return verdicts, levels.updates
+
+
+def _ladders_of(feed: SymbolFeed) -> Ladders:
+    bids, asks = feed.book.written_top(LADDER_LEVELS)
+    return Ladders(Ladder.of(bids), Ladder.of(asks))
+
+
+def _hour(feed: SymbolFeed, now_ms: int) -> MarketHour:
+    rows = feed.seconds.since(now_ms - HOUR_MS)
+    to_ms = rows[-1].time_ms if rows else now_ms
+    first_ms = feed.seconds.first_ms
+    from_ms = to_ms if first_ms is None else max(to_ms - HOUR_MS, first_ms - SECOND_MS)
+    return MarketHour(
+        from_ms=min(from_ms, to_ms),
+        to_ms=to_ms,
+        times=[row.time_ms for row in rows],
+        mids=[row.mid for row in rows],
+        spreads_bps=[row.spread_bps for row in rows],
+        depths=[row.wide_depth for row in rows],
+        updates=[row.updates for row in rows],
+        trades=[row.trades for row in rows],
+        ofis=[row.ofi for row in rows],
+        quotes=[row.quotes for row in rows],
+    )
+
+
+def _baseline(have_ms: int, need_ms: int, now_ms: int) -> Unknown:
+    have_ms = min(have_ms, need_ms)
+    return Unknown("insufficient_baseline", collecting(have_ms, need_ms, now_ms).progress)
+
+
+def _cold_basis(view: BookView, window_ms: int) -> Basis:
+    return Basis(
+        window=Window(view.as_of_ms, view.as_of_ms),
+        requested_ms=window_ms,
+        n={"snapshots": 1},
+        coverage=0.0,
+        source=("depth",),
+        as_of_ms=view.as_of_ms,
+        age_ms=view.age_ms,
+        depth_levels=(len(view.snapshot.bids), len(view.snapshot.asks)),
+    )

@@ -1,0 +1,183 @@
+"""Liquidity: where hardly anything was traded, what stands in the book, and what taking from it costs."""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from mcp_binance_server.analytics.envelope import Progress, Source, Window
+from mcp_binance_server.analytics.liquidity import (
+    LiquidityReport,
+    StopGuidance,
+    VacuumReport,
+    WallReport,
+    costs_of,
+    stop_guidance,
+    walls_of_book,
+    walls_of_sightings,
+)
+from mcp_binance_server.analytics.profile import VolumeProfile, profile_of_candles, profile_of_trades
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.vacuums import Vacuum, find_vacuums
+from mcp_binance_server.domain.assets import STABLECOINS
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.services.gathering import Part, gather
+from mcp_binance_server.services.history import A_PAGE, closed_candles, settled_ms, trades_between
+from mcp_binance_server.services.kept import Kept
+from mcp_binance_server.services.live import BookView, LiveService, Watch
+from mcp_binance_server.services.taped import taped
+
+MINUTE_MS = 60_000
+MOST_PAGES = 5
+# Up to here bars of a second are asked for, eight calls at most; longer windows have bars of a minute enough.
+SECOND_BARS_MINUTES = 120
+PROMPT_WAIT_MS = 1_500
+LIVE_LEVELS = 1_000
+# Half the weight of a thousand levels, for a book that nobody streams.
+ASKED_LEVELS = 500
+WALLS_MS = 300_000
+MOST_KEPT = 20
+
+
+class _Traded(NamedTuple):
+    profile: VolumeProfile
+    window: Window
+    coverage: float
+    trades: int
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class LiquidityService:
+    """Maps of one market around its price."""
+
+    live: LiveService
+    client: SpotClient
+    _made: Kept[_Traded] = field(default_factory=lambda: Kept[_Traded](MOST_KEPT), repr=False)
+
+    async def vacuums(self, text: str, minutes: int, percentile: int | None) -> VacuumReport:
+        """Find thin ranges in what was traded; walls of a book that is streamed count for the stops."""
+        async with self.live.watching(text) as watch:
+            price, traded = await gather(lambda: self._price(watch), lambda: self._traded(watch, minutes))
+            return self._vacuum_report(watch, minutes, percentile, _last(price), traded.required())
+
+    async def map(self, text: str, minutes: int) -> LiquidityReport:
+        """Gather vacuums, walls and costs; a part that cannot be had is marked and the rest stays."""
+        async with self.live.watching(text, wait_ms=PROMPT_WAIT_MS) as watch:
+            price, traded, book = await gather(
+                lambda: self._price(watch),
+                lambda: self._traded(watch, minutes),
+                lambda: self.live.book(watch, LIVE_LEVELS if watch.live else ASKED_LEVELS),
+            )
+            last = _last(price)
+            view: BookView | None = book.value if book.value and book.value.snapshot.bids else None
+            vacuums = None
+            if traded.value is not None:
+                vacuums = self._vacuum_report(watch, minutes, None, last, traded.value)
+            walls = None if view is None else _walls(watch, view, self.live.time.now_ms())
+            is_dollar = watch.rules.quote in STABLECOINS
+            return LiquidityReport(
+                rules=watch.rules,
+                price=last,
+                vacuums=vacuums,
+                walls=walls,
+                costs=costs_of(view.snapshot, is_dollar=is_dollar) if view else None,
+                stops=_stops(watch, last, (vacuums.found.vacuums or ()) if vacuums else (), walls),
+                lookback_minutes=minutes,
+                now_ms=self.live.time.now_ms(),
+                no_vacuums=traded.failure.message if traded.failure else "",
+                no_book=book.failure.message if book.failure else "the book is empty",
+            )
+
+    async def _price(self, watch: Watch) -> Price | None:
+        newest = watch.live.tape.newest if watch.live else None
+        if newest is not None:
+            return newest.price
+        ticker = (await self.client.ticker(watch.rules.symbol)).value
+        return ticker.last_price if ticker.has_traded else None
+
+    async def _traded(self, watch: Watch, minutes: int) -> _Traded:
+        """Take every trade where they can be had for little, else bars as fine as the window allows."""
+        now_ms, span_ms = self.live.time.now_ms(), minutes * MINUTE_MS
+        to_ms = settled_ms(now_ms)
+        window = Window(to_ms - span_ms, to_ms)
+        symbol, tick = watch.rules.symbol, watch.rules.tick
+        trades = taped(watch, window)
+        if trades is not None:
+            return _Traded(profile_of_trades(trades, tick), window, 1.0, len(trades), "aggTrade")
+        to_ms = settled_ms(now_ms, MINUTE_MS)
+        window = Window(to_ms - span_ms, to_ms)
+        key = symbol, window
+        return self._made.get(key) or self._made.keep(key, await self._asked(watch.rules, window))
+
+    async def _asked(self, rules: SymbolRules, window: Window) -> _Traded:
+        symbol, tick = rules.symbol, rules.tick
+        minutes = (window.to_ms - window.from_ms) // MINUTE_MS
+        bars = await closed_candles(self.client, symbol, "1m", window.from_ms, window.to_ms)
+        count = sum(each.trade_count for each in bars)
+        coverage = len(bars) / minutes
+        # Candles count every fill, so there are at most as many aggregates, and as many pages.
+        if count <= MOST_PAGES * A_PAGE:
+            trades = await trades_between(self.client, symbol, window.from_ms, window.to_ms, MOST_PAGES + 1)
+            if trades is not None:
+                return _Traded(profile_of_trades(trades, tick), window, coverage, len(trades), "aggTrades")
+        if minutes > SECOND_BARS_MINUTES:
+            return _Traded(profile_of_candles(bars, tick), window, coverage, count, "klines")
+        seconds = await closed_candles(self.client, symbol, "1s", window.from_ms, window.to_ms)
+        profile = profile_of_candles([each for each in seconds if each.volume], tick)
+        return _Traded(profile, window, len(seconds) / (minutes * 60), count, "klines_1s")
+
+    def _vacuum_report(
+        self, watch: Watch, minutes: int, percentile: int | None, price: Price | None, traded: _Traded
+    ) -> VacuumReport:
+        found = find_vacuums(traded.profile, percentile=percentile)
+        if percentile is None and found.vacuums:
+            # Thin runs that were joined may hold a busy bin between them: no vacuum by the rule any more.
+            found = replace(found, vacuums=tuple(each for each in found.vacuums if each.severity != "Low"))
+        now_ms = self.live.time.now_ms()
+        walls = _walls(watch, None, now_ms) if watch.live else None
+        return VacuumReport(
+            rules=watch.rules,
+            found=found,
+            window=traded.window,
+            requested_ms=minutes * MINUTE_MS,
+            coverage=traded.coverage,
+            trades=traded.trades,
+            source=traded.source,
+            price=price,
+            stops=_stops(watch, price, found.vacuums or (), walls),
+            now_ms=now_ms,
+        )
+
+
+def _last(part: Part[Price | None]) -> Price | None:
+    """Return the last price; None only where nothing was traded."""
+    if part.failure is not None:
+        raise part.failure
+    return part.value
+
+
+def _stops(
+    watch: Watch, price: Price | None, vacuums: tuple[Vacuum, ...], walls: WallReport | None
+) -> StopGuidance | None:
+    if price is None:
+        return None
+    standing = [each.wall.candidate.price for each in walls.standing] if walls else []
+    return stop_guidance(price, vacuums, standing, watch.rules.tick)
+
+
+def _walls(watch: Watch, view: BookView | None, now_ms: int) -> WallReport:
+    """Judge the walls by the seconds that were watched; before that a single book has candidates only."""
+    feed = watch.live
+    bids = [each for each in feed.bid_walls if each.time_ms >= now_ms - WALLS_MS] if feed else []
+    asks = [each for each in feed.ask_walls if each.time_ms >= now_ms - WALLS_MS] if feed else []
+    span_ms = bids[-1].time_ms - bids[0].time_ms if bids else 0
+    need_ms = DEFAULTS.wall_min_s * 1_000
+    is_enough = span_ms >= need_ms and len(bids) >= DEFAULTS.wall_min_snapshots
+    progress = None
+    if not is_enough and watch.feed is not None:
+        have_ms = min(span_ms, need_ms)
+        progress = Progress(have_ms=have_ms, need_ms=need_ms, ready_ms=now_ms + need_ms - have_ms)
+    single = () if view is None else walls_of_book(view.snapshot)
+    found = walls_of_sightings(bids, asks) if bids else single
+    return WallReport(walls=found, snapshots=max(1, len(bids)), span_ms=span_ms, progress=progress)

@@ -1,0 +1,30 @@
+"""The prompt liquidity_mapping."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.prompts.whole_numbers import within
+from mcp_binance_server.surface.spec import Arguments, PromptSpec
+from mcp_binance_server.surface.views.liquidity import liquidity_page
+
+
+class LiquidityMapping(Arguments):
+    symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
+    lookback_minutes: Annotated[int, within(5, 1440, otherwise=30)] = Field(
+        30, description="Minutes of trading to look for vacuums in, 5 to 1440, default 30"
+    )
+
+
+async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> str:
+    return liquidity_page(await context.liquidity.map(arguments.symbol, arguments.lookback_minutes))
+
+
+LIQUIDITY_MAPPING = PromptSpec(
+    name="liquidity_mapping",
+    description="Map liquidity vacuums, order walls, slippage and stop levels of one market",
+    arguments=LiquidityMapping,
+    render=liquidity_mapping,
+    live=True,
+)

@@ -1,0 +1,40 @@
+"""The prompt market_microstructure_analysis."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from mcp_binance_server.analytics.microstructure_report import AnalysisDepth
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.prompts.whole_numbers import within
+from mcp_binance_server.surface.spec import Arguments, PromptSpec
+from mcp_binance_server.surface.views.microstructure import microstructure_page
+
+
+def _tidied(value: object) -> object:
+    """Take any case, and an empty text for an argument that was not given: clients send both."""
+    return value.strip().lower() or "standard" if isinstance(value, str) else value
+
+
+class MarketMicrostructureAnalysis(Arguments):
+    symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
+    profile_hours: Annotated[int, within(1, 168, otherwise=24)] = Field(
+        24, description="Hours of the volume profile, 1 to 168, default 24"
+    )
+    analysis_depth: Annotated[AnalysisDepth, BeforeValidator(_tidied)] = Field(
+        "standard", description="Baseline: quick (5 minutes), standard (1 hour), or deep (adds 24 hours of volatility)"
+    )
+
+
+async def market_microstructure_analysis(context: Context, arguments: MarketMicrostructureAnalysis) -> str:
+    report = await context.microstructure.analyse(arguments.symbol, arguments.profile_hours, arguments.analysis_depth)
+    return microstructure_page(report)
+
+
+MARKET_MICROSTRUCTURE_ANALYSIS = PromptSpec(
+    name="market_microstructure_analysis",
+    description="Analyze how one market trades: volume profile, order book, anomalies and health, each by stated rules",
+    arguments=MarketMicrostructureAnalysis,
+    render=market_microstructure_analysis,
+    live=True,
+)

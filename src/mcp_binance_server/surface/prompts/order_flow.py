@@ -1,0 +1,30 @@
+"""The prompt order_flow_trading."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.prompts.whole_numbers import within
+from mcp_binance_server.surface.spec import Arguments, PromptSpec
+from mcp_binance_server.surface.views.order_flow import order_flow_page
+
+
+class OrderFlowTrading(Arguments):
+    symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
+    window_minutes: Annotated[int, within(1, 60, otherwise=5)] = Field(
+        5, description="Minutes to look back, 1 to 60; up to 15 are known at once, default 5"
+    )
+
+
+async def order_flow_trading(context: Context, arguments: OrderFlowTrading) -> str:
+    return order_flow_page(await context.order_flow.signal(arguments.symbol, arguments.window_minutes))
+
+
+ORDER_FLOW_TRADING = PromptSpec(
+    name="order_flow_trading",
+    description="Judge who takes from the order book of one market, with the interval that says how sure that is",
+    arguments=OrderFlowTrading,
+    render=order_flow_trading,
+    live=True,
+)

@@ -1,0 +1,171 @@
+"""Anomalies in words: every one says what the data is consistent with, and names nobody's intent."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from mcp_binance_server.analytics.anomalies import Anomaly, AnomalyType, Verdict
+from mcp_binance_server.analytics.behaviour import BookSide
+from mcp_binance_server.analytics.envelope import Metric
+from mcp_binance_server.analytics.level_history import MOST_PASSING, MOST_PRICES
+from mcp_binance_server.analytics.microstructure_report import AnomalyReport
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.unknown import Unknown
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.markdown import money, plain, share, span
+from mcp_binance_server.surface.views.measures import metric_member, why
+from mcp_binance_server.surface.views.order_flow import NO_STREAM
+
+NAMES: dict[AnomalyType, str] = {
+    "quote_stuffing": "Quote stuffing",
+    "iceberg": "Iceberg",
+    "absorption": "Absorption",
+    "spoof_like": "Spoof-like",
+    "flash_crash_flags": "Flash-crash flags",
+}
+RULES: dict[AnomalyType, str] = {
+    "quote_stuffing": f">{DEFAULTS.stuffing_per_s:.0f}/s and z>={DEFAULTS.stuffing_z}",
+    "iceberg": f"executed/displayed >={DEFAULTS.iceberg_ratio:.0f}, >={DEFAULTS.iceberg_refills} refills within 1 s",
+    "absorption": f">{DEFAULTS.absorption_drop:.0%} traded off and refilled >={DEFAULTS.absorption_times} times",
+    "spoof_like": (
+        f"z>={DEFAULTS.spoof_z}, >={DEFAULTS.wall_share:.0%} of side, gone in <{DEFAULTS.spoof_life_ms // 1000} s, "
+        f"<{DEFAULTS.spoof_traded:.0%} traded, other side traded"
+    ),
+    "flash_crash_flags": (
+        f"depth <p{DEFAULTS.crash_depth_percentile}, spread >p{DEFAULTS.crash_spread_percentile}, "
+        f"volatility >{DEFAULTS.crash_volatility_ratio:.0f}x, OFI z>{DEFAULTS.crash_ofi_z:.0f}"
+    ),
+}
+FLAGS = {
+    "thin_depth": "thin depth",
+    "wide_spread": "wide spread",
+    "volatile": "high volatility",
+    "one_sided_flow": "one-sided quotes",
+}
+ALL_FLAGS = len(FLAGS)
+LIKENESS: dict[BookSide, str] = {"bid": "accumulation-like", "ask": "distribution-like"}
+LIMITS = f"at most {MOST_PRICES} traded prices and {MOST_PASSING} passing levels are examined"
+
+
+def finding(rules: SymbolRules, found: Anomaly) -> str:
+    """Say what a finding is consistent with."""
+    place = "" if found.price is None else f" at {_price(rules, found.price)}"
+    if found.type == "iceberg":
+        return f"consistent with hidden size{place}"
+    if found.type == "absorption":
+        return f"consistent with {LIKENESS[found.side or 'bid']} absorption{place}"
+    if found.type == "spoof_like":
+        return f"consistent with a large {found.side} withdrawn nearly untraded{place}"
+    if found.type == "quote_stuffing":
+        return "consistent with a flood of quotes"
+    raised = [words for name, words in FLAGS.items() if found.measured.get(name)]
+    return f"{_flags(found.measured)}: consistent with a fragile market ({', '.join(raised)})"
+
+
+def measured_words(kind: AnomalyType, measured: Mapping[str, float]) -> str:
+    """Say what was measured, as the page's table does."""
+    if kind == "iceberg" and "refills" in measured:
+        return f"executed/displayed {measured['executed_over_displayed']:.1f}, {measured['refills']:.0f} refills"
+    if kind == "absorption" and "times" in measured:
+        value = measured.get("value_over_median")
+        return f"{measured['times']:.0f} times" + (f", {value:.1f}x the median traded value" if value else "")
+    if kind == "spoof_like" and "life_ms" in measured:
+        size, traded = share(measured["share_of_side"], 0), share(measured["traded_share"], 0)
+        return f"{size} of side, gone in {measured['life_ms'] / 1000:.1f} s, {traded} traded, z {measured['z']:.1f}"
+    if kind == "quote_stuffing" and "per_second" in measured:
+        z = f", z {measured['z']:.1f}" if "z" in measured else ""
+        return f"{measured['per_second']:.0f}/s{z}"
+    if "levels" in measured:
+        return f"{measured['levels']:.0f} {'passing levels' if kind == 'spoof_like' else 'traded prices'}"
+    return ""
+
+
+def anomaly_rows(report: AnomalyReport) -> list[str]:
+    """Return the table of a window's verdicts: a row for each finding, or one that says why there is none."""
+    rows = ["| Pattern | Finding | Measured | Rule | Severity |", "|-|-|-|-|-|"]
+    for verdict in report.verdicts:
+        rule = RULES[verdict.type]
+        for found, measured, severity in _cells(report, verdict):
+            rows.append(f"| {NAMES[verdict.type]} | {found} | {measured} | {rule} | {severity} |")
+            rule = ""  # once for each pattern is enough
+    return rows
+
+
+def anomalies_line(report: AnomalyReport) -> str:
+    """Say a window's anomalies in one line."""
+    opening = f"{plain(report.rules.symbol)} anomalies, last {report.basis.requested_ms // 1000} s:"
+    found = [each for verdict in report.verdicts for each in verdict.found]
+    waiting = [verdict for verdict in report.verdicts if verdict.unknown is not None]
+    said = "; ".join(f"{NAMES[each.type]} {finding(report.rules, each)} ({each.severity})" for each in found)
+    if not found and len(waiting) == len(report.verdicts):
+        said = "none could be assessed"
+    elif not found:
+        said = "none of the assessed patterns"
+    lacking = ", ".join(f"{NAMES[each.type]} ({not_assessed(each.unknown)})" for each in waiting if each.unknown)
+    return f"{opening} {said}.{f' Not assessed: {lacking}.' if lacking else ''}"
+
+
+def anomaly_metrics(report: AnomalyReport) -> dict[str, Metric]:
+    """Return the anomalies as measures: what was found, and what could not be assessed."""
+    found = [_member(report.rules, each) for verdict in report.verdicts for each in verdict.found]
+    lacking = [_lacking(verdict.type, verdict.unknown) for verdict in report.verdicts if verdict.unknown is not None]
+    counts = {verdict.type: verdict.total for verdict in report.verdicts if verdict.unknown is None}
+    return {
+        "anomalies": Metric(value=found),
+        "not_assessed": Metric(value=lacking),
+        "found": Metric(value=counts, method=LIMITS),
+    }
+
+
+def not_assessed(unknown: Unknown) -> str:
+    """Say briefly why a rule could not be applied: `needs 1 h baseline, have 12 min`."""
+    progress = unknown.progress
+    if progress is None:
+        return NO_STREAM if unknown.why_null == "upstream_unavailable" else why(unknown.why_null)
+    what = " baseline" if unknown.why_null == "insufficient_baseline" else ""
+    return f"needs {span(progress.need_ms)}{what}, have {span(progress.have_ms)}"
+
+
+def _cells(report: AnomalyReport, verdict: Verdict) -> list[tuple[str, str, str]]:
+    kind, measured = verdict.type, measured_words(verdict.type, verdict.measured)
+    if verdict.unknown is not None:
+        return [("not assessed", measured, not_assessed(verdict.unknown))]
+    if not verdict.found:
+        return [(_flags(verdict.measured) if kind == "flash_crash_flags" else "none found", measured, "none")]
+    cells = [
+        (finding(report.rules, each), measured_words(kind, each.measured), each.severity or "not ranked")
+        for each in verdict.found
+    ]
+    more = verdict.total - len(cells)
+    return [*cells, (f"{more} more like these", "", "")] if more else cells
+
+
+def _flags(measured: Mapping[str, float]) -> str:
+    assessed = int(measured["assessed"])
+    unknown = f" ({assessed} assessed)" if assessed < ALL_FLAGS else ""
+    return f"{measured['raised']:.0f} of {ALL_FLAGS}{unknown}"
+
+
+def _price(rules: SymbolRules, price: float) -> str:
+    return money(Decimal(repr(price)), rules.quote, rules.tick)
+
+
+def _member(rules: SymbolRules, found: Anomaly) -> dict[str, Any]:
+    member: dict[str, Any] = {
+        "type": found.type,
+        "severity": found.severity,
+        "confidence": found.confidence,
+        "measured": dict(found.measured),
+        "rule": RULES[found.type],
+        "text": finding(rules, found),
+    }
+    if found.price is not None:
+        member |= {"price": exact(Decimal(repr(found.price)), rules.tick), "side": found.side}
+    return member
+
+
+def _lacking(kind: AnomalyType, unknown: Unknown) -> dict[str, Any]:
+    said = metric_member(Metric(value=None, why_null=unknown.why_null, progress=unknown.progress))
+    del said["value"]
+    return {"type": kind, **said}

@@ -1,0 +1,209 @@
+"""The page of a microstructure analysis: where volume was, what the book holds, what is unusual, how healthy it is."""
+
+from decimal import Decimal
+
+from mcp_binance_server.analytics.anomalies import Verdict
+from mcp_binance_server.analytics.book_metrics import Depth
+from mcp_binance_server.analytics.microstructure_report import BookReport, MarketPart, MicrostructureReport
+from mcp_binance_server.analytics.profile_report import ProfileReport
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.domain.money import decimals_of, round_to_places
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.anomalies import anomaly_rows
+from mcp_binance_server.surface.views.liquidity import compact_money
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, money, percent, plain, share, span, stamp
+from mcp_binance_server.surface.views.market_health import health_rows, health_title
+from mcp_binance_server.surface.views.measures import collecting, why
+from mcp_binance_server.surface.views.trading import NOT_ADVICE
+
+PLACES = {"inside": "inside value area", "above": "above value area", "below": "below value area"}
+ROWS = {"value_area_one_row": "one-row rule", "value_area_two_row": "two-row rule"}
+CHEAP_BPS = 2
+WEAK = 0.5
+
+
+def microstructure_page(report: MicrostructureReport) -> str:
+    """Render the analysis; a section without its data says why."""
+    return "\n".join(
+        [
+            f"# {plain(report.rules.symbol)} Market Microstructure Analysis",
+            "",
+            f"## Volume Profile (Last {report.hours}h)",
+            *_profile(report),
+            "",
+            *_market(report),
+            "",
+            "_Thresholds: project defaults_",
+            "",
+            NOT_ADVICE,
+            f"*Last updated: {stamp(report.now_ms)}*",
+        ]
+    )
+
+
+def _profile(report: MicrostructureReport) -> list[str]:
+    seen = report.profile
+    if seen is None:
+        return [f"_Unavailable: {plain(report.no_profile)}_"]
+    profile = seen.profile
+    if profile.poc is None or profile.vah is None or profile.val is None:
+        return [f"_Unavailable: {why(profile.why_null)}_"]
+    poc, vah, val = (_price(report.rules, each) for each in (profile.poc, profile.vah, profile.val))
+    area = f"{share(float(DEFAULTS.profile_area), 0)}, {ROWS[profile.method]}"
+    return [
+        f"**POC**: {poc} · **VAH**: {vah} · **VAL**: {val} ({area})",
+        f"**Current Price**: {_place(report.rules, seen)}",
+        f"_Source: {_source(seen)}_",
+    ]
+
+
+def _place(rules: SymbolRules, seen: ProfileReport) -> str:
+    away, place = seen.percent_from_poc, seen.place
+    if seen.price is None or away is None or place is None:
+        return "unknown"
+    return f"{_price(rules, seen.price)} ({percent(Decimal(repr(away)))} vs POC, {PLACES[place]})"
+
+
+def _source(seen: ProfileReport) -> str:
+    bars = f"{len(seen.bars):,} bars, coverage {share(seen.coverage, 0)}"
+    if seen.source == "aggTrades":
+        return f"every trade, {seen.profile.n:,} trades, {bars}"
+    return f"{seen.interval_ms // 60_000}m klines spread over each bar (approximation), {bars}"
+
+
+def _market(report: MicrostructureReport) -> list[str]:
+    part = report.market
+    if part is None:
+        unavailable = f"_Unavailable: {plain(report.no_market)}_"
+        headings = "## Order Book", "## Market Anomalies", "## Market Health: Unknown"
+        sections = [line for heading in headings for line in (heading, unavailable, "")]
+        return [*sections, "**Recommendation**: *No judgement without the order book.*"]
+    return [
+        *_book(report.rules, part.book),
+        "",
+        *_anomalies(report, part),
+        "",
+        f"## Market Health: {health_title(part.health)}",
+        *health_rows(part.health),
+        "",
+        f"**Recommendation**: *{recommendation(report.rules, part)}*",
+    ]
+
+
+def _book(rules: SymbolRules, book: BookReport) -> list[str]:
+    bids, asks = book.levels
+    heading = f"## Order Book (snapshot, age {book.age_ms:,} ms, {bids}/{asks} levels)"
+    top, band = book.top, book.band
+    if top.mid is None or top.spread is None or top.spread_bps is None:
+        return [heading, f"_Unavailable: {_no_mid(book)}_"]
+    depth = (
+        "n/a" if band.bids is None or band.asks is None else f"{_held(rules, band.bids)} / {_held(rules, band.asks)}"
+    )
+    cells = [
+        f"{_price(rules, Decimal(repr(top.spread)))} ({top.spread_bps:.2f} bps)",
+        _fine(rules, top.mid, 0),
+        "n/a" if top.weighted_mid is None else _fine(rules, top.weighted_mid, 1),
+        "n/a" if band.value is None else f"{band.value:+.2f}",
+        depth,
+    ]
+    lines = [
+        heading,
+        "| Spread | Mid | Weighted mid | Imbalance 10 bps | Depth 10 bps bid/ask |",
+        "|-|-|-|-|-|",
+        f"| {' | '.join(cells)} |",
+    ]
+    stale = book.age_ms > DEFAULTS.stale_ms
+    return [*lines, "", f"_Stale: the book has been silent for {span(book.age_ms)}_"] if stale else lines
+
+
+def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
+    found, basis = part.anomalies, part.anomalies.basis
+    counted = ", ".join(_count(basis.n[name], word) for name, word in _COUNTS.items() if name in basis.n)
+    window = f"window {basis.requested_ms // 1000} s" + (f", {counted}" if counted else "")
+    lines = [f"## Market Anomalies ({window})", *anomaly_rows(found)]
+    known_ms = basis.window.to_ms - basis.window.from_ms
+    if part.book.is_live and basis.coverage < 1 and not any(_is_filling(each) for each in found.verdicts):
+        lines += ["", f"_Changes of the book are held for the last {span(known_ms)}: older ones have made room_"]
+    waiting = [each.unknown.progress for each in found.verdicts if each.unknown and each.unknown.progress]
+    longest = {each.need_ms: each for each in waiting}
+    if longest:
+        lines += ["", *(f"_{collecting(each)}_" for _, each in sorted(longest.items()))]
+    if report.depth == "deep":
+        day = "a day of 5m bars" if part.day_volatility is not None else "the last hour, the day's bars are unavailable"
+        lines += ["", f"_Volatility compared with {day}; the book itself is remembered for one hour_"]
+    return lines
+
+
+_COUNTS = {"level_changes": "level change", "trades": "trade"}
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def _is_filling(verdict: Verdict) -> bool:
+    return verdict.unknown is not None and verdict.unknown.why_null == "collecting"
+
+
+def recommendation(rules: SymbolRules, part: MarketPart) -> str:
+    """Make one sentence of the health, its weakest part, and what a market order may take within 2 bps."""
+    book = part.book
+    if book.buy is None or book.sell is None:
+        return f"No judgement, {_no_mid(book)}: a market order may not be filled."
+    return f"{_conditions(part)}; {_capacity(rules, book.buy, book.sell)}."
+
+
+def _no_mid(book: BookReport) -> str:
+    return why(book.top.why_null) if any(book.levels) else "the book is empty"
+
+
+def _conditions(part: MarketPart) -> str:
+    report = part.health
+    if report.health.score is None:
+        return f"Conditions cannot be judged yet ({why(report.health.why_null)})"
+    over = f"for this symbol over the last {_baseline(report.baseline_ms)}"
+    known = {name: score for name, score in report.health.components.items() if score is not None}
+    weakest = min(known, key=lambda name: known[name])
+    weak = known[weakest] < WEAK
+    if report.health.level in ("Excellent", "Good"):
+        return f"Conditions are usual {over}" + (f", but {weakest} is weak ({known[weakest]:.2f})" if weak else "")
+    word = "weaker than usual" if report.health.level == "Fair" else "poor"
+    return (
+        f"Conditions are {word} {over}, weakest in {weakest} ({known[weakest]:.2f}): smaller or limit orders fit better"
+    )
+
+
+def _baseline(span_ms: int) -> str:
+    # The newest second is still running, so a full hour is always a little short.
+    return "hour" if span_ms >= DEFAULTS.baseline_ms - 2_000 else span(round(span_ms, -3))
+
+
+def _capacity(rules: SymbolRules, buy: Depth, sell: Depth) -> str:
+    least = min(buy, sell, key=lambda each: each.quote)
+    if not least.quote:
+        return f"no market order costs under {CHEAP_BPS} bps now"
+    bound = " (at least: the known book ends there)" if least.truncated else ""
+    return f"market orders up to {_round_down(rules, least.quote)} cost under {CHEAP_BPS} bps now{bound}"
+
+
+def _round_down(rules: SymbolRules, value: float) -> str:
+    """Write an amount with two digits that count, never more than it is."""
+    size = Decimal(10) ** (Decimal(repr(value)).adjusted() - 1)
+    rounded = Decimal(repr(value)) // size * size
+    return money(rounded, rules.quote, rules.tick).replace(".00", "") if rounded >= 1 else _price(rules, rounded)
+
+
+def _held(rules: SymbolRules, depth: Depth) -> str:
+    held = compact_money(depth.quote, rules.quote)
+    return f">= {held}" if depth.truncated else held
+
+
+def _price(rules: SymbolRules, value: Decimal) -> str:
+    return money(value, rules.quote, rules.tick)
+
+
+def _fine(rules: SymbolRules, value: float, more: int) -> str:
+    """Write a price between two ticks, with more decimals than the tick has where that tells something."""
+    places = max(2, decimals_of(rules.tick)) + more
+    digits = f"{round_to_places(Decimal(repr(value)), places):,f}"
+    return f"${digits}" if rules.quote in DOLLAR_LIKE else f"{digits} {plain(rules.quote)}"

@@ -1,0 +1,214 @@
+"""Vacuums, walls, costs and stops: computed again from raw answers, cold and warm, in markets of every temper."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from jsonschema import validate
+from mcp import Client, MCPError, types
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.surface.tools.profiles import GET_LIQUIDITY_VACUUMS
+from support.clock import FakeClock
+from support.desk import raw
+from support.golden import Golden
+from support.independent import cost_bps, middle_of, thin_bins, trades_of
+from support.requirement import requirement
+from support.stepped import live_market
+
+
+async def vacuums(client: Client, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    result = await client.call_tool("get_liquidity_vacuums", {"symbol": "BTCUSDT", **arguments})
+    assert not result.is_error, result.structured_content
+    validate(result.structured_content, GET_LIQUIDITY_VACUUMS.wire.output_schema or {})
+    return result.structured_content
+
+
+async def page(client: Client, **arguments: str) -> str:
+    (message,) = (await client.get_prompt("liquidity_mapping", arguments)).messages
+    assert isinstance(message.content, types.TextContent)
+    return message.content.text
+
+
+@pytest.mark.parametrize("minutes", [90, 180])
+async def test_vacuums_are_the_thin_bins_of_every_trade(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock, minutes: int
+) -> None:
+    answer = await vacuums(client, lookback_minutes=minutes)
+    end = clock.now_ms() // 60_000 * 60_000
+    trades = await trades_of(exchange, "BTCUSDT", end - minutes * 60_000, end)
+    edges, volumes = thin_bins(trades, Decimal("0.01"))
+    width, middle = edges[1] - edges[0], middle_of(volumes)
+
+    assert answer["context"]["n"]["trades"] == len(trades) > 1000
+    assert answer["context"]["source"] == ["aggTrades"]
+    runs: list[list[int]] = []
+    for at in (at for at, volume in enumerate(volumes) if volume < middle / 10):
+        if runs and edges[at] - edges[runs[-1][1]] - width < (edges[runs[-1][1]] + width) / 1000:
+            runs[-1][1] = at
+        else:
+            runs.append([at, at])
+    expected: list[dict[str, Any]] = []
+    for first, last in runs:
+        deficit = 1 - float(sum(volumes[first : last + 1], Decimal(0)) / (last - first + 1) / middle)
+        if deficit > 0.5:  # joined runs that hold a busy bin are no vacuum
+            severity = "Critical" if deficit > 0.9 else "High" if deficit > 0.8 else "Medium"
+            low, high = f"{edges[first]:.2f}", f"{edges[last] + width:.2f}"
+            expected.append(
+                {"low": low, "high": high, "severity": severity, "deficit": pytest.approx(deficit, abs=1e-4)}
+            )
+    found = [dict(each) for each in answer["metrics"]["vacuums"]["value"]]
+    for each in found:
+        del each["distance_pct"]
+    assert found == expected != []
+
+
+async def test_stops_stand_beyond_the_nearest_vacuum(client: Client, exchange: SimulatedExchange) -> None:
+    metrics = (await vacuums(client, lookback_minutes=120))["metrics"]
+    price = Decimal((await raw(exchange, "ticker/price?symbol=BTCUSDT"))["price"])
+
+    found = [(Decimal(each["low"]), Decimal(each["high"])) for each in metrics["vacuums"]["value"]]
+    below = max((each for each in found if each[1] <= price), default=None)
+    above = min((each for each in found if each[0] > price), default=None)
+    assert below is not None
+    assert above is not None
+    stops = metrics["stop_guidance"]["value"]
+    assert Decimal(stops["long"]["price"]) == round(below[0] * Decimal("0.998"), 2)
+    assert Decimal(stops["short"]["price"]) == round(above[1] * Decimal("1.002"), 2)
+    assert metrics["inside_vacuum"]["value"] is False
+
+
+async def test_too_few_trades_are_no_vacuum_and_no_emptiness(client: Client) -> None:
+    metrics = (await vacuums(client))["metrics"]
+
+    assert metrics["vacuums"]["value"] is None
+    assert metrics["vacuums"]["why_null"] == "insufficient_events"
+    assert metrics["inside_vacuum"]["value"] is None
+    assert metrics["stop_guidance"]["value"]["long"]["from"] == "percent"
+
+
+async def test_a_busy_window_is_read_from_bars_of_a_second_and_a_day_from_bars_of_a_minute(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    exchange.set_scenario("busy")
+    exchange.weight_limit = 10**6
+
+    short = await vacuums(client)
+    exchange.requests.clear()
+    day = await vacuums(client, lookback_minutes=1440)
+
+    assert short["context"]["source"] == ["klines_1s"]
+    assert day["context"]["source"] == ["klines"]
+    assert [each.path[8:] for each in exchange.requests].count("klines") == 2
+    assert short["context"]["coverage"] == day["context"]["coverage"] == 1
+
+
+async def test_a_percentile_replaces_the_rule(client: Client) -> None:
+    usual = await vacuums(client, lookback_minutes=120)
+    wide = await vacuums(client, lookback_minutes=120, percentile=50)
+
+    def total(answer: dict[str, Any]) -> Decimal:
+        found = answer["metrics"]["vacuums"]["value"]
+        return sum((Decimal(each["high"]) - Decimal(each["low"]) for each in found), Decimal(0))
+
+    assert total(wide) > total(usual)
+    assert wide["metrics"]["vacuums"]["method"] == "below_percentile_50"
+
+
+@requirement("data-model/prompt-liquidity-mapping")
+async def test_costs_are_those_of_walking_the_raw_book(client: Client, exchange: SimulatedExchange) -> None:
+    text = await page(client, symbol="ethusdt")
+    book = await raw(exchange, "depth?symbol=ETHUSDT&limit=500")
+
+    mid = (float(book["bids"][0][0]) + float(book["asks"][0][0])) / 2
+    rows = re.findall(r"^\| \$([0-9,]+) \| (\S+) \| (\S+) \| (.+) \|$", text, re.MULTILINE)
+    assert [row[0] for row in rows] == ["10,000", "100,000", "1,000,000", "10,000,000"]
+    for notional, buy, sell, complete in rows:
+        amount = float(notional.replace(",", ""))
+        expected = cost_bps(book["asks"], amount, mid), cost_bps(book["bids"], amount, mid)
+        for shown, cost in zip((buy, sell), expected, strict=True):
+            assert shown == "n/a" if cost is None else float(shown) == pytest.approx(cost, abs=0.051)
+        assert (complete == "yes") is (None not in expected)
+    assert text.startswith("# ETHUSDT Liquidity Map\n\n**Current Price**: $")
+    assert "## Order Walls (1 snapshot)\n" in text
+
+
+@pytest.mark.parametrize("minutes", ["4", "1441", "half an hour"])
+async def test_minutes_out_of_range_are_refused_with_the_range(client: Client, minutes: str) -> None:
+    with pytest.raises(MCPError) as caught:
+        await page(client, symbol="BTCUSDT", lookback_minutes=minutes)
+
+    assert caught.value.code == -32602
+    assert "a whole number from 5 to 1440" in caught.value.message
+
+
+@pytest.mark.parametrize("path", ["*/klines", "*/depth", "*/aggTrades", "*/ticker/24hr"])
+async def test_a_rate_limit_on_the_way_is_an_error_and_never_half_a_page(
+    client: Client, exchange: SimulatedExchange, path: str
+) -> None:
+    await page(client, symbol="ETHUSDT")
+    exchange.faults.add(Fault(kind="status", path=path, status=429, code=-1003, headers={"Retry-After": "60"}))
+
+    with pytest.raises(MCPError) as caught:
+        await page(client, symbol="BTCUSDT")
+
+    assert caught.value.code == -32001
+
+
+@pytest.mark.parametrize(
+    ("path", "marked", "kept"),
+    [
+        ("*/klines", "trades)\n_Unavailable: Binance API", "## Slippage (market order now, excl. fees)\n| Notional"),
+        ("*/depth", "## Order Walls\n_Unavailable: Binance API", "## Stop Loss Guidance\n- Long: below $"),
+    ],
+)
+async def test_a_part_that_cannot_be_had_is_marked_and_the_rest_stays(
+    client: Client, exchange: SimulatedExchange, path: str, marked: str, kept: str
+) -> None:
+    exchange.faults.add(Fault(kind="html", path=path, times=None))
+
+    text = await page(client, symbol="BTCUSDT")
+
+    assert marked.removeprefix("trades)\n") in text
+    assert kept in text
+
+
+async def test_walls_are_candidates_until_they_were_watched_for_half_a_minute(era: str) -> None:
+    async with live_market("thin", era=era) as market:
+        await market.watch("BTCUSDT", 5)
+        early = await market.page("liquidity_mapping", symbol="BTCUSDT")
+        await market.run(40)
+        late = await market.page("liquidity_mapping", symbol="BTCUSDT")
+        hub = market.app.context.live.hub
+        assert hub is not None
+        ((feed, _),) = [(each.feed, each.readers) for each in hub.watched()]
+
+    assert "_Collecting: 4 of 30 s (13%), ready about 00:02:34 UTC_" in early
+    assert "candidate (5 snapshots)" in early
+    assert "Collecting" not in late
+    assert "candidate" not in late
+    confirmed = re.findall(r"^\| (Bid|Ask) \| \$([0-9,.]+) \|.*\| ([0-9]+)% \(", late, re.MULTILINE)
+    assert confirmed
+    for side, shown, persistence in confirmed:
+        price = Decimal(shown.replace(",", ""))
+        sightings = feed.bid_walls if side == "Bid" else feed.ask_walls
+        seen = sum(any(wall.price == price for wall in each.walls) for each in sightings)
+        assert int(persistence) == round(100 * seen / len(sightings))
+        assert seen >= 0.7 * len(sightings)
+
+
+async def test_pages_of_calm_one_sided_thin_and_silent_markets_are_as_reviewed(golden: Golden) -> None:
+    for scenario, name, seconds in (("busy", "calm", 35), ("one_sided", "one_sided", 0), ("thin", "thin", 35)):
+        async with live_market(scenario) as market:
+            await market.watch("BTCUSDT", 3)
+            text = await market.page("liquidity_mapping", symbol="BTCUSDT")
+            golden.check(f"views/liquidity.{name}.cold.md", text + "\n")
+            if seconds:
+                await market.run(seconds)
+                text = await market.page("liquidity_mapping", symbol="BTCUSDT", lookback_minutes="120")
+                golden.check(f"views/liquidity.{name}.warm.md", text + "\n")
+    async with live_market("quiet") as market:
+        text = await market.page("liquidity_mapping", symbol="BTCUSDT")
+        golden.check("views/liquidity.silent.md", text + "\n")

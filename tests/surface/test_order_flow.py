@@ -1,0 +1,282 @@
+"""Order flow, cold and warm: every figure computed again from raw answers, and no word its interval does not allow."""
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+import anyio
+import pytest
+from jsonschema import validate
+from mcp import Client, MCPError
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.surface.tools.order_flow import GET_ORDER_FLOW
+from support.clock import FakeClock
+from support.desk import raw
+from support.golden import Golden
+from support.independent import flow_of, order_flow_imbalance, seconds_of
+from support.requirement import requirement
+from support.served import text_of
+from support.stepped import LiveMarket, live_market
+
+DIRECTIONS = ("LONG BIAS", "SHORT BIAS")
+
+
+async def flow(client: Client, symbol: str = "BTCUSDT", seconds: int = 60) -> dict[str, Any]:
+    result = await client.call_tool("get_order_flow", {"symbol": symbol, "window_duration_secs": seconds})
+    assert not result.is_error, text_of(result)
+    validate(result.structured_content, GET_ORDER_FLOW.wire.output_schema or {})
+    return result.structured_content
+
+
+def number(pattern: str, text: str) -> float:
+    found = re.search(pattern, text)
+    assert found, f"{pattern} is not in:\n{text}"
+    return float(found[1].replace(",", ""))
+
+
+@pytest.mark.parametrize(("symbol", "seconds"), [("BTCUSDT", 300), ("ETHBTC", 60), ("PEPEUSDT", 10)])
+async def test_a_cold_answer_without_streams_is_exact_in_its_volumes(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock, symbol: str, seconds: int
+) -> None:
+    answer = await flow(client, symbol, seconds)
+    end = clock.now_ms() // 1000 * 1000
+    expected = flow_of(await seconds_of(exchange, symbol, end - seconds * 1000, end))
+
+    metrics = answer["metrics"]
+    assert Decimal(metrics["buy_volume"]["value"]) == expected.bought
+    assert Decimal(metrics["sell_volume"]["value"]) == expected.sold
+    assert Decimal(metrics["net_pressure"]["value"]) == expected.bought - expected.sold
+    assert float(metrics["vwap"]["value"]) == pytest.approx(expected.vwap, rel=1e-7)
+    assert metrics["trades"]["value"] == expected.trades
+    assert metrics["imbalance_ratio"]["value"]["value"] == pytest.approx(expected.ratio, abs=0.0001)
+    assert answer["context"]["source"] == ["klines_1s"]
+    assert answer["context"]["coverage"] == 1
+    assert answer["context"]["window"]["ms"] == seconds * 1000
+    assert metrics["ofi"] == {"value": None, "unit": "base", "why_null": "upstream_unavailable"}
+
+
+async def test_every_measure_has_a_value_or_says_why_not(client: Client) -> None:
+    for symbol in ("BTCUSDT", "ETHBTC", "LUNAUSDT"):
+        for name, metric in (await flow(client, symbol))["metrics"].items():
+            assert (metric["value"] is None) is ("why_null" in metric), name
+
+
+async def test_a_market_without_candles_claims_no_volume_at_all(client: Client) -> None:
+    answer = await flow(client, "LUNAUSDT")
+
+    assert answer["context"]["coverage"] == 0
+    assert answer["metrics"]["buy_volume"] == {"value": None, "why_null": "insufficient_history"}
+    assert answer["metrics"]["direction"]["value"] is None
+
+
+async def test_a_cold_answer_costs_a_call_for_candles_and_one_for_trades(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    await flow(client, "ETHUSDT")
+    exchange.requests.clear()
+
+    await flow(client, "BTCUSDT")
+
+    assert sorted(each.path[8:] for each in exchange.requests) == ["aggTrades", "klines"]
+    assert sum(each.weight for each in exchange.requests) == 6
+
+
+async def test_with_streams_the_first_answer_collects_and_a_later_one_has_it_all(era: str) -> None:
+    heard: list[tuple[int, dict[str, Any]]] = []
+    answers: list[dict[str, Any]] = []
+
+    async def listen(market: LiveMarket) -> None:
+        connection = await Loopback(market.exchange).connect("ws://own/stream?streams=solusdt@bookTicker")
+        while True:
+            quote = json.loads(await connection.recv())["data"]
+            heard.append((market.clock.now_ms(), quote))
+
+    async with live_market("busy", era=era) as market, anyio.create_task_group() as tasks:
+        answers.append(await flow(market.client, "SOLUSDT"))
+        tasks.start_soon(listen, market)
+        await market.run(12)
+        answers.append(await flow(market.client, "SOLUSDT", 10))
+        tasks.cancel_scope.cancel()
+
+    first, later = answers
+    assert first["metrics"]["ofi"]["why_null"] == "collecting"
+    assert first["metrics"]["ofi"]["progress"] == {
+        "have_ms": 0, "need_ms": 10_000, "have_n": 0, "need_n": 30, "ready_at": "2026-07-21T00:02:13.456Z",
+    }  # fmt: skip
+    now_ms = heard[-1][0]
+    before = sum(at < now_ms - 10_000 for at, _ in heard)
+    states = [quote for _, quote in heard[before - 1 :]]
+    assert len(states) > 30
+    assert float(later["metrics"]["ofi"]["value"]) == pytest.approx(order_flow_imbalance(states), abs=1e-6)
+    assert later["metrics"]["flow_rates"]["value"]["bids"] > 0
+
+
+@pytest.mark.parametrize("scenario", ["busy", "market"])
+async def test_the_tape_says_what_the_candles_say_and_asks_for_nothing(scenario: str, era: str) -> None:
+    async with live_market(scenario, era=era) as market:
+        cold = await flow(market.client, "ETHUSDT", 20)
+        await market.run(25)
+        await flow(market.client, "ETHUSDT", 20)
+        market.asked()
+        warm = await flow(market.client, "ETHUSDT", 20)
+        asked = market.asked()
+        end = market.clock.now_ms() // 1000 * 1000
+        expected = flow_of(await seconds_of(market.exchange, "ETHUSDT", end - 20_000, end))
+
+    assert (cold["context"]["source"], warm["context"]["source"]) == (["klines_1s"], ["aggTrade"])
+    assert asked == []
+    metrics = warm["metrics"]
+    assert Decimal(metrics["buy_volume"]["value"]) == expected.bought
+    assert Decimal(metrics["sell_volume"]["value"]) == expected.sold
+    assert metrics["trades"]["value"] == expected.trades
+    assert float(metrics["vwap"]["value"]) == pytest.approx(expected.vwap, rel=1e-7)
+    if scenario == "busy":
+        interval = metrics["imbalance_ratio"]["value"]
+        assert interval["lo"] == pytest.approx(expected.low, abs=0.05)
+        assert interval["hi"] == pytest.approx(expected.high, abs=0.05)
+    else:
+        assert metrics["imbalance_ratio"]["value"]["lo"] is None
+    assert metrics["vpin"] == {
+        "value": None, "unit": "ratio", "why_null": "insufficient_buckets", "method": "vpin_true_flags",
+    }  # fmt: skip
+
+
+async def test_after_a_lost_connection_the_tape_is_not_trusted_until_it_is_whole_again() -> None:
+    async with live_market("busy") as market:
+        await market.watch("ETHUSDT", 25)
+        market.exchange.hub.life_ms = 1  # every connection has outlived itself
+        await market.run(1)
+        broken = await flow(market.client, "ETHUSDT", 20)
+        end = market.clock.now_ms() // 1000 * 1000
+        expected = flow_of(await seconds_of(market.exchange, "ETHUSDT", end - 20_000, end))
+
+    assert broken["context"]["source"] == ["klines_1s"]
+    assert Decimal(broken["metrics"]["buy_volume"]["value"]) == expected.bought
+
+
+@requirement("data-model/prompt-order-flow-trading")
+async def test_the_page_has_the_figures_of_the_raw_candles(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    result = await client.get_prompt("order_flow_trading", {"symbol": "btcusdt", "window_minutes": "10"})
+    text = json.loads(result.model_dump_json())["messages"][0]["content"]["text"]
+    end = clock.now_ms() // 1000 * 1000
+    expected = flow_of(await seconds_of(exchange, "BTCUSDT", end - 600_000, end))
+
+    assert text.startswith("# BTCUSDT Order Flow Analysis (Last 10 min)\n\n## Flow Metrics\n**Buy Volume**: ")
+    assert number(r"Buy Volume\*\*: ([0-9.,]+) BTC", text) == pytest.approx(float(expected.bought), abs=0.006)
+    assert number(r"Sell Volume\*\*: ([0-9.,]+) BTC", text) == pytest.approx(float(expected.sold), abs=0.006)
+    assert number(r"Imbalance Ratio\*\*: ([0-9.]+)", text) == pytest.approx(expected.ratio, abs=0.0006)
+    assert number(r"interval ([0-9.]+)-", text) == pytest.approx(expected.low, abs=0.05)
+    assert number(r"VWAP\*\*: \$([0-9.,]+)", text) == pytest.approx(expected.vwap, abs=0.006)
+    assert f"**Trades**: {expected.trades:,} " in text
+    assert text.endswith(
+        "\n\n*Computed by the stated rules from public data; not financial advice.*\n"
+        "*Last updated: 2026-07-21 00:02:03 UTC*"
+    )
+
+
+async def test_reference_levels_are_the_last_swings_and_the_value_area_of_the_day(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    exchange.set_scenario("one_sided")
+    result = await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT", "window_minutes": "15"})
+    text = json.loads(result.model_dump_json())["messages"][0]["content"]["text"]
+    profile = await client.call_tool("get_volume_profile", {"symbol": "BTCUSDT"})
+    end = clock.now_ms() // 60_000 * 60_000
+    rows = await raw(exchange, f"klines?symbol=BTCUSDT&interval=1m&limit=240&endTime={end - 1}")
+    lows, last = [float(row[3]) for row in rows], float(rows[-1][4])
+
+    swings = [
+        lows[at]
+        for at in range(3, len(lows) - 3)
+        if all(lows[at] < other for other in (*lows[at - 3 : at], *lows[at + 1 : at + 4])) and lows[at] < last
+    ]
+    assert "## Signal: LONG BIAS" in text
+    assert number(r"Stop reference: \$([0-9.,]+) \(last swing low, 1m\)", text) == swings[-1]
+    vah = float(profile.structured_content["metrics"]["vah"]["value"])
+    assert number(r"Target reference: \$([0-9.,]+) \(VAH 24h\)", text) == pytest.approx(vah, abs=0.006)
+
+
+async def test_an_hour_says_how_much_of_it_is_known(client: Client) -> None:
+    result = await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT", "window_minutes": "60"})
+
+    assert "1,000 of 3,600 s, gaps 0: every figure is of these seconds alone_" in result.model_dump_json()
+
+
+@pytest.mark.parametrize("minutes", ["0", "61", "-5", "5.5", "five", "99999999999", "1e1"])
+async def test_minutes_out_of_range_are_refused_with_the_range(client: Client, minutes: str) -> None:
+    with pytest.raises(MCPError) as caught:
+        await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT", "window_minutes": minutes})
+
+    assert caught.value.code == -32602
+    assert "a whole number from 1 to 60" in caught.value.message
+    assert caught.value.data["errors"][0]["argument"] == "window_minutes"
+
+
+@pytest.mark.parametrize("seconds", [9, 301, "sixty"])
+async def test_seconds_out_of_range_are_refused(client: Client, seconds: object) -> None:
+    result = await client.call_tool("get_order_flow", {"symbol": "BTCUSDT", "window_duration_secs": seconds})
+
+    assert result.is_error
+    assert result.structured_content["code"] == -32602
+
+
+async def test_empty_minutes_are_the_default(client: Client) -> None:
+    result = await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT", "window_minutes": " "})
+
+    assert "(Last 5 min)" in result.model_dump_json()
+
+
+@pytest.mark.parametrize("path", ["*/klines", "*/aggTrades"])
+async def test_a_rate_limit_on_the_way_is_an_error_and_never_half_a_page(
+    client: Client, exchange: SimulatedExchange, path: str
+) -> None:
+    await client.get_prompt("order_flow_trading", {"symbol": "ETHUSDT"})
+    exchange.faults.add(Fault(kind="status", path=path, status=429, code=-1003, headers={"Retry-After": "60"}))
+
+    with pytest.raises(MCPError) as caught:
+        await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT"})
+
+    assert caught.value.code == -32001
+
+
+async def test_trades_that_cannot_be_had_leave_the_page_with_the_gap_marked(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    exchange.faults.add(Fault(kind="html", path="*/aggTrades", times=None))
+
+    result = await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT"})
+
+    assert "- Large trades: _Unavailable: " in result.model_dump_json()
+    assert "**Buy Volume**: " in result.model_dump_json()
+
+
+async def test_pages_of_calm_one_sided_thin_and_silent_markets_are_as_reviewed(golden: Golden) -> None:
+    async with live_market("busy") as market:
+        await market.watch("ETHUSDT", 3)
+        golden.check("views/order_flow.calm.cold.md", await market.page("order_flow_trading", symbol="ETHUSDT") + "\n")
+        await market.run(60)
+        warm = await market.page("order_flow_trading", symbol="ETHUSDT", window_minutes="1")
+        golden.check("views/order_flow.calm.warm.md", warm + "\n")
+    async with live_market("one_sided") as market:
+        await market.watch("BTCUSDT", 3)
+        cold = await market.page("order_flow_trading", symbol="BTCUSDT", window_minutes="15")
+        golden.check("views/order_flow.one_sided.cold.md", cold + "\n")
+        await market.run(60)
+        warm = await market.page("order_flow_trading", symbol="BTCUSDT", window_minutes="1")
+        golden.check("views/order_flow.one_sided.warm.md", warm + "\n")
+        assert "## Signal: LONG BIAS" in cold
+        assert "## Signal: LONG BIAS" in warm
+    async with live_market("thin") as market:
+        await market.watch("BTCUSDT", 65)
+        text = await market.page("order_flow_trading", symbol="BTCUSDT", window_minutes="1")
+        golden.check("views/order_flow.thin.warm.md", text + "\n")
+    async with live_market("quiet") as market:
+        text = await market.page("order_flow_trading", symbol="BTCUSDT")
+        golden.check("views/order_flow.silent.md", text + "\n")
+        assert not any(word in text for word in DIRECTIONS)
