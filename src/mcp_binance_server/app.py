@@ -25,9 +25,11 @@ from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
+from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.anomalies import AnomalyService
+from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
 from mcp_binance_server.services.market import MarketService
@@ -120,6 +122,7 @@ async def running_app(
             anomalies=anomalies,
             health=health,
             microstructure=MicrostructureService(live, client, profiles, anomalies, health),
+            guides=GuideService(Library(clock, settings.guide_config)),
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
         server = build_server(shown, context)

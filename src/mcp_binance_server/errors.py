@@ -6,6 +6,15 @@ AppError
 ├── InvalidSymbol             -32003  not a symbol of this exchange
 ├── InsufficientBalance       -32004  the account does not hold what the order needs
 ├── ResourceNotFound          -32404  no such address
+│   └── InvalidScheme                 neither binance:// nor guide://
+├── GuideError                        a guide:// address that leads to no content; all of them in guide/errors.py
+│   ├── GuideUriInvalid       -32404  none of the five forms
+│   ├── GuideNotFound         -32404  no such category, collection or document
+│   ├── GuideContextNotFound  -32404  neither a category nor a collection
+│   ├── GuidePatternInvalid   -32404  a pattern outside the grammar
+│   ├── GuideNothingMatches   -32404  a good pattern without a document
+│   ├── GuideContentError     -32603  a document that cannot be read
+│   └── GuideLimitExceeded    -32603  more documents or bytes than one answer may have
 ├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
 ├── OrderRuleBroken           -32602  an order that the exchange would refuse; found out here, nothing was sent
 ├── ExchangeError             -32603  Binance answered, or did not, and nobody here can mend it
@@ -23,6 +32,8 @@ from typing import Any, ClassVar
 EXAMPLE_SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT")
 ECHO_LIMIT = 200
 NOT_SET = "not set"
+GUIDE_HELP = "guide://help"
+_PLAYBOOKS = "guide://document/"
 
 
 def echo(text: str) -> str:
@@ -37,12 +48,13 @@ def _as_json(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
 
 @dataclass(kw_only=True, eq=False)
 class AppError(Exception):
-    """An expected failure: it has a code, a sentence for people, and data for programs."""
+    """An expected failure: it has a code, a sentence for people, data for programs, and a page on what to do."""
 
     code: ClassVar[int] = -32603
     error_type: ClassVar[str] = "internal"
     retryable: ClassVar[bool] = False
     recovery_suggestion: ClassVar[str] = ""
+    guide: ClassVar[str] = f"{_PLAYBOOKS}start/first-steps.md"
 
     @property
     def message(self) -> str:
@@ -57,13 +69,14 @@ class AppError(Exception):
         own: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
         said = {name: _as_json(value) for name, value in own.items() if value not in (None, ())}
         said.setdefault("recovery_suggestion", self.recovery_suggestion)
-        return {**said, "error_type": self.error_type, "retryable": self.retryable}
+        return {**said, "error_type": self.error_type, "retryable": self.retryable, "guide": self.guide}
 
 
 @dataclass(kw_only=True, eq=False)
 class RateLimited(AppError):
     code: ClassVar[int] = -32001
     error_type: ClassVar[str] = "rate_limited"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/rate-limits.md"
     retryable: ClassVar[bool] = True
     recovery_suggestion: ClassVar[str] = "Reduce request frequency or wait for rate limit window to reset"
 
@@ -80,6 +93,7 @@ class RateLimited(AppError):
 class InvalidCredentials(AppError):
     code: ClassVar[int] = -32002
     error_type: ClassVar[str] = "invalid_credentials"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/credentials.md"
 
     masked_api_key: str
     help_url: str
@@ -117,6 +131,7 @@ class InvalidCredentials(AppError):
 class InvalidSymbol(AppError):
     code: ClassVar[int] = -32003
     error_type: ClassVar[str] = "invalid_symbol"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"
     recovery_suggestion: ClassVar[str] = "Use uppercase symbols without separators (e.g., BTCUSDT, not BTC-USDT)"
 
     provided_symbol: str
@@ -135,6 +150,7 @@ class InvalidSymbol(AppError):
 class InsufficientBalance(AppError):
     code: ClassVar[int] = -32004
     error_type: ClassVar[str] = "insufficient_balance"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"
     recovery_suggestion: ClassVar[str] = "Lower the quantity or deposit the missing amount"
 
     asset: str
@@ -159,6 +175,8 @@ class ResourceNotFound(AppError):
         "binance://market/btcusdt",
         "binance://account/balances",
         "binance://orders/open",
+        GUIDE_HELP,
+        "guide://collection/start",
     )
 
     def __post_init__(self) -> None:
@@ -170,9 +188,20 @@ class ResourceNotFound(AppError):
 
 
 @dataclass(kw_only=True, eq=False)
+class InvalidScheme(ResourceNotFound):
+    error_type: ClassVar[str] = "invalid_scheme"
+    recovery_suggestion: ClassVar[str] = "Use an address that starts with binance:// or guide://"
+
+    @property
+    def message(self) -> str:
+        return "Invalid URI scheme"
+
+
+@dataclass(kw_only=True, eq=False)
 class InvalidArguments(AppError):
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "invalid_arguments"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}examples/intro.md"
     recovery_suggestion: ClassVar[str] = "Correct the named arguments and call again"
 
     summary: str
@@ -189,6 +218,7 @@ class OrderRuleBroken(AppError):
 
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "order_rule_broken"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"
     recovery_suggestion: ClassVar[str] = "Nothing was sent. Change the order to keep the rule, or ask the user"
 
     rule: str
@@ -215,6 +245,7 @@ class ExchangeError(AppError):
     """Binance's answer in our words; `exchange_code` and `http_status` are for programs."""
 
     error_type: ClassVar[str] = "exchange_error"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"
 
     exchange_code: int | None = None
     http_status: int | None = None
@@ -238,6 +269,7 @@ class ExchangeRejected(ExchangeError):
 @dataclass(kw_only=True, eq=False)
 class ExchangeUnavailable(ExchangeError):
     error_type: ClassVar[str] = "exchange_unavailable"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     retryable: ClassVar[bool] = True
     recovery_suggestion: ClassVar[str] = "Try again in a few seconds; if it goes on, see status.binance.com"
 
@@ -251,6 +283,7 @@ class ExchangeUnavailable(ExchangeError):
 @dataclass(kw_only=True, eq=False)
 class RegionRestricted(ExchangeError):
     error_type: ClassVar[str] = "region_restricted"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     recovery_suggestion: ClassVar[str] = "Public market data has a second host; account calls have none"
 
     @property
@@ -273,6 +306,7 @@ class OutcomeUnknown(ExchangeError):
 @dataclass(kw_only=True, eq=False)
 class EngineUnavailable(AppError):
     error_type: ClassVar[str] = "engine_unavailable"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     retryable: ClassVar[bool] = True
     recovery_suggestion: ClassVar[str] = "Try again in a few seconds; the operator should look at the state engine"
 

@@ -91,6 +91,11 @@ class Settings(BaseModel):
         alias="MCP_BINANCE_TOOLSETS",
         description="Comma-separated groups of tools, resources and prompts to offer; the others do not exist",
     )
+    guide_config: Path | None = Field(
+        None,
+        alias="MCP_BINANCE_GUIDE_CONFIG",
+        description="YAML file with your own guide folders, categories and collections",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", alias="MCP_BINANCE_LOG_LEVEL", description="How much is logged on standard error"
     )
@@ -120,6 +125,8 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     given = {name: found[name] for name in VARIABLES if found.get(name, "").strip()}
     if found.get(SECRET_ALIAS) and "BINANCE_SECRET_KEY" not in given:
         given["BINANCE_SECRET_KEY"] = found[SECRET_ALIAS]
+    if (usual := _usual_guide_config(found)) is not None:
+        given.setdefault("MCP_BINANCE_GUIDE_CONFIG", str(usual))
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
@@ -127,6 +134,12 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         raise SettingsError(
             problems=tuple(f"{'.'.join(map(str, each['loc'])) or 'settings'}: {each['msg']}" for each in problems)
         ) from None
+
+
+def _usual_guide_config(found: Mapping[str, str]) -> Path | None:
+    home = found.get("XDG_CONFIG_HOME") or (f"{found['HOME']}/.config" if found.get("HOME") else "")
+    usual = Path(home) / "mcp-binance-server" / "guide.yaml"
+    return usual if home and usual.is_file() else None
 
 
 def unknown_variables(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
     shown = capsys.readouterr().out
     assert left.value.code == 0
-    assert all(word in shown for word in ("demo", "simulator", "--stdio", "BINANCE_API_KEY"))
+    assert all(word in shown for word in ("demo", "simulator", "guide", "--stdio", "BINANCE_API_KEY"))
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,8 @@ HEAVY = (
     "redis",
     "grpc",
     "yaml",
+    "sqlite3",
+    "mcp_binance_server.guide.config_file",
     "mcp_binance_server.simulator",
     "cryptography.hazmat.primitives.serialization",
 )

@@ -52,6 +52,8 @@ TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 # Answered from the table of symbols, which is an hour old at most and says so: no request, so no fault.
 FROM_THE_TABLE = {"search_symbols", "get_exchange_info"}
+# Guides ask no exchange: tests/faults/test_guide_files.py has the faults that reach them.
+FROM_DISK = {"guide"}
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,13 @@ class Target:
 
 
 TARGETS = (
-    *(Target("resource", spec.uri) for spec in CATALOGUE.resources),
+    *(Target("resource", spec.uri) for spec in CATALOGUE.resources if spec.toolset not in FROM_DISK),
     *(Target("prompt", spec.name) for spec in CATALOGUE.prompts),
-    *(Target("tool", spec.name) for spec in CATALOGUE.tools if spec.name not in FROM_THE_TABLE),
+    *(
+        Target("tool", spec.name)
+        for spec in CATALOGUE.tools
+        if spec.name not in FROM_THE_TABLE and spec.toolset not in FROM_DISK
+    ),
 )
 
 

@@ -43,7 +43,7 @@ RULINGS: Final = contract(
             "A bad symbol is -32003; an unknown category or identifier is -32404.",
             "Resources gives both codes to URIs that lead nowhere; the category decides which one applies.",
         ),
-        planned(
+        covered(
             "ruling/06-guide",
             "The data of -32404 lists guide URIs beside the binance ones.",
             "Resources lists only its own URIs as examples; ours show both schemes.",
@@ -126,7 +126,7 @@ RULINGS: Final = contract(
     # Resources and prompts
     section(
         "ruling",
-        planned(
+        covered(
             "ruling/16",
             "After the four come positions, order history and the guide's help; positions value what is not stable.",
             "Resources promises five and lists four; spot has no positions, so that page says what it shows instead.",
@@ -218,12 +218,12 @@ RULINGS: Final = contract(
     # Guide
     section(
         "ruling",
-        planned(
+        covered(
             "ruling/31",
             "Matches are combined without repeats; the boundary gives way when a document contains it.",
             "Guide fixes one boundary and returns both kinds of match; one file found twice is still one document.",
         ),
-        planned(
+        covered(
             "ruling/32",
             "A document id may hold slashes; what would leave the guide's folder is not found, with -32404.",
             "Guide gives messages but no codes and says nothing of escapes; we settle both on the side of not found.",

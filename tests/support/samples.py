@@ -14,15 +14,23 @@ INVALID_SYMBOL_DATA = {
     "recovery_suggestion": "Use uppercase symbols without separators (e.g., BTCUSDT, not BTC-USDT)",
     "error_type": "invalid_symbol",
     "retryable": False,
+    "guide": "guide://document/errors/symbols-and-orders.md",
     "uri": "binance://market/invalidsymbol",
 }
 NOT_FOUND_DATA = {
     "provided_uri": "binance://invalid/resource",
     "valid_categories": ["market", "account", "orders"],
-    "valid_examples": ["binance://market/btcusdt", "binance://account/balances", "binance://orders/open"],
+    "valid_examples": [
+        "binance://market/btcusdt",
+        "binance://account/balances",
+        "binance://orders/open",
+        "guide://help",
+        "guide://collection/start",
+    ],
     "recovery_suggestion": "Check URI format: binance://{category}/{identifier}",
     "error_type": "resource_not_found",
     "retryable": False,
+    "guide": "guide://document/start/first-steps.md",
     "uri": "binance://invalid/resource",
 }
 

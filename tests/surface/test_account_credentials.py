@@ -67,6 +67,7 @@ async def test_without_a_key_every_page_says_how_to_set_one_up(place: Place, pag
         ),
         "error_type": "invalid_credentials",
         "retryable": False,
+        "guide": "guide://document/errors/credentials.md",
         "uri": f"binance://{page}",
     }
     assert place.asked() == []

@@ -74,6 +74,7 @@ async def test_a_stop_by_the_exchange_is_a_rate_limit_with_its_time(
         "recovery_suggestion": "Reduce request frequency or wait for rate limit window to reset",
         "error_type": "rate_limited",
         "retryable": True,
+        "guide": "guide://document/errors/rate-limits.md",
         "uri": "binance://market/btcusdt",
     }
 

@@ -94,4 +94,6 @@ async def test_closed_choices_complete(client: Client, argument: str, typed: str
 async def test_the_resource_list_also_carries_the_templates(app: App) -> None:
     result = await ask_in_memory(app.server, "resources/list", {})
 
-    assert [template["uriTemplate"] for template in result["resourceTemplates"]] == ["binance://market/{symbol}"]
+    separate = await ask_in_memory(app.server, "resources/templates/list", {})
+    assert result["resourceTemplates"] == separate["resourceTemplates"]
+    assert result["resourceTemplates"][0]["uriTemplate"] == "binance://market/{symbol}"

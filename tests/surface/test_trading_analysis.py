@@ -209,6 +209,7 @@ async def test_an_unknown_symbol_is_refused_with_the_contracts_fields(client: Cl
         "recovery_suggestion": "Use uppercase symbols without separators (e.g., BTCUSDT, not BTC-USDT)",
         "error_type": "invalid_symbol",
         "retryable": False,
+        "guide": "guide://document/errors/symbols-and-orders.md",
     }
 
 

@@ -140,6 +140,7 @@ async def test_a_spent_budget_answers_with_the_true_numbers_and_sends_nothing(
         "recovery_suggestion": "Reduce request frequency or wait for rate limit window to reset",
         "error_type": "rate_limited",
         "retryable": True,
+        "guide": "guide://document/errors/rate-limits.md",
     }
     assert caught.value.message == "Rate limit exceeded. Please wait 41 seconds before retrying."
 

@@ -44,6 +44,10 @@ def parser() -> Parser:
     simulator.add_argument("--crowd", type=int, default=0, metavar="N", help="list N more busy symbols, for load")
     simulator.add_argument("--replay", metavar="DIR", help="replay recorded streams (*.gz) of their symbols")
     simulator.add_argument("--speed", type=float, default=1, help="how fast a replay runs (default: 1, as recorded)")
+    guide = commands.add_parser("guide", help="your own playbooks: check their configuration")
+    actions = guide.add_subparsers(dest="action", metavar="ACTION", required=True)
+    check = actions.add_parser("check", help="say what a guide.yaml means, or which line is wrong")
+    check.add_argument("file", nargs="?", help="the file (default: MCP_BINANCE_GUIDE_CONFIG, or where it usually lies)")
     for command in (demo, simulator):
         command.add_argument("--seed", type=int, default=7, help="same seed, same market (default: 7)")
     return root
@@ -95,6 +99,10 @@ def _run(options: argparse.Namespace) -> int:
             replay=options.replay,
             speed=options.speed,
         )
+    if options.command == "guide":
+        from mcp_binance_server.cli.guide import run_check  # noqa: PLC0415 - likewise
+
+        return run_check(options.file)
     # Imports make a million objects and no garbage: collecting meanwhile costs a tenth of the start.
     gc.disable()
     from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - --version and --help load nothing

@@ -12,11 +12,13 @@ from mcp_binance_server.surface.prompts.order_flow import ORDER_FLOW_TRADING
 from mcp_binance_server.surface.prompts.portfolio_risk import PORTFOLIO_RISK
 from mcp_binance_server.surface.prompts.trading_analysis import TRADING_ANALYSIS
 from mcp_binance_server.surface.resources import account as account_resources
+from mcp_binance_server.surface.resources import guide as guide_resources
 from mcp_binance_server.surface.resources import market as market_resources
 from mcp_binance_server.surface.resources import orders as order_resources
 from mcp_binance_server.surface.spec import PageReader, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
 from mcp_binance_server.surface.tools import account as account_tools
 from mcp_binance_server.surface.tools import book as book_tools
+from mcp_binance_server.surface.tools import guides as guide_tools
 from mcp_binance_server.surface.tools import market as market_tools
 from mcp_binance_server.surface.tools import order_books as order_book_tools
 from mcp_binance_server.surface.tools import orders as order_tools
@@ -31,7 +33,7 @@ from mcp_binance_server.surface.tools.profiles import GET_LIQUIDITY_VACUUMS, GET
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Tools, resources, templates and prompts, and who reads each category of binance:// addresses."""
+    """Tools, resources, templates and prompts, and who reads each category of addresses."""
 
     tools: tuple[ToolSpec[Any], ...] = ()
     resources: tuple[ResourceSpec, ...] = ()
@@ -48,6 +50,11 @@ class Catalogue:
             prompts=tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live)),
             readers=MappingProxyType({name: read for name, read in self.readers.items() if name in toolsets}),
         )
+
+    @property
+    def has_guides(self) -> bool:
+        """Tell whether a link to a playbook leads somewhere."""
+        return "guide" in self.readers
 
     def tool(self, name: str) -> ToolSpec[Any] | None:
         return next((spec for spec in self.tools if spec.name == name), None)
@@ -82,6 +89,11 @@ CATALOGUE = Catalogue(
         order_tools.GET_ORDER,
         order_tools.GET_ALL_ORDERS,
         PREVIEW_ORDER,
+        guide_tools.SEARCH_GUIDES,
+        guide_tools.LIST_GUIDES,
+        guide_tools.GET_CONTENT,
+        guide_tools.GET_CATEGORY_CONTENT,
+        guide_tools.GET_COLLECTION_CONTENT,
     ),
     resources=(
         market_resources.BTCUSDT,
@@ -90,14 +102,22 @@ CATALOGUE = Catalogue(
         order_resources.OPEN,
         account_resources.POSITIONS,
         order_resources.HISTORY,
+        guide_resources.HELP,
     ),
-    templates=(market_resources.ANY_SYMBOL,),
+    templates=(
+        market_resources.ANY_SYMBOL,
+        guide_resources.COLLECTION,
+        guide_resources.CATEGORY,
+        guide_resources.CATEGORY_DOCUMENT,
+        guide_resources.DOCUMENT,
+    ),
     prompts=(TRADING_ANALYSIS, PORTFOLIO_RISK, MARKET_MICROSTRUCTURE_ANALYSIS, ORDER_FLOW_TRADING, LIQUIDITY_MAPPING),
     readers=MappingProxyType(
         {
             "market": market_resources.read_market,
             "account": account_resources.read_account,
             "orders": order_resources.read_orders,
+            "guide": guide_resources.read_guide,
         }
     ),
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.anomalies import AnomalyService
+from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
 from mcp_binance_server.services.market import MarketService
@@ -36,3 +37,4 @@ class Context:
     anomalies: AnomalyService
     health: MarketHealthService
     microstructure: MicrostructureService
+    guides: GuideService

@@ -23,9 +23,9 @@ ResultT = TypeVar("ResultT")
 MODERN_CODES = {-32002: 32002}
 
 
-def to_mcp(error: AppError, protocol_version: str, uri: str | None = None) -> MCPError:
+def to_mcp(error: AppError, protocol_version: str, uri: str | None = None, *, has_guides: bool = True) -> MCPError:
     """Turn one of our errors into the JSON-RPC error of the caller's protocol era."""
-    data = error.data()
+    data = _data(error, has_guides=has_guides)
     if uri is not None:
         data["uri"] = echo(uri)
     code = MODERN_CODES.get(error.code) if protocol_version in MODERN_PROTOCOL_VERSIONS else None
@@ -34,8 +34,13 @@ def to_mcp(error: AppError, protocol_version: str, uri: str | None = None) -> MC
     return MCPError(code, error.message, {**data, "contract_code": error.code})
 
 
+def _data(error: AppError, *, has_guides: bool) -> dict[str, Any]:
+    # A link into guides that are not offered would lead nowhere.
+    return {name: value for name, value in error.data().items() if has_guides or name != "guide"}
+
+
 def guarded(
-    handler: Callable[[RequestContext, ParamsT], Awaitable[ResultT]],
+    handler: Callable[[RequestContext, ParamsT], Awaitable[ResultT]], *, has_guides: bool = True
 ) -> Callable[[RequestContext, ParamsT], Awaitable[ResultT]]:
     """Wrap a handler so that only errors we chose leave it.
 
@@ -48,34 +53,37 @@ def guarded(
         try:
             return await handler(ctx, params)
         except AppError as error:
-            raise to_mcp(error, ctx.protocol_version, getattr(params, "uri", None)) from None
+            uri = getattr(params, "uri", None)
+            raise to_mcp(error, ctx.protocol_version, uri, has_guides=has_guides) from None
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001 - the one place where the unexpected becomes an answer
-            raise _internal(ctx.method, error) from None
+            raise _internal(ctx.method, error, has_guides=has_guides) from None
 
     return wrapper
 
 
-def _internal(method: str, error: Exception) -> MCPError:
+def _internal(method: str, error: Exception, *, has_guides: bool) -> MCPError:
     error_id = uuid.uuid4().hex[:8]
     LOG.error("%s failed, error_id=%s", method, error_id, exc_info=error)
     data = {
+        **_data(AppError(), has_guides=has_guides),
         "error_id": error_id,
-        "error_type": "internal",
-        "retryable": False,
         "recovery_suggestion": f"This is a defect of the server; please report it with the id {error_id}",
     }
     return MCPError(types.INTERNAL_ERROR, "Internal error", data)
 
 
-def tool_failure(error: AppError) -> types.CallToolResult:
+def tool_failure(error: AppError, *, has_guides: bool = True) -> types.CallToolResult:
     """Answer a tool call that failed for a reason the model can act on."""
-    data = error.data()
+    data = _data(error, has_guides=has_guides)
     lines = [error.message]
     if names := data.get("did_you_mean"):
         lines.append(f"Did you mean {', '.join(names)}?")
+    if uris := data.get("valid_uris"):
+        lines.append(f"There is {', '.join(uris)}.")
     lines += [text for name in ("explanation", "recovery_suggestion") if (text := data.get(name))]
+    lines += [f"More: {data['guide']}"] if "guide" in data else []
     text = types.TextContent(type="text", text="\n".join(lines))
     structured: dict[str, Any] = {"success": False, "error": error.message, "code": error.code, **data}
     return types.CallToolResult(content=[text], structured_content=structured, is_error=True)

@@ -1,5 +1,6 @@
 """The MCP server: every method of the protocol, answered from the catalogue."""
 
+from functools import partial
 from typing import Any
 
 from mcp import types
@@ -21,7 +22,8 @@ INSTRUCTIONS = (
     "Live Binance spot data, read only: nothing here places an order. Read binance://market/{symbol} for a page on one "
     "trading pair, or call get_ticker for the same numbers as data; search_symbols finds a pair by name. Account and "
     "order pages need the user's API key. For a judgement use the prompts trading_analysis and portfolio_risk. Symbols "
-    "have no separator: BTCUSDT, not BTC/USDT. Every answer says when its data was true."
+    "have no separator: BTCUSDT, not BTC/USDT. Every answer says when its data was true. Playbooks on markets, risk, "
+    "orders and errors: guide://help or list_guides; an error's `guide` names the page to read."
 )
 Paginated = types.PaginatedRequestParams | None
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
@@ -33,6 +35,7 @@ class Surface:
     def __init__(self, catalogue: Catalogue, context: Context) -> None:
         self._catalogue = catalogue
         self._context = context
+        self._has_guides = catalogue.has_guides
 
     async def list_tools(self, _ctx: RequestContext, _params: Paginated) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[spec.wire for spec in self._catalogue.tools])
@@ -44,11 +47,11 @@ class Surface:
         try:
             arguments = spec.arguments.model_validate(params.arguments or {})
         except ValidationError as error:
-            return tool_failure(bad_arguments(spec.name, error))
+            return tool_failure(bad_arguments(spec.name, error), has_guides=self._has_guides)
         try:
             answer = await spec.run(self._context, arguments)
         except AppError as error:
-            return tool_failure(error)
+            return tool_failure(error, has_guides=self._has_guides)
         text = types.TextContent(type="text", text=answer.text)
         return types.CallToolResult(content=[text], structured_content=answer.structured.model_dump(mode="json"))
 
@@ -66,7 +69,7 @@ class Surface:
         if reader is None:
             raise ResourceNotFound(provided_uri=params.uri)
         page = await reader(self._context, address.identifier)
-        contents = types.TextResourceContents(uri=params.uri, text=page.text, mime_type="text/markdown")
+        contents = types.TextResourceContents(uri=params.uri, text=page.text, mime_type=page.mime_type, _meta=page.meta)
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[contents], ttl_ms=page.keep_ms, cache_scope=scope)
 
@@ -103,6 +106,7 @@ class Surface:
 def build_server(catalogue: Catalogue, context: Context) -> Server[Any]:
     """Return the one MCP server that every transport drives."""
     surface = Surface(catalogue, context)
+    guard = partial(guarded, has_guides=catalogue.has_guides)
     schemas = {spec.name: spec.wire.input_schema for spec in catalogue.tools}
     server: Server[Any] = Server(
         NAME,
@@ -116,14 +120,14 @@ def build_server(catalogue: Catalogue, context: Context) -> Server[Any]:
             "resources/templates/list": LISTS_KEEP,
         },
         get_tool_input_schema=schemas.get,
-        on_list_tools=guarded(surface.list_tools),
-        on_call_tool=guarded(surface.call_tool),
-        on_list_resources=guarded(surface.list_resources),
-        on_list_resource_templates=guarded(surface.list_templates),
-        on_read_resource=guarded(surface.read_resource),
-        on_list_prompts=guarded(surface.list_prompts),
-        on_get_prompt=guarded(surface.get_prompt),
-        on_completion=guarded(surface.complete),
+        on_list_tools=guard(surface.list_tools),
+        on_call_tool=guard(surface.call_tool),
+        on_list_resources=guard(surface.list_resources),
+        on_list_resource_templates=guard(surface.list_templates),
+        on_read_resource=guard(surface.read_resource),
+        on_list_prompts=guard(surface.list_prompts),
+        on_get_prompt=guard(surface.get_prompt),
+        on_completion=guard(surface.complete),
     )
     server.middleware.append(surface.templates_in_resource_list)
     return server

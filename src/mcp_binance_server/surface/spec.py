@@ -59,6 +59,8 @@ class ToolSpec(Generic[ArgumentsT]):
     read_only: bool
     toolset: str
     live: bool = False
+    open_world: bool = True
+    """Whether it asks anybody outside this machine."""
 
     @cached_property
     def wire(self) -> types.Tool:
@@ -72,7 +74,7 @@ class ToolSpec(Generic[ArgumentsT]):
                 title=self.title,
                 read_only_hint=self.read_only,
                 destructive_hint=not self.read_only,
-                open_world_hint=True,
+                open_world_hint=self.open_world,
             ),
         )
 
@@ -135,11 +137,13 @@ class PromptSpec(Generic[ArgumentsT]):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A resource's text, and for how long, and for whom, a client may keep it."""
+    """A resource's text, for how long, and for whom, a client may keep it, and what programs should know of it."""
 
     text: str
     keep_ms: int
     shareable: bool
+    mime_type: str = "text/markdown"
+    meta: dict[str, Any] | None = None
 
 
 PageReader = Callable[[Context, str], Awaitable[Page]]

@@ -1,11 +1,13 @@
-"""binance:// addresses: how they are read and written."""
+"""binance:// addresses: how they are read and written; guide:// ones are handed on whole."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from mcp_binance_server.errors import ResourceNotFound
+from mcp_binance_server.errors import InvalidScheme, ResourceNotFound
 
 SCHEME = "binance://"
+GUIDE_SCHEME = "guide://"
+GUIDE = "guide"
 LONGEST_URI = 65_536
 
 
@@ -21,16 +23,21 @@ def parse(uri: str) -> ResourceUri:
     """Split an address into category and identifier, percent-decoded once.
 
     Raises:
+        InvalidScheme: it is neither binance:// nor guide://.
         ResourceNotFound: it is not binance://{category}/{identifier}.
     """
-    if len(uri) > LONGEST_URI or not uri.startswith(SCHEME):
+    if uri[: len(GUIDE_SCHEME)].lower() == GUIDE_SCHEME:
+        return ResourceUri(GUIDE, uri)
+    if not uri.startswith(SCHEME):
+        raise InvalidScheme(provided_uri=uri)
+    if len(uri) > LONGEST_URI:
         raise ResourceNotFound(provided_uri=uri)
     category, _, identifier = uri.removeprefix(SCHEME).partition("/")
     try:
         decoded = unquote(identifier, errors="strict")
     except UnicodeDecodeError:
         raise ResourceNotFound(provided_uri=uri) from None
-    if not category or not decoded:
+    if category in {"", GUIDE} or not decoded:
         raise ResourceNotFound(provided_uri=uri)
     return ResourceUri(category, decoded)
 

@@ -1,0 +1,48 @@
+"""`mcp-binance-server guide check`: what a guide.yaml means, or the line on which it is wrong."""
+
+import logging
+import sys
+from pathlib import Path
+
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.guide.config_file import read_config
+from mcp_binance_server.guide.library import Library
+from mcp_binance_server.guide.shelf import Shelf
+from mcp_binance_server.settings import read_settings
+
+EXIT_MISTAKES = 1
+NO_FILE = """No configuration: only the guides that ship are served.
+Name a file, set MCP_BINANCE_GUIDE_CONFIG, or write ~/.config/mcp-binance-server/guide.yaml.
+"""
+
+
+def run_check(file: str | None) -> int:
+    # What would be logged is printed below.
+    logging.getLogger("mcp_binance_server.guide").addHandler(logging.NullHandler())
+    path = Path(file) if file else read_settings().guide_config
+    if path is None:
+        sys.stdout.write(NO_FILE)
+        return 0
+    _, mistakes = read_config(path)
+    for mistake in mistakes:
+        sys.stdout.write(f"{path}:{f'{mistake.line}:' if mistake.line else ''} {mistake.text}\n")
+    if mistakes:
+        count = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else "1 mistake"
+        sys.stdout.write(f"{count}. The server would keep the last good configuration, or the guides that ship.\n")
+        return EXIT_MISTAKES
+    sys.stdout.write(f"{path}: good\n{_summary(Library(SystemClock(), path).shelf())}")
+    return 0
+
+
+def _summary(shelf: Shelf) -> str:
+    guides = shelf.guides
+    lines = [f"root        {root}" for root in guides.roots]
+    for category in guides.categories.values():
+        own = sum(entry.source == "user" for entry in shelf.entries[category.name].values())
+        lines.append(f"category    {category.name:<16} {own} yours, {len(shelf.entries[category.name]) - own} built in")
+    for collection in guides.collections.values():
+        names = " ".join(category.name for category in guides.categories_of(collection))
+        lines.append(f"collection  {collection.name:<16} {names}")
+    lines += [f"hidden      {line}" for line in shelf.hidden]
+    lines += [f"warning     {problem}" for problem in shelf.problems]
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,166 @@
+"""Files below a root folder, opened one name at a time from its descriptor: no link is followed, nothing blocks."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from mcp_binance_server.guide.shelf import Stamp
+
+# The descriptor-relative calls are POSIX; elsewhere paths are compared after resolving, which a race can beat.
+HAS_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+DEEPEST = 8
+MOST_ENTRIES = 20_000
+_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Unreadable(Exception):
+    """A file that is not there, is no regular file, or is too large; the text is fit for a client."""
+
+
+class Found(NamedTuple):
+    """A regular file below a folder: its path, slashes between the names, and its stamp."""
+
+    path: str
+    stamp: Stamp
+
+
+def read_beneath(root: Path, parts: Sequence[str], limit: int) -> bytes:
+    """Read a regular file of at most `limit` bytes below a root.
+
+    Raises:
+        Unreadable: a name on the way is a link or missing, it is no regular file, or it is larger.
+    """
+    data = read_start(root, parts, limit, limit + 1)
+    if len(data) > limit:  # it grew after it was measured: trust the read
+        raise Unreadable(_too_large(limit))
+    return data
+
+
+def read_start(root: Path, parts: Sequence[str], limit: int, most: int) -> bytes:
+    """Read the first `most` bytes of a regular file whose size is at most `limit`.
+
+    Raises:
+        Unreadable: as `read_beneath`.
+    """
+    if not parts or any(_leads_astray(name) for name in parts):
+        raise Unreadable("no such document")
+    try:
+        descriptor = _open_file(root, parts)
+        try:
+            facts = os.fstat(descriptor)
+            if not stat.S_ISREG(facts.st_mode):
+                raise Unreadable("it is not a regular file")
+            if facts.st_size > limit:
+                raise Unreadable(_too_large(limit))
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(most)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):  # the system's own words would show paths
+        raise Unreadable("it cannot be opened") from None
+
+
+def walk_beneath(root: Path, folder: Sequence[str]) -> Iterator[list[Found | None]]:
+    """Yield what each folder below root/folder holds: its regular files, and None for every other entry.
+
+    Links are not followed, folders are left out when their name starts with a dot.
+    """
+    try:
+        if not HAS_DESCRIPTORS:
+            yield from _walk_paths(_resolved(root, folder), "", 0)
+            return
+        descriptor = _open_folder(root, folder)
+    except (OSError, ValueError):
+        return
+    try:
+        yield from _walk(descriptor, "", 0)
+    finally:
+        os.close(descriptor)
+
+
+def _too_large(limit: int) -> str:
+    return f"it is larger than {limit:,} bytes"
+
+
+def _leads_astray(name: str) -> bool:
+    return name in {"", ".", ".."} or any(each in "/\\\x00" for each in name) or (os.name == "nt" and ":" in name)
+
+
+def _open_folder(root: Path, parts: Sequence[str]) -> int:
+    # The root itself may be a link: whoever configured it chose so.
+    folder = os.open(root, _FOLDER_FLAGS)
+    for name in parts:
+        try:
+            below = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = below
+    return folder
+
+
+def _open_file(root: Path, parts: Sequence[str]) -> int:
+    if not HAS_DESCRIPTORS:
+        return os.open(_resolved(root, parts), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    folder = _open_folder(root, parts[:-1])
+    try:
+        # Without O_NONBLOCK opening a FIFO would wait for its writer.
+        return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _walk(folder: int, above: str, depth: int) -> Iterator[list[Found | None]]:
+    # A folder at a time: five thousand files are looked at every second, and a generator's every step costs.
+    held: list[Found | None] = []
+    folders: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in islice(entries, MOST_ENTRIES):
+            try:
+                facts = entry.stat(follow_symlinks=False)
+            except OSError:  # gone since it was listed
+                continue
+            held.append(_found(facts, above + entry.name))
+            if stat.S_ISDIR(facts.st_mode) and _enters(entry.name, depth):
+                folders.append(entry.name)
+    yield held
+    for name in sorted(folders):
+        try:
+            below = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+        except OSError:  # gone, or a link by now
+            continue
+        try:
+            yield from _walk(below, f"{above}{name}/", depth + 1)
+        finally:
+            os.close(below)
+
+
+def _enters(name: str, depth: int) -> bool:
+    return depth < DEEPEST and not name.startswith(".")
+
+
+def _found(facts: os.stat_result, path: str) -> Found | None:
+    if not stat.S_ISREG(facts.st_mode):
+        return None
+    return Found(path, Stamp(facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino))
+
+
+def _resolved(root: Path, parts: Sequence[str]) -> Path:
+    # A junction or link anywhere on the way resolves to something else than the plain path.
+    start = root.resolve(strict=True)
+    plain = start.joinpath(*parts)
+    if plain.resolve(strict=True) != plain:
+        raise OSError(f"a link below {len(parts)} names")
+    if not plain.is_dir() and not plain.is_file():
+        raise OSError("neither a file nor a folder")
+    return plain
+
+
+def _walk_paths(folder: Path, above: str, depth: int) -> Iterator[list[Found | None]]:
+    paths = sorted(folder.iterdir())
+    yield [_found(path.lstat(), above + path.name) for path in paths]
+    for path in paths:
+        if path.is_dir() and path.resolve() == path and _enters(path.name, depth):
+            yield from _walk_paths(path, f"{above}{path.name}/", depth + 1)

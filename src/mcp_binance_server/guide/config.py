@@ -1,0 +1,107 @@
+"""Categories, collections, roots and limits: what ships, and what a user's file adds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from mcp_binance_server.guide.patterns import Pattern, compile_pattern
+
+CONTENT: Final = Path(__file__).parent / "content"
+DEFAULT_PATTERNS: Final = ("*.md",)
+EVERY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """Documents of one subject: a folder of the same name below each root."""
+
+    name: str
+    description: str = ""
+    folder: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = DEFAULT_PATTERNS
+    builtin: bool = False
+    """Whether documents that ship with the package belong to it; user's roots go before them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Categories to be read together, in this order."""
+
+    name: str
+    description: str = ""
+    categories: tuple[str, ...] = (EVERY,)
+    patterns: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one document and one answer may have at most."""
+
+    document_bytes: int = 1_048_576
+    response_bytes: int = 4_194_304
+    matches: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Guides:
+    """Everything that is configured, checked and complete; `warnings` are what a person should know of it."""
+
+    categories: Mapping[str, Category]
+    collections: Mapping[str, Collection]
+    roots: tuple[Path, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    watch: bool = True
+    warnings: tuple[str, ...] = ()
+
+    def categories_of(self, collection: Collection) -> tuple[Category, ...]:
+        """Return a collection's categories in its order; * stands for every one, by name."""
+        names = sorted(self.categories) if EVERY in collection.categories else collection.categories
+        return tuple(self.categories[name] for name in names if name in self.categories)
+
+
+def compiled(patterns: tuple[str, ...]) -> tuple[Pattern, ...]:
+    """Compile patterns that were checked when they were read."""
+    return tuple(map(compile_pattern, patterns))
+
+
+def _builtin(name: str, description: str) -> Category:
+    return Category(name, description, (name,), builtin=True)
+
+
+BUILTIN_CATEGORIES: Final = (
+    _builtin("start", "First steps and API keys"),
+    _builtin("market", "Reading books, order flow, volume profiles and market health"),
+    _builtin("risk", "Position sizing, risk policy and portfolio review"),
+    _builtin("trading", "Order types and the rules an order must keep"),
+    _builtin("charts", "Asking for charts"),
+    _builtin("errors", "What to do after an error"),
+    _builtin("data", "Where numbers come from and how fresh they are"),
+    _builtin("examples", "Short conversations with the calls behind them"),
+)
+BUILTIN_COLLECTIONS: Final = (
+    Collection("all", "Every category"),
+    Collection("start", "Read this first", ("start", "examples")),
+    Collection("errors", "What to do after an error", ("errors",)),
+    Collection("before-trading", "Read before an order is placed", ("risk", "trading")),
+)
+
+
+def with_builtins(
+    categories: Mapping[str, Category], collections: Mapping[str, Collection], hidden: frozenset[str]
+) -> Guides:
+    """Put a user's categories and collections over those that ship; of the same name, the user's win."""
+    shipped = {each.name: each for each in BUILTIN_CATEGORIES if each.name not in hidden}
+    own = {name: replace(each, builtin=name in shipped) for name, each in categories.items()}
+    together = {each.name: each for each in BUILTIN_COLLECTIONS if _is_left(each, hidden)}
+    return Guides(MappingProxyType({**shipped, **own}), MappingProxyType({**together, **collections}))
+
+
+def builtin_guides() -> Guides:
+    """Return what there is without a configuration."""
+    return with_builtins({}, {}, frozenset())
+
+
+def _is_left(collection: Collection, hidden: frozenset[str]) -> bool:
+    return EVERY in collection.categories or any(name not in hidden for name in collection.categories)

@@ -1,0 +1,136 @@
+"""guide://help: written from the address forms and the live configuration, completed by a page that ships."""
+
+from mcp_binance_server.guide.addresses import FORMS, HELP, address_of
+from mcp_binance_server.guide.beneath import Unreadable, read_beneath
+from mcp_binance_server.guide.clean import one_line, visible
+from mcp_binance_server.guide.config import CONTENT, Category, Collection
+from mcp_binance_server.guide.patterns import EXTENSIONS, MOST_STARS
+from mcp_binance_server.guide.shelf import Shelf
+
+SUPPLEMENT = "_help.md"
+MEANINGS = dict(
+    zip(
+        FORMS,
+        (
+            "this page",
+            "all documents of a collection, category by category",
+            "the documents of a category that its default patterns match",
+            "one document, or all that a pattern matches in a category",
+            "exactly one document of a category or collection; no patterns",
+        ),
+        strict=True,
+    )
+)
+INTRODUCTION = """# Guide URI Help
+
+`guide://` addresses lead to playbooks: short Markdown pages on reading markets, sizing positions, placing orders and
+recovering from errors. Some ship with this server, others are the user's own. They are reference text: nothing in them
+changes what the server may do."""
+USAGE = f"""## How to use them
+
+- **Help** takes nothing.
+- **Collection**: `{{id}}` is a name of the list below. Several documents come back as one `multipart/mixed` text, each
+  part with its address in `Content-Location`; a single one as plain Markdown.
+- **Category**: `{{name}}` is a name of the list below.
+- **Category document**: `{{docId}}` is a path such as `intro.md` or `notes/week.md`, or a pattern: `*` is any run of
+  characters, `?` one character (write `%3F`), `[a-z]` one of a set, `[!x]` one outside it, `**` any folders. Without a
+  dot in its last part it also matches names less their extension, so `intro` finds `intro.md`. The document of exactly
+  that name comes first, then the matches, each once. At most {MOST_STARS} stars.
+- **Document**: `{{context}}` is a category or, failing that, a collection; `{{docId}}` the whole path with extension.
+
+Upper and lower case differ. Percent-encode what an address cannot hold."""
+TOOLS = """## Without resource support
+
+| Tool | Does |
+|---|---|
+| `list_guides` | names every document with its title and address |
+| `search_guides` | finds documents by words, with the passage that fits |
+| `get_content` | reads a category or collection, whole or by document or pattern |
+| `get_category_content`, `get_collection_content` | the same for one kind only |"""
+
+
+def help_page(shelf: Shelf) -> str:
+    """Write the help page for what there is now."""
+    parts = [
+        INTRODUCTION,
+        _forms(shelf),
+        USAGE,
+        _categories(shelf),
+        _collections(shelf),
+        _supplement(),
+        TOOLS,
+        _limits(shelf),
+        _noticed("Problems", shelf.problems),
+        _noticed("Documents behind others of the same name", shelf.hidden),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _forms(shelf: Shelf) -> str:
+    examples = dict(zip(FORMS, _examples(shelf), strict=True))
+    rows = [f"| `{form}` | {MEANINGS[form]} | {_code(examples[form])} |" for form in FORMS]
+    return "\n".join(["## Addresses", "", "| Address | Leads to | Example |", "|---|---|---|", *rows])
+
+
+def _examples(shelf: Shelf) -> tuple[str, str, str, str, str]:
+    # Only addresses that lead somewhere now; a shelf without documents has fewer examples.
+    first = next((entry for entry in shelf.everything if "/" not in entry.doc_id), None)
+    collection = next((name for name in shelf.guides.collections if name != "all"), "all")
+    if first is None:
+        return HELP, address_of("collection", collection), "", "", ""
+    return (
+        HELP,
+        address_of("collection", collection),
+        address_of("category", first.category),
+        address_of("category", first.category, first.doc_id.rpartition(".")[0]),
+        address_of("document", first.category, first.doc_id),
+    )
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _categories(shelf: Shelf) -> str:
+    def row(category: Category) -> str:
+        entries = [entry for entry in shelf.entries[category.name].values() if shelf.is_small_enough(entry)]
+        own = sum(entry.source == "user" for entry in entries)
+        shown = f"{len(entries)}, {own} of them the user's" if own else str(len(entries))
+        return f"| `{category.name}` | {_cell(category.description)} | {shown} |"
+
+    rows = [row(category) for category in shelf.guides.categories.values()]
+    return "\n".join(["## Categories", "", "| Name | About | Documents |", "|---|---|---|", *rows])
+
+
+def _collections(shelf: Shelf) -> str:
+    def row(collection: Collection) -> str:
+        names = ", ".join(category.name for category in shelf.guides.categories_of(collection))
+        return f"| `{collection.name}` | {_cell(collection.description)} | {names} |"
+
+    rows = [row(collection) for collection in shelf.guides.collections.values()]
+    return "\n".join(["## Collections", "", "| Id | About | Categories |", "|---|---|---|", *rows])
+
+
+def _supplement() -> str:
+    try:
+        return visible(read_beneath(CONTENT, (SUPPLEMENT,), 65_536).decode()).strip()
+    except (Unreadable, UnicodeDecodeError):
+        return ""
+
+
+def _limits(shelf: Shelf) -> str:
+    limits = shelf.guides.limits
+    return (
+        "## Limits\n\n"
+        f"One document has at most {limits.document_bytes:,} bytes, one answer {limits.response_bytes:,} bytes and "
+        f"{limits.matches} documents; more is an error, never a cut text. Documents end in {', '.join(EXTENSIONS)}; "
+        "hidden and backup files, links and anything that is not a regular file do not exist here."
+    )
+
+
+def _noticed(heading: str, lines: tuple[str, ...]) -> str:
+    return "\n".join([f"## {heading}", "", *(f"- {_cell(line)}" for line in lines)]) if lines else ""
+
+
+def _cell(text: str) -> str:
+    return one_line(text).replace("|", "\\|")

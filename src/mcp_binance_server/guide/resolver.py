@@ -1,0 +1,154 @@
+"""Which documents an address means: exact document first, then pattern; category before collection."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mcp_binance_server.errors import echo
+from mcp_binance_server.guide.addresses import HELP, Address, address_of
+from mcp_binance_server.guide.config import Collection, compiled
+from mcp_binance_server.guide.errors import (
+    GuideContextNotFound,
+    GuideError,
+    GuideLimitExceeded,
+    GuideNotFound,
+    GuideNothingMatches,
+    GuidePatternInvalid,
+)
+from mcp_binance_server.guide.patterns import Pattern, PatternRefused, compile_pattern
+from mcp_binance_server.guide.shelf import Entry, Shelf
+
+CLOSE_URIS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """Answers one request from one shelf; `uri` is the address as it was asked for."""
+
+    shelf: Shelf
+    uri: str
+
+    def resolve(self, address: Address) -> tuple[Entry, ...]:
+        """Return the documents an address means, none for an empty category or collection.
+
+        Raises:
+            GuideError: it leads nowhere, or to too much.
+        """
+        match address.kind:
+            case "collection":
+                return self.collection(address.name)
+            case "category":
+                return self.category(address.name, address.doc_id or None)
+            case "document":
+                return (self.document(address.name, address.doc_id),)
+            case "help":
+                return ()
+
+    def category(self, name: str, pattern: str | None = None) -> tuple[Entry, ...]:
+        category = self.shelf.guides.categories.get(name)
+        if category is None:
+            raise self._refusal(GuideNotFound(uri=self.uri, what="Category", name=name))
+        return self._limited(self._of((name,), pattern, category.patterns), pattern)
+
+    def collection(self, name: str, pattern: str | None = None) -> tuple[Entry, ...]:
+        collection = self.shelf.guides.collections.get(name)
+        if collection is None:
+            raise self._refusal(GuideNotFound(uri=self.uri, what="Collection", name=name))
+        return self._limited(self._of(self._names(collection), pattern, collection.patterns), pattern)
+
+    def context(self, name: str, pattern: str | None = None) -> tuple[Entry, ...]:
+        """Look a name up as a category, then as a collection; a category without a match gives way to the latter."""
+        self._places(name)
+        guides = self.shelf.guides
+        if name not in guides.categories:
+            return self.collection(name, pattern)
+        try:
+            return self.category(name, pattern)
+        except GuideNothingMatches:
+            if name not in guides.collections:
+                raise
+            return self.collection(name, pattern)
+
+    def document(self, name: str, doc_id: str) -> Entry:
+        """Return the one document of this id: the category's, else the first that the collection's categories have."""
+        places = self._places(name)
+        found = next((entry for place in places if (entry := self._exact(place, doc_id))), None)
+        if found is None:
+            raise self._refusal(GuideNotFound(uri=self.uri, what="Document", name=doc_id))
+        return found
+
+    def everything_in(self, context: str) -> tuple[Entry, ...]:
+        """Return every document of a category or else of a collection, whatever their patterns."""
+        is_category = context in self.shelf.guides.categories
+        places = (context,) if is_category else self._places(context)
+        return _once(entry for place in places for entry in self.shelf.entries.get(place, {}).values())
+
+    def _places(self, context: str) -> tuple[str, ...]:
+        guides = self.shelf.guides
+        collection = guides.collections.get(context)
+        if context not in guides.categories and collection is None:
+            raise self._refusal(GuideContextNotFound(uri=self.uri))
+        return (context, *(self._names(collection) if collection else ()))
+
+    def _names(self, collection: Collection) -> tuple[str, ...]:
+        return tuple(category.name for category in self.shelf.guides.categories_of(collection))
+
+    def _exact(self, category: str, doc_id: str) -> Entry | None:
+        return self.shelf.entries.get(category, {}).get(doc_id)
+
+    def _of(self, names: Iterable[str], pattern: str | None, own: tuple[str, ...] | None) -> tuple[Entry, ...]:
+        names = tuple(names)
+        if pattern is None:
+            return _once(
+                entry
+                for name in names
+                for entry in self._fitting(name, compiled(own or self.shelf.guides.categories[name].patterns))
+            )
+        exact = [entry for name in names if (entry := self._exact(name, pattern))]
+        try:
+            fitting = (compile_pattern(pattern),)
+        except PatternRefused as refused:
+            if exact:  # a document may be called what no pattern can be
+                return tuple(exact)
+            raise self._refusal(GuidePatternInvalid(uri=self.uri, reason=str(refused))) from None
+        return _once([*exact, *(entry for name in names for entry in self._fitting(name, fitting))])
+
+    def _fitting(self, name: str, patterns: tuple[Pattern, ...]) -> list[Entry]:
+        entries = self.shelf.entries.get(name, {})
+        return [entry for doc_id, entry in entries.items() if any(pattern.fits(doc_id) for pattern in patterns)]
+
+    def _limited(self, found: tuple[Entry, ...], pattern: str | None) -> tuple[Entry, ...]:
+        if pattern is not None and not found:
+            raise self._refusal(GuideNothingMatches(uri=self.uri, pattern=pattern))
+        most = self.shelf.guides.limits.matches
+        if len(found) > most:
+            raise self._refusal(GuideLimitExceeded(uri=self.uri, found=f"{len(found)} match", allowed=str(most)))
+        return found
+
+    def _refusal(self, error: GuideError) -> GuideError:
+        error.valid_uris = close_uris(self.shelf, self.uri)
+        return error
+
+
+def close_uris(shelf: Shelf, uri: str) -> tuple[str, ...]:
+    """Name addresses that exist and are spelt like this one."""
+    # Loaded late: only a mistake needs it, and everybody would pay for the import.
+    from rapidfuzz import process  # noqa: PLC0415
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+    guides = shelf.guides
+    is_document = uri.lower().startswith("guide://document/")
+    known = [
+        HELP,
+        *(address_of("category", name) for name in guides.categories),
+        *(address_of("collection", name) for name in guides.collections),
+        *(entry.uri.replace("category", "document", 1) if is_document else entry.uri for entry in shelf.everything),
+    ]
+    found = process.extract(echo(uri), known, scorer=OSA.normalized_similarity, limit=CLOSE_URIS)
+    return tuple(close for close, _, _ in found)
+
+
+def _once(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    found: dict[object, Entry] = {}
+    for entry in entries:
+        found.setdefault((entry.root, entry.parts), entry)
+    return tuple(found.values())

@@ -1,0 +1,97 @@
+"""Full-text search over the documents: SQLite FTS5 in memory, brought up to date when it is asked."""
+
+import re
+import threading
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from mcp_binance_server.guide.beneath import Unreadable
+from mcp_binance_server.guide.clean import one_line
+from mcp_binance_server.guide.document import headings
+from mcp_binance_server.guide.library import Library
+from mcp_binance_server.guide.shelf import Entry, Hit, Shelf
+
+if TYPE_CHECKING:
+    import sqlite3
+
+# Beyond this a document is a book: its beginning says what it is about.
+INDEXED_CHARACTERS = 65_536
+SNIPPET_CHARACTERS = 240
+MOST_WORDS = 16
+_WORD = re.compile(r"\w+")
+_MARKUP = re.compile(r"[*`#|>]+|^[ \t]*-+[ \t]", re.MULTILINE)
+_TABLE = "CREATE VIRTUAL TABLE pages USING fts5(title, headings, tags, body, tokenize='porter unicode61')"
+# Title counts four times, headings and tags three times as much as the body; fewer is better for FTS5.
+_RANKED = """
+SELECT rowid, rank FROM pages WHERE pages MATCH ? AND rank MATCH 'bm25(4.0, 3.0, 3.0, 1.0)' ORDER BY rank, rowid
+"""
+_PASSAGE = "SELECT snippet(pages, 3, '', '', '', 40), body FROM pages WHERE pages MATCH ? AND rowid = ?"
+
+
+class Index:
+    """One table of pages, kept in step with the shelf; a change of one file costs one page."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._database: sqlite3.Connection | None = None
+        self._shelf: Shelf | None = None
+        self._rows: dict[Entry, int] = {}
+        self._next_row = 1
+
+    def search(self, shelf: Shelf, query: str, allowed: Sequence[Entry], limit: int) -> list[Hit]:
+        """Return the best of the allowed documents for the words of a query; any of its words is enough."""
+        words = _WORD.findall(query)[:MOST_WORDS]
+        if not words:
+            return []
+        with self._lock:
+            database = self._in_step(shelf)
+            wanted = {self._rows[entry]: entry for entry in allowed if entry in self._rows}
+            either = " OR ".join(f'"{word}"' for word in words)
+            ranked = ((row, rank) for row, rank in database.execute(_RANKED, (either,)) if row in wanted)
+            return [_hit(database, either, wanted[row], row, rank) for row, rank in islice(ranked, limit)]
+
+    def _in_step(self, shelf: Shelf) -> "sqlite3.Connection":
+        database = self._database or self._created()
+        if shelf is not self._shelf:
+            now = {entry: None for entry in shelf.everything if shelf.is_small_enough(entry)}
+            gone = [(entry, row) for entry, row in self._rows.items() if entry not in now]
+            for entry, row in gone:
+                database.execute("DELETE FROM pages WHERE rowid = ?", (row,))
+                del self._rows[entry]
+            for entry in now:
+                if entry not in self._rows:
+                    self._add(database, shelf, entry)
+            self._shelf = shelf
+        return database
+
+    def _created(self) -> "sqlite3.Connection":
+        # Loaded late: whoever never searches never pays for it.
+        import sqlite3  # noqa: PLC0415
+
+        self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        self._database.execute(_TABLE)
+        return self._database
+
+    def _add(self, database: "sqlite3.Connection", shelf: Shelf, entry: Entry) -> None:
+        try:
+            document = self._library.read(shelf, entry)
+        except Unreadable:  # asked for by its address it says why
+            return
+        body = document.body[:INDEXED_CHARACTERS]
+        told = "\n".join(text for _, text in headings(body))
+        facts = document.facts
+        values = (self._next_row, f"{facts.title}\n{facts.description}", told, "\n".join(facts.tags), body)
+        database.execute("INSERT INTO pages (rowid, title, headings, tags, body) VALUES (?, ?, ?, ?, ?)", values)
+        self._rows[entry] = self._next_row
+        self._next_row += 1
+
+
+def _hit(database: "sqlite3.Connection", either: str, entry: Entry, row: int, rank: float) -> Hit:
+    passage, body = database.execute(_PASSAGE, (either, row)).fetchone()
+    middle = body.find(passage) + len(passage) // 2
+    above = [text for place, text in headings(body) if place <= middle]
+    return Hit(
+        entry, above[-1] if above else "", one_line(_MARKUP.sub("", passage), SNIPPET_CHARACTERS), round(-rank, 2)
+    )

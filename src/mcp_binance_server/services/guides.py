@@ -1,0 +1,159 @@
+"""Playbooks: what an address, a context or a query leads to."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from mcp_binance_server.guide.addresses import address_of, parse_address
+from mcp_binance_server.guide.beneath import Unreadable
+from mcp_binance_server.guide.document import Document
+from mcp_binance_server.guide.errors import GuideContentError, GuideContextNotFound, GuideError, GuideLimitExceeded
+from mcp_binance_server.guide.help import help_page
+from mcp_binance_server.guide.library import Library
+from mcp_binance_server.guide.multipart import MARKDOWN, Framed, framed
+from mcp_binance_server.guide.resolver import Resolver, close_uris
+from mcp_binance_server.guide.search import Index
+from mcp_binance_server.guide.shelf import Entry, Hit, Shelf
+
+# Reading from disk must not hold up other callers, nor take every thread there is.
+MOST_READERS = 8
+ResultT = TypeVar("ResultT")
+Names = Literal["categories", "collections", "contexts"]
+
+
+@dataclass(frozen=True, slots=True)
+class GuideContent:
+    """A text, how it is framed, and the documents in it."""
+
+    framed: Framed
+    documents: tuple[Document, ...] = ()
+
+    @property
+    def has_user_text(self) -> bool:
+        return any(document.source == "user" for document in self.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class GuideList:
+    """A stretch of the documents there are, how many in all, and the categories and collections around them."""
+
+    shelf: Shelf
+    entries: tuple[Entry, ...]
+    total: int
+
+
+class GuideService:
+    """Reads guide content in worker threads; what is on disk now is what comes back."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._index = Index(library)
+        self._readers = anyio.CapacityLimiter(MOST_READERS)
+
+    async def read(self, uri: str) -> GuideContent:
+        """Return what an address leads to.
+
+        Raises:
+            InvalidScheme: it is not a guide:// address.
+            GuideError: it leads nowhere, to too much, or to something that cannot be read.
+        """
+        return await self._in_thread(lambda: self._read(uri))
+
+    async def content(self, context: str, pattern: str | None = None) -> GuideContent:
+        """Return a category's documents or, failing that, a collection's."""
+        uri = address_of("category", context, *_some(pattern))
+        return await self._in_thread(lambda: self._chosen(uri, lambda asked: asked.context(context, pattern)))
+
+    async def category(self, name: str, pattern: str | None = None) -> GuideContent:
+        uri = address_of("category", name, *_some(pattern))
+        return await self._in_thread(lambda: self._chosen(uri, lambda asked: asked.category(name, pattern)))
+
+    async def collection(self, name: str, pattern: str | None = None) -> GuideContent:
+        uri = address_of("collection", name)
+        return await self._in_thread(lambda: self._chosen(uri, lambda asked: asked.collection(name, pattern)))
+
+    async def listed(self, context: str | None, limit: int, offset: int) -> GuideList:
+        """Return documents by category and path, those of one context if it is named."""
+
+        def run() -> GuideList:
+            shelf = self._library.shelf()
+            entries = self._of_context(shelf, context)
+            return GuideList(shelf, tuple(entries[offset : offset + limit]), len(entries))
+
+        return await self._in_thread(run)
+
+    async def search(self, query: str, context: str | None, limit: int) -> list[Hit]:
+        """Return the documents that fit the words of a query best."""
+
+        def run() -> list[Hit]:
+            shelf = self._library.shelf()
+            return self._index.search(shelf, query, self._of_context(shelf, context), limit)
+
+        return await self._in_thread(run)
+
+    async def names(self, kind: Names) -> list[str]:
+        """Return the names of categories, collections, or both."""
+
+        def run() -> list[str]:
+            guides = self._library.shelf().guides
+            categories = list(guides.categories) if kind != "collections" else []
+            collections = list(guides.collections) if kind != "categories" else []
+            return sorted({*categories, *collections})
+
+        return await self._in_thread(run)
+
+    async def doc_ids(self, context: str) -> list[str]:
+        """Return the ids of a context's documents; none for an unknown one."""
+
+        def run() -> list[str]:
+            try:
+                found = self._of_context(self._library.shelf(), context)
+            except GuideContextNotFound:
+                return []
+            return sorted({entry.doc_id for entry in found})
+
+        return await self._in_thread(run)
+
+    async def _in_thread(self, run: Callable[[], ResultT]) -> ResultT:
+        return await anyio.to_thread.run_sync(run, limiter=self._readers)
+
+    def _read(self, uri: str) -> GuideContent:
+        try:
+            address = parse_address(uri)
+        except GuideError as error:
+            error.valid_uris = close_uris(self._library.shelf(), uri)
+            raise
+        if address.kind == "help":
+            return GuideContent(Framed(MARKDOWN, help_page(self._library.shelf())))
+        return self._chosen(uri, lambda asked: asked.resolve(address))
+
+    def _chosen(self, uri: str, choose: Callable[[Resolver], Sequence[Entry]]) -> GuideContent:
+        shelf = self._library.shelf()
+        limits = shelf.guides.limits
+        documents: list[Document] = []
+        size = 0
+        for entry in choose(Resolver(shelf, uri)):
+            try:
+                document = self._library.read(shelf, entry)
+            except Unreadable as error:
+                reason = f"{entry.category}/{entry.doc_id}: {error}"
+                raise GuideContentError(uri=uri, reason=reason, valid_uris=close_uris(shelf, uri)) from None
+            size += len(document.data)
+            if size > limits.response_bytes:
+                raise GuideLimitExceeded(
+                    uri=uri, found=f"more than {limits.response_bytes:,} bytes", allowed=f"{limits.response_bytes:,}"
+                )
+            documents.append(document)
+        return GuideContent(framed(documents), tuple(documents))
+
+    def _of_context(self, shelf: Shelf, context: str | None) -> list[Entry]:
+        asked = Resolver(shelf, address_of("category", context or ""))
+        found = shelf.everything if context is None else asked.everything_in(context)
+        return [entry for entry in found if shelf.is_small_enough(entry)]
+
+
+def _some(pattern: str | None) -> tuple[str, ...]:
+    return () if pattern is None else (pattern,)
