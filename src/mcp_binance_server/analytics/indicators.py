@@ -1,14 +1,11 @@
 """Indicators over a series: a typed face of talipp, each line as long as its input, None while warming up."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
-from typing import Any
 
+from mcp_binance_server.analytics.talipp_face import Line, after, bars_of, column, library, wilder
 from mcp_binance_server.domain.candles import Candle
-
-Line = list[float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +55,21 @@ def latest(line: Line) -> float | None:
 
 def sma(values: Sequence[float], n: int) -> Line:
     """Average the last n values."""
-    return list(_talipp().SMA(n, list(values)).output_values)
+    return list(library().SMA(n, list(values)).output_values)
 
 
 def ema(values: Sequence[float], n: int) -> Line:
     """Average exponentially, seeded with the simple average of the first n values as TA-Lib does."""
-    return list(_talipp().EMA(n, list(values)).output_values)
+    return list(library().EMA(n, list(values)).output_values)
 
 
 def rsi(values: Sequence[float], n: int) -> Line:
     """Compare gains with losses by Wilder's smoothing; a series that never moved is 50, not talipp's 100."""
     moves = [after - before for before, after in pairwise(values)]
-    gains = _wilder([max(move, 0.0) for move in moves], n)
-    losses = _wilder([max(-move, 0.0) for move in moves], n)
+    gains = wilder([max(move, 0.0) for move in moves], n)
+    losses = wilder([max(-move, 0.0) for move in moves], n)
     strengths = [_strength(gain, loss) for gain, loss in zip(gains, losses, strict=True)]
-    return _after(values, strengths)
+    return after(values, strengths)
 
 
 def true_ranges(candles: Sequence[Candle]) -> list[float]:
@@ -82,19 +79,19 @@ def true_ranges(candles: Sequence[Candle]) -> list[float]:
 
 def atr(candles: Sequence[Candle], n: int) -> Line:
     """Smooth true ranges by Wilder from the second bar as TA-Lib does; plain talipp counts the first bar's range."""
-    return _after(candles, _wilder(true_ranges(candles), n))
+    return after(candles, wilder(true_ranges(candles), n))
 
 
 def macd(values: Sequence[float], fast: int = 12, slow: int = 26, signal: int = 9) -> Macd:
     """Subtract a slow EMA from a fast one; TA-Lib starts both at the slow one's first bar, so early bars differ."""
-    rows = _talipp().MACD(fast, slow, signal, list(values)).output_values
-    return Macd(_line(rows, "macd"), _line(rows, "signal"), _line(rows, "histogram"))
+    rows = library().MACD(fast, slow, signal, list(values)).output_values
+    return Macd(column(rows, "macd"), column(rows, "signal"), column(rows, "histogram"))
 
 
 def bollinger(values: Sequence[float], n: int = 20, deviations: float = 2.0) -> Bollinger:
     """Draw bands of population standard deviations around the simple average."""
-    rows = _talipp().BB(n, deviations, list(values)).output_values
-    return Bollinger(_line(rows, "lb"), _line(rows, "cb"), _line(rows, "ub"))
+    rows = library().BB(n, deviations, list(values)).output_values
+    return Bollinger(column(rows, "lb"), column(rows, "cb"), column(rows, "ub"))
 
 
 def stochastic(candles: Sequence[Candle], n: int = 14, smooth: int = 3) -> Stochastic:
@@ -104,18 +101,18 @@ def stochastic(candles: Sequence[Candle], n: int = 14, smooth: int = 3) -> Stoch
         bars = candles[end - n : end]
         low, high = min(bar.low for bar in bars), max(bar.high for bar in bars)
         places.append(float(100 * (bars[-1].close - low) / (high - low)) if high > low else 50.0)
-    return Stochastic(_after(candles, list(places)), _after(candles, sma(places, smooth)))
+    return Stochastic(after(candles, list(places)), after(candles, sma(places, smooth)))
 
 
 def adx(candles: Sequence[Candle], n: int = 14) -> Adx:
     """Measure trend strength by Wilder; talipp and TA-Lib seed the sums differently and meet after about 200 bars."""
-    rows = _talipp().ADX(n, n, _bars(candles)).output_values
-    return Adx(_line(rows, "adx"), _line(rows, "plus_di"), _line(rows, "minus_di"))
+    rows = library().ADX(n, n, bars_of(candles)).output_values
+    return Adx(column(rows, "adx"), column(rows, "plus_di"), column(rows, "minus_di"))
 
 
 def obv(candles: Sequence[Candle]) -> Line:
     """Add the volume of rising bars and take off that of falling ones, from the first bar's volume on."""
-    return list(_talipp().OBV(_bars(candles)).output_values)
+    return list(library().OBV(bars_of(candles)).output_values)
 
 
 def vwap(candles: Sequence[Candle]) -> Line:
@@ -129,32 +126,7 @@ def vwap(candles: Sequence[Candle]) -> Line:
     return line
 
 
-def _talipp() -> Any:  # noqa: ANN401 - the library ships no types; every line leaves this file as a list of floats
-    # Loaded on first use: it costs a tenth of a second, and most starts never ask for an indicator.
-    return import_module("talipp.indicators")
-
-
-def _line(rows: Iterable[object], name: str) -> Line:
-    return [None if row is None else getattr(row, name) for row in rows]
-
-
-def _wilder(values: list[float], n: int) -> Line:
-    return list(_talipp().SMMA(n, values).output_values)
-
-
 def _strength(gain: float | None, loss: float | None) -> float | None:
     if gain is None or loss is None:
         return None
     return 100.0 * gain / (gain + loss) if gain + loss else 50.0
-
-
-def _after(whole: Sequence[object], tail: Line) -> Line:
-    return [*([None] * (len(whole) - len(tail))), *tail]
-
-
-def _bars(candles: Sequence[Candle]) -> list[Any]:
-    bar = import_module("talipp.ohlcv").OHLCV
-    return [
-        bar(float(each.open), float(each.high), float(each.low), float(each.close), float(each.volume))
-        for each in candles
-    ]

@@ -1,0 +1,113 @@
+"""Bands, clouds and stops around the price: Keltner, Donchian, Ichimoku, SuperTrend, parabolic SAR, daily VWAP."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from mcp_binance_server.analytics.indicators import atr, closes, ema
+from mcp_binance_server.analytics.talipp_face import Line, after, bars_of, column, library, wilder
+from mcp_binance_server.domain.candles import Candle
+
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A middle line and the borders above and below it."""
+
+    lower: Line
+    middle: Line
+    upper: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Ichimoku:
+    """Two middles and the two spans of the cloud, none of them shifted: the picture moves them in time."""
+
+    conversion: Line
+    baseline: Line
+    span_a: Line
+    span_b: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A stop that follows a trend: below the price while it rises, above while it falls."""
+
+    rising: Line
+    falling: Line
+
+
+def keltner(candles: Sequence[Candle], n: int, mult: float, *, true_range: bool = True) -> Channel:
+    """Draw bands of average ranges around the exponential average; plain ranges leave the gaps out."""
+    middle = ema(closes(candles), n)
+    width = atr(candles, n) if true_range else wilder([float(each.high - each.low) for each in candles], n)
+    return Channel(
+        lower=_combined(lambda basis, span: basis - mult * span, middle, width),
+        middle=middle,
+        upper=_combined(lambda basis, span: basis + mult * span, middle, width),
+    )
+
+
+def donchian(candles: Sequence[Candle], n: int) -> Channel:
+    """Return the lowest low and the highest high of n bars and their middle."""
+    lower = extremes([float(each.low) for each in candles], n, min)
+    upper = extremes([float(each.high) for each in candles], n, max)
+    return Channel(lower=lower, middle=_combined(lambda low, high: (low + high) / 2, lower, upper), upper=upper)
+
+
+def ichimoku(candles: Sequence[Candle], conversion: int, base: int, span_b: int) -> Ichimoku:
+    """Return the middles of three channels, and the middle of the first two as span A."""
+    first, second = donchian(candles, conversion).middle, donchian(candles, base).middle
+    span_a = _combined(lambda one, other: (one + other) / 2, first, second)
+    return Ichimoku(first, second, span_a, donchian(candles, span_b).middle)
+
+
+def super_trend(candles: Sequence[Candle], n: int, factor: float) -> Stop:
+    """Follow the middle of each bar at a distance of true ranges that only ever tightens; talipp starts it at zero."""
+    rising: Line = []
+    falling: Line = []
+    lower = upper = close_before = 0.0
+    up = started = False
+    for candle, reach in zip(candles, atr(candles, n), strict=True):
+        close, middle = float(candle.close), float(candle.high + candle.low) / 2
+        if reach is not None:
+            below, above = middle - factor * reach, middle + factor * reach
+            lower = below if not started or below > lower or close_before < lower else lower
+            upper = above if not started or above < upper or close_before > upper else upper
+            up = (close >= lower if up else close > upper) if started else False
+            started = True
+        rising.append(lower if started and up else None)
+        falling.append(upper if started and not up else None)
+        close_before = close
+    return Stop(rising, falling)
+
+
+def parabolic_sar(candles: Sequence[Candle], start: float, increment: float, most: float) -> Line:
+    """Return Wilder's stop and reverse points."""
+    return column(library().ParabolicSAR(start, increment, most, bars_of(candles)).output_values, "value")
+
+
+def daily_vwap(candles: Sequence[Candle]) -> Line:
+    """Average the typical price by volume since 00:00 UTC; before the first trade of a day it is the typical price."""
+    line: Line = []
+    day, weighted, volume = -1, 0.0, 0.0
+    for candle in candles:
+        typical = float(candle.high + candle.low + candle.close) / 3
+        if candle.open_time_ms // DAY_MS != day:
+            day, weighted, volume = candle.open_time_ms // DAY_MS, 0.0, 0.0
+        weighted += typical * float(candle.volume)
+        volume += float(candle.volume)
+        line.append(weighted / volume if volume else typical)
+    return line
+
+
+def extremes(values: Sequence[float], n: int, of: Callable[[Iterable[float]], float]) -> Line:
+    """Return the smallest or largest of the last n values at each bar."""
+    return after(values, [of(values[end - n : end]) for end in range(n, len(values) + 1)])
+
+
+def _combined(rule: Callable[[float, float], float], one: Line, other: Line) -> Line:
+    return [
+        None if first is None or second is None else rule(first, second)
+        for first, second in zip(one, other, strict=True)
+    ]

@@ -1,0 +1,201 @@
+"""The picture while it grows: shapes become SVG text, and every text and line is remembered with its place."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from itertools import pairwise
+
+from mcp_binance_server.charts.render.boxes import Box
+from mcp_binance_server.charts.render.colours import Colour
+from mcp_binance_server.charts.render.fonts import ASCENT, DESCENT, FAMILY, printable, width_of
+
+Point = tuple[float, float]
+Segment = tuple[float, float, float, float]
+Rect = tuple[float, float, float, float]  # left, top, width, height
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that was drawn; a plated one has an opaque plate of its own under it, above every line."""
+
+    text: str
+    box: Box
+    plated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A line that was drawn, as far as its clip shows it."""
+
+    points: Sequence[Point]
+    clip: Box | None
+
+
+@dataclass(slots=True)
+class Canvas:
+    """Shapes in the order they are painted; many of one kind and colour become one path."""
+
+    width: int
+    height: int
+    texts: list[Text] = field(default_factory=list[Text])
+    strokes: list[Stroke] = field(default_factory=list[Stroke])
+    _parts: list[str] = field(default_factory=list[str])
+    _clip: Box | None = None
+    _clipped_from: int = 0
+    _escaped: bool = False
+    _names: int = 0
+
+    def rects(self, rects: Sequence[Rect], fill: Colour) -> None:
+        self._watch((x + dx, y + dy) for x, y, w, h in rects for dx, dy in ((0, 0), (w, h)))
+        path = "".join(f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z" for x, y, w, h in rects)
+        if path:
+            self._parts.append(f'<path{_paint("fill", fill)} d="{path}"/>')
+
+    def bars(self, rects: Sequence[Rect], fill: Colour) -> None:
+        """Draw rectangles that no text may cover."""
+        self.rects(rects, fill)
+        self._remember(((x + w / 2, y), (x + w / 2, y + h)) for x, y, w, h in rects)
+
+    def frame(self, box: Box, stroke: Colour, width: float = 1) -> None:
+        corners = [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
+        self.polyline([*corners, corners[0]], stroke, width)
+
+    def lines(self, segments: Sequence[Segment], stroke: Colour, width: float = 1, dash: str = "") -> None:
+        path = "".join(f"M{_n(x0)} {_n(y0)}L{_n(x1)} {_n(y1)}" for x0, y0, x1, y1 in segments)
+        if path:
+            self._parts.append(f'<path{_paint("stroke", stroke)}{_pen(width, dash)} d="{path}"/>')
+            self._remember(((x0, y0), (x1, y1)) for x0, y0, x1, y1 in segments)
+
+    def polyline(self, points: Sequence[Point], stroke: Colour, width: float = 1, dash: str = "") -> None:
+        if len(points) > 1:
+            self._parts.append(
+                f'<polyline fill="none"{_paint("stroke", stroke)}{_pen(width, dash)} stroke-linejoin="round"'
+                f' points="{_points(points)}"/>'
+            )
+            self._remember([points])
+
+    def polygon(self, points: Sequence[Point], fill: Colour) -> None:
+        if len(points) > 2:
+            self._watch(points)
+            self._parts.append(f'<polygon{_paint("fill", fill)} points="{_points(points)}"/>')
+
+    def fade(self, points: Sequence[Point], top: Colour, bottom: Colour) -> None:
+        """Fill a shape from one colour at its top to another at its bottom."""
+        name = self._name()
+        self._watch(points)
+        stops = "".join(
+            f'<stop offset="{at}" stop-color="{colour.hex}" stop-opacity="{_n(colour.alpha)}"/>'
+            for at, colour in ((0, top), (1, bottom))
+        )
+        self._parts.append(f'<linearGradient id="{name}" x1="0" y1="0" x2="0" y2="1">{stops}</linearGradient>')
+        self._parts.append(f'<polygon fill="url(#{name})" points="{_points(points)}"/>')
+
+    def dots(self, centres: Sequence[Point], radius: float, fill: Colour) -> None:
+        r, d = _n(radius), _n(2 * radius)
+        path = "".join(f"M{_n(x - radius)} {_n(y)}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z" for x, y in centres)
+        if path:
+            self._parts.append(f'<path{_paint("fill", fill)} d="{path}"/>')
+            self._remember(((x - radius, y), (x + radius, y)) for x, y in centres)
+
+    def plate(self, box: Box, fill: Colour, border: Colour | None = None) -> None:
+        edge = f'{_paint("stroke", border)} stroke-width="1"' if border else ""
+        self._parts.append(
+            f'<rect x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}" height="{_n(box.height)}" rx="2"'
+            f"{_paint('fill', fill)}{edge}/>"
+        )
+
+    def text(
+        self, x: float, y: float, text: str, size: float, fill: Colour, *,
+        anchor: str = "start", bold: bool = False, plated: bool = False,
+    ) -> float:  # fmt: skip
+        """Draw a text on its base line and return where it ends."""
+        self.texts.append(Text(text, box := text_box(x, y, text, size, anchor=anchor, bold=bold), plated))
+        self._write(box.left, y, text, size, fill, bold=bold)
+        return box.right
+
+    def watermark(self, x: float, y: float, text: str, size: float, fill: Colour) -> None:
+        """Draw a text under the lines on purpose: it is not remembered as one to be kept free."""
+        self._write(x - width_of(text, size, bold=True) / 2, y, text, size, fill, bold=True)
+
+    def free(self, box: Box, gap: float = 2.0) -> bool:
+        """Say whether no text stands there yet."""
+        return not any(box.meets(text.box, gap) for text in self.texts)
+
+    def crossed(self, box: Box) -> int:
+        """Count the clipped lines, those of the series and the drawings, that cross a box."""
+        return sum(
+            box.crossed_by(start, end)
+            for stroke in self.strokes
+            if stroke.clip and stroke.clip.meets(box)
+            for start, end in pairwise(stroke.points)
+        )
+
+    def clip(self, box: Box) -> None:
+        """Draw only inside the box until `unclip`."""
+        self._clip, self._clipped_from, self._escaped = box, len(self._parts), False
+
+    def unclip(self) -> None:
+        # A clip costs the rasteriser a layer, half of its time: it is only there when something would go beyond.
+        if self._clip and self._escaped:
+            box, name = self._clip, self._name()
+            opening = (
+                f'<clipPath id="{name}"><rect x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}"'
+                f' height="{_n(box.height)}"/></clipPath><g clip-path="url(#{name})">'
+            )
+            self._parts.insert(self._clipped_from, opening)
+            self._parts.append("</g>")
+        self._clip = None
+
+    def svg(self) -> str:
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}"'
+            f' viewBox="0 0 {self.width} {self.height}" font-family="{FAMILY}, Arimo, Arial, sans-serif"'
+            f' font-kerning="none">{"".join(self._parts)}</svg>'
+        )
+
+    def _write(self, x: float, y: float, text: str, size: float, fill: Colour, *, bold: bool) -> None:
+        weight = ' font-weight="bold"' if bold else ""
+        self._parts.append(
+            f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}"{_paint("fill", fill)}{weight}>'
+            f"{escape(printable(text), quote=False)}</text>"
+        )
+
+    def _remember(self, lines: Iterable[Sequence[Point]]) -> None:
+        for points in lines:
+            self._watch(points)
+            self.strokes.append(Stroke(points, self._clip))
+
+    def _watch(self, points: Iterable[Point]) -> None:
+        if self._clip and not self._escaped:
+            box = self._clip
+            self._escaped = any(
+                y < box.top - 1 or y > box.bottom + 1 or x < box.left - 1 or x > box.right + 1 for x, y in points
+            )
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"n{self._names}"
+
+
+def text_box(x: float, y: float, text: str, size: float, *, anchor: str = "start", bold: bool = False) -> Box:
+    """Return the box of a text on its base line."""
+    width = width_of(text, size, bold=bold)
+    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+    return Box(left, y - ASCENT * size, left + width, y + DESCENT * size)
+
+
+def _n(number: float) -> str:
+    text = f"{number:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _points(points: Sequence[Point]) -> str:
+    return " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+
+
+def _paint(kind: str, colour: Colour) -> str:
+    return f' {kind}="{colour.hex}"' + ("" if colour.alpha == 1 else f' {kind}-opacity="{_n(colour.alpha)}"')
+
+
+def _pen(width: float, dash: str) -> str:
+    return (f' stroke-width="{_n(width)}"' if width != 1 else "") + (f' stroke-dasharray="{dash}"' if dash else "")

@@ -1,0 +1,80 @@
+"""What the legends of a chart say: the symbol with its last bar, and each study with its last values."""
+
+from collections.abc import Callable
+
+from mcp_binance_server.charts.render.boxes import Box
+from mcp_binance_server.charts.render.colours import Colour
+from mcp_binance_server.charts.render.legend import ROW, Group, Row, Word, cut, shortened, wrapped
+from mcp_binance_server.charts.render.numbers import compact, fixed, percent, signed
+from mcp_binance_server.charts.render.request import Request
+from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
+
+MOST_OF_PANE = 0.42
+SIDE = 24
+
+
+def price_legend(request: Request, pane: Box) -> list[Row]:
+    """Return the rows over the price: symbol and last bar, then a row per study drawn on it."""
+    looks, theme = request.spec.looks, request.theme
+    if not looks.legend:
+        return []
+    room = pane.width - SIDE
+    rows = wrapped([_title(request), *_last_bar(request)], room)
+    if len(rows) > 1:
+        rows = [(_title(request),), *wrapped(_last_bar(request), room)]
+    for view in (*request.overlays, *([request.volume] if request.volume else [])):
+        write = compact if view is request.volume else _price_writer(request)
+        rows.append(study_row(request, view, write, room))
+    return shortened(rows, max(1, int(pane.height * MOST_OF_PANE / ROW)), theme.text)
+
+
+def study_row(request: Request, view: StudyView, write: Callable[[float], str], room: float) -> Row:
+    """Return a study's name and its last values, as many as fit."""
+    groups: list[Group] = [(Word(view.settled.label, request.theme.text),)]
+    if request.spec.looks.legend_values:
+        for look in view.plots:
+            value = last_value(view, look, len(request.bars))
+            if look.visible and value is not None:
+                groups.append((Word(write(value), _ink(request, view, look)),))
+    return cut(groups, room)
+
+
+def last_value(view: StudyView, look: PlotLook, bars: int) -> float | None:
+    """Return a plot's value at the last bar; what reaches into the future is not the last value."""
+    line = view.lines[look.plot.key]
+    return line[bars - 1] if len(line) >= bars else None
+
+
+def _title(request: Request) -> Group:
+    spec, theme = request.spec, request.theme
+    return (
+        Word(spec.symbol, theme.strong, 15, bold=True),
+        Word(" " + " · ".join(part for part in (spec.interval, spec.venue) if part), theme.text, 13),
+    )
+
+
+def _last_bar(request: Request) -> list[Group]:
+    looks, bars, real, places = request.spec.looks, request.bars, request.real, request.decimals
+    ink = request.price.body[not bars.rose(-1)]
+    groups: list[Group] = []
+    if not looks.legend_values:
+        return groups
+    if looks.series_ohlc:
+        values = (("O", bars.opens), ("H", bars.highs), ("L", bars.lows), ("C", bars.closes))
+        groups += [(Word(name, request.theme.text), Word(fixed(line[-1], places), ink)) for name, line in values]
+    if looks.bar_change and len(real) > 1 and real.closes[-2]:
+        change = real.closes[-1] - real.closes[-2]
+        tone = request.price.body[change < 0]
+        text = f"{signed(change, places)} ({percent(change / real.closes[-2] * 100)})"
+        groups.append((Word(text, tone),))
+    return groups
+
+
+def _ink(request: Request, view: StudyView, look: PlotLook) -> Colour:
+    if view is request.volume:
+        return look.colours[not request.bars.rose(-1)]
+    return look.ink
+
+
+def _price_writer(request: Request) -> Callable[[float], str]:
+    return lambda price: fixed(price, request.decimals)

@@ -1,0 +1,170 @@
+"""A request made drawable: sizes in their limits, styles we have, studies computed on all bars and then cut."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, isfinite
+
+from mcp_binance_server.charts.render.colours import THEMES, Theme
+from mcp_binance_server.charts.render.columns import Columns, columns_of, heikin_ashi
+from mcp_binance_server.charts.render.drawings import refusal
+from mcp_binance_server.charts.render.layout import panes_that_fit
+from mcp_binance_server.charts.render.numbers import decimals_for
+from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.price_look import PREFIX, PriceLook, price_look
+from mcp_binance_server.charts.render.price_series import CURVES
+from mcp_binance_server.charts.render.spec import (
+    FONTS,
+    LARGEST,
+    MOST_BARS,
+    SMALLEST,
+    ChartSpec,
+    DrawingSpec,
+    Looks,
+    StudySpec,
+)
+from mcp_binance_server.charts.render.study_look import StudyView, study_view
+from mcp_binance_server.charts.studies.table import STUDIES, settle
+from mcp_binance_server.domain.candles import Candle
+
+DAY_MS = 86_400_000
+DENSE = 500
+MOST_FUTURE = 0.15  # of the bars shown
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything the picture shows, in numbers; `bars` are as the style draws them, `real` as they were traded."""
+
+    spec: ChartSpec
+    theme: Theme
+    real: Columns
+    bars: Columns
+    decimals: int
+    price: PriceLook
+    overlays: tuple[StudyView, ...]
+    volume: StudyView | None
+    panes: tuple[StudyView, ...]
+    future: int
+    warnings: tuple[str, ...]
+
+    @property
+    def views(self) -> list[StudyView]:
+        return [*self.overlays, *([self.volume] if self.volume else []), *self.panes]
+
+
+def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
+    """Compute all that is drawn; what cannot be as asked for becomes the nearest that can, and a warning."""
+    spec, warnings = _within_limits(spec)
+    theme = THEMES[spec.theme]
+    whole = columns_of(candles)
+    shown = min(spec.bars, len(candles))
+    styled = heikin_ashi(whole) if spec.style == "heikinAshi" else whole
+    options = Options(spec.looks.style)
+    price = price_look(spec.style, theme, options)
+    warnings += [f"override_not_local: {key} changed nothing here." for key in options.left_over()]
+    views = _views(candles, spec, theme, shown, warnings)
+    panes = [view for view in views if not view.settled.study.overlay and view.settled.study.name != "Volume"]
+    room = panes_that_fit(spec.height - 26, len(panes))
+    warnings += [
+        f"too_many_panes: {view.settled.label} found no room; a taller picture or fewer studies would show it."
+        for view in panes[room:]
+    ]
+    longest = max((len(line) for view in views for line in view.lines.values()), default=shown)
+    return Request(
+        spec=spec,
+        theme=theme,
+        real=whole.last(shown),
+        bars=styled.last(shown),
+        decimals=decimals_for(candles[-shown:]) if spec.decimals is None else min(max(spec.decimals, 0), 10),
+        price=price,
+        overlays=tuple(view for view in views if view.settled.study.overlay),
+        volume=next((view for view in views if view.settled.study.name == "Volume"), None),
+        panes=tuple(panes[:room]),
+        future=min(longest - shown, ceil(shown * MOST_FUTURE)),
+        warnings=tuple(warnings),
+    )
+
+
+def _within_limits(spec: ChartSpec) -> tuple[ChartSpec, list[str]]:
+    warnings: list[str] = []
+    width = min(max(spec.width, SMALLEST[0]), LARGEST[0])
+    height = min(max(spec.height, SMALLEST[1]), LARGEST[1])
+    if (width, height) != (spec.width, spec.height):
+        warnings.append(f"size_clamped: {spec.width}x{spec.height} became {width}x{height}.")
+    style = spec.style
+    if style not in PREFIX:
+        style = "candle"
+        warnings.append(f"unknown_style: {spec.style} is drawn as candles by the local renderer.")
+    bars = min(max(spec.bars, 1), MOST_BARS)
+    if bars < spec.bars:
+        warnings.append(f"too_many_bars: the newest {bars} of {spec.bars} bars are shown.")
+    if bars > DENSE and style not in CURVES:
+        warnings.append(f"dense_bars: {bars} bars are hard to read as {style}; try style line or a longer interval.")
+    if not spec.looks.main_pane:
+        warnings.append("override_not_local: the local renderer always shows the main pane.")
+    drawings: list[DrawingSpec] = []
+    for drawing in spec.drawings:
+        if problem := refusal(drawing):
+            warnings.append(problem)
+        else:
+            drawings.append(drawing)
+    looks = _readable(spec.looks, warnings)
+    return (
+        replace(spec, width=width, height=height, style=style, bars=bars, drawings=tuple(drawings), looks=looks),
+        warnings,
+    )
+
+
+def _readable(looks: Looks, warnings: list[str]) -> Looks:
+    prices = looks.price_range
+    if prices and not (isfinite(prices.low) and isfinite(prices.high) and prices.low < prices.high):
+        warnings.append("param_out_of_range: the price range has no height; all prices are shown.")
+        prices = None
+    return replace(looks, font_size=min(max(looks.font_size, FONTS[0]), FONTS[1]), price_range=prices)
+
+
+def _views(
+    candles: Sequence[Candle], spec: ChartSpec, theme: Theme, shown: int, warnings: list[str]
+) -> list[StudyView]:
+    views: list[StudyView] = []
+    spares = int(spec.style in CURVES)  # the first of the palette is the colour of the line itself
+    short: list[str] = []
+    for asked in spec.studies:
+        study = STUDIES.get(asked.name)
+        if study is None:
+            warnings.append(f"study_not_local: the local renderer has no {asked.name}; it was left out.")
+            continue
+        settled = settle(study, asked.inputs)
+        warnings += settled.warnings
+        lines = {key: line[len(candles) - shown :] for key, line in study.lines(candles, settled.inputs).items()}
+        options = Options(asked.override)
+        view = study_view(settled, lines, options, theme.level, spares)
+        spares += sum(not plot.colour and not plot.colours for plot in study.plots)
+        if ignored := options.left_over():
+            warnings.append(f"override_not_local: {', '.join(ignored)} of {settled.label} changed nothing here.")
+        warnings += _remarks(asked, view, candles, shown)
+        if len(candles) - shown < min(study.warm_up(settled.inputs), MOST_BARS):
+            short.append(settled.label)
+        views.append(view)
+    if short:
+        warnings.append(
+            f"warm_up_short: only {len(candles) - shown} bars before the first one shown; the early values of"
+            f" {', '.join(short)} are missing or not yet settled."
+        )
+    return views
+
+
+def _remarks(asked: StudySpec, view: StudyView, candles: Sequence[Candle], shown: int) -> list[str]:
+    study, remarks = view.settled.study, list[str]()
+    if asked.force_overlay and not study.overlay and study.name != "Volume":
+        remarks.append(f"override_not_local: {study.name} keeps a pane of its own; it has another scale.")
+    if study.by_day and len(candles) > 1 and candles[1].open_time_ms - candles[0].open_time_ms >= DAY_MS:
+        remarks.append(f"per_bar: {study.name} restarts every day, so on this interval it is each bar's typical price.")
+    first_day = candles[0].open_time_ms // DAY_MS
+    if study.by_day and candles[0].open_time_ms % DAY_MS and candles[-shown].open_time_ms // DAY_MS == first_day:
+        remarks.append(
+            f"warm_up_short: {study.name} of the first day shown is incomplete: it began before the first bar loaded."
+        )
+    if not view.seen():
+        remarks.append(f"no_values: {view.settled.label} has no value in the bars shown.")
+    return remarks

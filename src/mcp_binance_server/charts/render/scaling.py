@@ -1,0 +1,134 @@
+"""Which values a pane shows, and how its axis writes them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mcp_binance_server.charts.render.boxes import Box
+from mcp_binance_server.charts.render.drawings import prices_of
+from mcp_binance_server.charts.render.numbers import compact, decimals_of_step, fixed, percent
+from mcp_binance_server.charts.render.price_series import CURVES, curve
+from mcp_binance_server.charts.render.request import Request
+from mcp_binance_server.charts.render.scale import Axis, Quote, widened
+from mcp_binance_server.charts.render.study_look import StudyView
+from mcp_binance_server.charts.render.ticks import linear_ticks, logarithmic_ticks, nice_step
+
+PAD = 6
+BELOW, BELOW_WITH_VOLUME, VOLUME = 0.10, 0.22, 0.18  # of the pane's height
+STUDY_AIR = 0.06
+TICK_GAP = 3.1  # of the font's size
+ABOVE = 40  # pixels of the legend that may have grid lines beside it
+ARROW_AIR = 46  # an arrow and its word
+REACH = 1.0  # drawings this many ranges away are still brought into view
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The values of a pane and how they are written."""
+
+    low: float
+    high: float
+    write: Callable[[float], str]
+    labels: tuple[str, ...]  # the widest texts its axis will have
+
+
+def price_span(request: Request) -> Span:
+    """Return the prices to be shown: bars, overlays, and drawings that are not too far away."""
+    spec, bars = request.spec, request.bars
+    tick = 10.0**-request.decimals
+    if wanted := spec.looks.price_range:
+        margin = (wanted.high - wanted.low) * wanted.margin
+        low, high = wanted.low - margin, wanted.high + margin
+    else:
+        known = curve(bars, request.price.source) if spec.style in CURVES else [*bars.lows, *bars.highs]
+        seen = [*known, *(value for view in request.overlays for value in view.seen())]
+        low, high = min(seen), max(seen)
+        reach = max(high - low, abs(high) * 0.02) * REACH
+        near = [p for drawing in spec.drawings for p in prices_of(drawing) if low - reach <= p <= high + reach]
+        low, high = min(low, *near, low), max(high, *near, high)
+    low, high = widened(low, high, tick)
+    if spec.scale == "logarithmic":
+        low = max(low, min((each for each in bars.lows if each > 0), default=tick) * 0.2)
+        high = max(high, low * 1.0001)
+    write = price_writer(request)
+    return Span(low, high, write, (write(low), write(high), write(request.real.closes[-1])))
+
+
+def price_writer(request: Request) -> Callable[[float], str]:
+    """Return how the price axis writes a price on its scale."""
+    quote = quote_of(request)
+    if request.spec.scale == "percent":
+        return lambda price: percent(quote.shown(price))
+    if request.spec.scale == "indexedTo100":
+        return lambda price: fixed(quote.shown(price), 2)
+    return lambda price: fixed(price, request.decimals)
+
+
+def quote_of(request: Request) -> Quote:
+    """Return the scale's view of a price; what it compares with is the first close shown."""
+    return Quote(request.spec.scale, request.real.closes[0] or 1.0)
+
+
+def price_axis(request: Request, span: Span, pane: Box, area: Box) -> Axis:
+    """Place the prices in their pane, with air below, and more where volumes stand."""
+    below = pane.height * (BELOW_WITH_VOLUME if request.volume else BELOW)
+    marks = {drawing.name for drawing in request.spec.drawings}
+    top = area.top + PAD + (ARROW_AIR if "Arrow Mark Down" in marks else 0)
+    below += ARROW_AIR if "Arrow Mark Up" in marks and not request.volume else 0
+    bottom = max(area.bottom - below, top + 20)
+    return Axis(
+        span.low, span.high, top, bottom, logarithmic=request.spec.scale == "logarithmic",
+        inverted=request.spec.looks.invert_scale,
+    )  # fmt: skip
+
+
+def price_ticks(request: Request, axis: Axis, area: Box) -> list[float]:
+    """Return round prices, or round percentages, from the bottom to the top of the area."""
+    ends = sorted((axis.value(area.bottom), axis.value(area.top - ABOVE)))
+    count = (area.height + ABOVE) / (request.spec.looks.font_size * TICK_GAP)
+    if axis.logarithmic:
+        return logarithmic_ticks(max(ends[0], 1e-12), ends[1], count)
+    if request.spec.scale in ("percent", "indexedTo100"):
+        quote = quote_of(request)
+        ticks, _ = linear_ticks(quote.shown(ends[0]), quote.shown(ends[1]), count, 0.01)
+        return [quote.price(tick) for tick in ticks]
+    ticks, _ = linear_ticks(ends[0], ends[1], count, 10.0**-request.decimals)
+    return [tick for tick in ticks if tick >= 0]
+
+
+def study_span(view: StudyView, decimals: int) -> Span:
+    """Return the values of a study's pane: its lines, its levels, zero where it swings around it."""
+    study = view.settled.study
+    wanted = [*view.seen(), *(level.value for level in view.levels)]
+    if study.centred or not wanted:
+        wanted.append(0.0)
+    low, high = min(wanted), max(wanted)
+    if high - low <= abs(high) * 1e-9:
+        half = abs(high) * 0.05 or 1.0
+        low, high = low - half, high + half
+    low, high = low - (high - low) * STUDY_AIR, high + (high - low) * STUDY_AIR
+    if study.bounds:
+        low, high = max(low, study.bounds[0] - 5), min(high, study.bounds[1] + 5)
+    step = nice_step(high - low, 4)
+    if study.unit == "volume":
+        write: Callable[[float], str] = compact
+    else:
+        places = max(decimals if study.unit == "price" else 2, decimals_of_step(step))
+        write = _writer(places)
+    return Span(low, high, write, (write(low), write(high), *(write(level.value) for level in view.levels)))
+
+
+def study_axis(span: Span, area: Box, *, inverted: bool = False) -> Axis:
+    """Place a study's values in its pane."""
+    return Axis(span.low, span.high, area.top + 3, area.bottom - 5, inverted=inverted)
+
+
+def study_ticks(view: StudyView, span: Span, area: Box, size: float) -> list[float]:
+    """Return the levels of a study, or round values when it has none."""
+    if view.levels:
+        return [level.value for level in view.levels]
+    count = min(4.0, max(1.0, area.height / (size * 2.4)))
+    return linear_ticks(span.low, span.high, count)[0]
+
+
+def _writer(places: int) -> Callable[[float], str]:
+    return lambda value: fixed(value, places)

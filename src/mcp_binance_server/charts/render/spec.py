@@ -1,0 +1,126 @@
+"""What the renderer is asked for: one chart, its studies and its drawings, in plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Style = Literal["candle", "hollowCandle", "heikinAshi", "bar", "line", "area", "baseline", "hiLo", "column"]
+Theme = Literal["light", "dark"]
+Scale = Literal["regular", "logarithmic", "percent", "indexedTo100"]
+Scalar = str | float | int | bool
+
+SMALLEST = (400, 300)
+LARGEST = (2048, 1920)
+FONTS = (8, 50)
+MOST_BARS = 1000
+USUAL_BARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StudySpec:
+    """One study, named as the catalogue names it on the wire; inputs left out have the catalogue's defaults."""
+
+    name: str  # "Bollinger Bands"
+    inputs: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])  # public keys: {"length": 20, "stdDev": 2}
+    override: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])  # {"Upper.color": "rgb(33,150,243)"}
+    force_overlay: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A point of a drawing; a horizontal line has no time, a vertical line no price."""
+
+    time_ms: int | None = None
+    price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingSpec:
+    """One drawing, named as the catalogue names it, on one or two points.
+
+    A position starts at its first point, whose price is the entry; a second point says when it ends.
+    """
+
+    name: str  # "Trend Line"
+    points: tuple[Anchor, ...] = ()
+    text: str = ""
+    target: float | None = None
+    stop: float | None = None
+    override: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])  # {"lineColor": "rgb(41,98,255)"}
+    on_top: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRange:
+    """The prices the scale must show, with a margin as a part of their distance."""
+
+    low: float
+    high: float
+    margin: float = 0.0025
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The switches and colours of the whole chart; what is not said has the theme's look."""
+
+    legend: bool = True
+    legend_values: bool = True
+    series_ohlc: bool = True
+    bar_change: bool = True
+    main_pane: bool = True
+    price_line: bool = True
+    vertical_grid: bool = True
+    horizontal_grid: bool = True
+    series_last_value: bool = True
+    study_last_value: bool = True
+    symbol_watermark: bool = False
+    invert_scale: bool = False
+    font_size: int = 12
+    main_pane_height: int | None = None
+    price_range: PriceRange | None = None
+    style: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])  # {"candleStyle.upColor": "rgb(8,153,129)"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSpec:
+    """One chart. Candles beyond the last `bars` are warm-up: studies see them, the picture does not."""
+
+    symbol: str  # "BTCUSDT"
+    interval: str  # "1h", as it is to be read in the legend
+    venue: str = "BINANCE"
+    style: Style = "candle"
+    theme: Theme = "dark"
+    scale: Scale = "regular"
+    width: int = 1200
+    height: int = 675
+    bars: int = USUAL_BARS
+    decimals: int | None = None  # of the tick size; None: as many as the candles' prices have
+    timezone: str = "Etc/UTC"
+    as_of_ms: int | None = None  # a last bar that closes later is unfinished
+    studies: tuple[StudySpec, ...] = ()
+    drawings: tuple[DrawingSpec, ...] = ()
+    looks: Looks = field(default_factory=Looks)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartMeta:
+    """What the picture shows."""
+
+    width: int
+    height: int
+    bars: int
+    first_open_ms: int
+    last_open_ms: int
+    last_bar_closed: bool
+    panes: int
+    studies: tuple[str, ...]  # as the legend names them: "BB 20 2"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The picture twice, what it shows, and what it could not show ("code: sentence")."""
+
+    svg: str
+    png: bytes
+    meta: ChartMeta
+    warnings: tuple[str, ...]

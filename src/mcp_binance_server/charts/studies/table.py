@@ -1,0 +1,66 @@
+"""Every study we draw, by its name on the wire; the inputs of one request, checked; the bars it needs before."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from types import MappingProxyType
+
+from mcp_binance_server.charts.studies.overlays import OVERLAYS
+from mcp_binance_server.charts.studies.panes import PANES
+from mcp_binance_server.charts.studies.study import LONGEST, SOURCES, Inputs, Scalar, Study
+
+STUDIES: Mapping[str, Study] = MappingProxyType({each.name: each for each in (*OVERLAYS, *PANES)})
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A study with the inputs it is drawn with, the name the legend gives it, and what was not taken as written."""
+
+    study: Study
+    inputs: Inputs
+    label: str
+    warnings: tuple[str, ...]
+
+
+def settle(study: Study, given: Mapping[str, Scalar]) -> Settled:
+    """Take each input as its default's type asks; a value that cannot be is the default, and said so."""
+    values: dict[str, Scalar] = dict(study.inputs)
+    warnings: list[str] = []
+    for key, value in given.items():
+        if key not in values:
+            if key not in study.undrawn:
+                warnings.append(f"study_input_unknown: {study.name} has no input {key!r}; it was left out.")
+            elif value not in (None, "", "None"):
+                warnings.append(f"study_input_ignored: {key} of {study.name} is not drawn by the local renderer.")
+            continue
+        taken = _taken(key, value, values[key])
+        if taken is None:
+            warnings.append(f"param_out_of_range: {key} of {study.name} stays at {values[key]}; {value!r} cannot be.")
+        else:
+            values[key] = taken
+    inputs = Inputs(values)
+    return Settled(study, inputs, _label(study, inputs), tuple(warnings))
+
+
+def _taken(key: str, value: Scalar, default: Scalar) -> Scalar | None:
+    if isinstance(default, bool):
+        return value if isinstance(value, bool) else None
+    if isinstance(default, str):
+        allowed = SOURCES if key == "source" else ("Simple", "Exponential", "Weighted")
+        return value if value in allowed else None
+    if isinstance(value, bool | str) or not isfinite(value):
+        return None
+    if isinstance(default, float):
+        return float(value) if abs(value) <= LONGEST else None
+    lowest = -LONGEST if "offset" in key.lower() else 1
+    return int(value) if value == int(value) and lowest <= value <= LONGEST else None
+
+
+def _label(study: Study, inputs: Inputs) -> str:
+    shown = [
+        f"{value:g}" if isinstance(value, float) else str(value)
+        for key, value in inputs.values.items()
+        if not isinstance(value, bool) and not (isinstance(value, str) and value == study.inputs[key])
+        and not ("offset" in key.lower() and value == study.inputs[key])
+    ]  # fmt: skip
+    return " ".join([study.title, *shown])

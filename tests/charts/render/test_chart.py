@@ -1,0 +1,329 @@
+"""The renderer as its callers see it: pure, within its limits, honest about what it leaves out, and quick."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from decimal import Decimal
+from time import process_time
+
+import pytest
+
+from charts.render.market import DAY_MS, END_MS, HOUR_MS, candle, market
+from charts.render.pixels import size_of
+from mcp_binance_server.charts.render.apart import rasterise_apart, render_apart
+from mcp_binance_server.charts.render.chart import Scene, compose, render
+from mcp_binance_server.charts.render.fonts import font_files
+from mcp_binance_server.charts.render.png import rasterise
+from mcp_binance_server.charts.render.spec import (
+    Anchor,
+    ChartSpec,
+    DrawingSpec,
+    Looks,
+    PriceRange,
+    Scalar,
+    Scale,
+    StudySpec,
+    Style,
+)
+from mcp_binance_server.charts.render.warm_up import warm_up_bars
+
+CHART = ChartSpec("BTCUSDT", "1h", width=800, height=450, bars=100)
+
+
+def texts(scene: Scene) -> list[str]:
+    return [text.text for text in scene.canvas.texts]
+
+
+def warned(scene: Scene) -> list[str]:
+    return [warning.partition(":")[0] for warning in scene.warnings]
+
+
+def study(name: str, **inputs: Scalar) -> StudySpec:
+    return StudySpec(name, inputs)
+
+
+def test_equal_input_gives_equal_bytes() -> None:
+    spec = replace(CHART, studies=(study("Bollinger Bands"), study("MACD")))
+
+    assert render(market(), spec) == render(market(), spec)
+
+
+async def test_a_picture_drawn_apart_is_the_same_picture() -> None:
+    candles = market(bars=150)
+
+    assert await render_apart(candles, CHART) == render(candles, CHART)
+
+
+def test_the_process_that_rasterises_knows_only_its_input() -> None:
+    svg = compose(market(bars=30), CHART).canvas.svg()
+    command = [sys.executable, "-m", "mcp_binance_server.charts.render.worker", *font_files()]
+
+    done = subprocess.run(command, input=svg.encode(), capture_output=True, check=True, timeout=60)
+
+    assert done.stdout == rasterise(svg, font_files())
+    assert done.stderr == b""
+
+
+async def test_a_rasteriser_that_fails_says_so() -> None:
+    with pytest.raises(RuntimeError, match="no picture"):
+        await rasterise_apart("this is no SVG")
+
+
+def test_nothing_to_draw_is_refused() -> None:
+    with pytest.raises(ValueError, match="load at least one bar"):
+        compose([], CHART)
+
+
+def test_a_chart_of_three_studies_takes_a_fraction_of_a_second_of_cpu() -> None:
+    spec = ChartSpec("BTCUSDT", "1h", bars=200, studies=(study("Bollinger Bands"), study("Volume"), study("MACD")))
+    candles = market(bars=500)
+    render(candles, spec)
+
+    began = process_time()
+    render(candles, spec)
+
+    assert process_time() - began < 1.0  # the bar is 0.5 on a quiet machine
+
+
+def test_only_the_newest_bars_are_shown_and_the_rest_warms_the_studies_up() -> None:
+    candles = market(bars=300)
+    spec = replace(CHART, studies=(study("Moving Average", length=150),))
+
+    scene = compose(candles, spec)
+    alone = compose(candles[-100:], spec)
+
+    assert scene.meta.bars == 100
+    assert scene.meta.first_open_ms == candles[-100].open_time_ms
+    assert "warm_up_short" not in warned(scene)
+    assert warned(alone) == ["no_values", "warm_up_short"]
+
+
+@pytest.mark.parametrize(
+    ("as_of_ms", "closed"), [(None, True), (END_MS + HOUR_MS // 2, False), (END_MS + DAY_MS, True)]
+)
+def test_a_last_bar_that_is_not_over_is_named(as_of_ms: int | None, *, closed: bool) -> None:
+    scene = compose(market(bars=20), replace(CHART, as_of_ms=as_of_ms))
+
+    assert scene.meta.last_bar_closed is closed
+
+
+def test_the_metadata_says_what_is_drawn() -> None:
+    spec = replace(CHART, studies=(study("Bollinger Bands", length=10), study("MACD"), study("Volume")))
+
+    meta = compose(market(), spec).meta
+
+    assert (meta.width, meta.height, meta.bars, meta.panes) == (800, 450, 100, 2)
+    assert meta.studies == ("BB 10 2", "Vol", "MACD 12 26 9")
+
+
+@pytest.mark.parametrize(("width", "height"), [(400, 300), (2048, 1920), (1111, 333)])
+def test_every_size_within_the_limits_is_drawn(width: int, height: int) -> None:
+    picture = render(market(bars=60), replace(CHART, width=width, height=height))
+
+    assert size_of(picture.png) == (width, height)
+    assert picture.warnings == ()
+
+
+def test_a_size_beyond_the_limits_is_held_and_said() -> None:
+    scene = compose(market(bars=60), replace(CHART, width=5000, height=100))
+
+    assert (scene.meta.width, scene.meta.height) == (2048, 300)
+    assert warned(scene) == ["size_clamped"]
+
+
+@pytest.mark.parametrize("style", ["hiLo", "column"])
+def test_a_style_we_do_not_have_is_drawn_as_candles_and_said(style: Style) -> None:
+    scene, candles = compose(market(bars=60), replace(CHART, style=style)), compose(market(bars=60), CHART)
+
+    assert warned(scene) == ["unknown_style"]
+    assert scene.canvas.svg() == candles.canvas.svg()
+
+
+def test_what_cannot_be_drawn_is_left_out_and_said() -> None:
+    spec = replace(
+        CHART,
+        bars=2000,
+        timezone="Mars/Olympus",
+        studies=(
+            study("Fisher Transform"),
+            study("Moving Average", length=0),
+            study("Moving Average", size=20, smoothingLine="EMA"),
+            StudySpec("Relative Strength Index", override={"Plot.colour": "red"}, force_overlay=True),
+        ),
+        drawings=(
+            DrawingSpec("Callout", (Anchor(END_MS, 1.0),)),
+            DrawingSpec("Trend Line", (Anchor(END_MS, 1.0),)),
+            DrawingSpec("Long Position", (Anchor(END_MS, 68_000),), target=60_000, stop=50_000),
+            DrawingSpec("Horizontal Line", (Anchor(price=1.0),)),
+        ),
+        looks=Looks(main_pane=False, style={"candleStyle.upColor": "reddish"}),
+    )
+
+    assert set(warned(compose(market(), spec))) == {
+        "too_many_bars", "dense_bars", "unknown_timezone", "study_not_local", "param_out_of_range",
+        "study_input_unknown", "study_input_ignored", "override_not_local", "drawing_not_local",
+        "drawing_needs_points", "drawing_inconsistent", "drawing_out_of_view", "warm_up_short",
+    }  # fmt: skip
+
+
+def test_studies_that_find_no_room_are_named() -> None:
+    names = ("MACD", "Aroon", "Momentum", "Rate Of Change", "Average True Range", "Money Flow Index")
+
+    scene = compose(market(), replace(CHART, height=1000, studies=tuple(study(name) for name in names)))
+
+    assert scene.meta.panes == 5
+    assert [warning for warning in scene.warnings if "too_many_panes" in warning] == [
+        "too_many_panes: ATR 14 found no room; a taller picture or fewer studies would show it.",
+        "too_many_panes: MFI 14 found no room; a taller picture or fewer studies would show it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("price", "decimals", "last"),
+    [(0.00001234, 8, "0.00001234"), (0.00001, 8, "0.00001000"), (0.38125, 5, "0.38125"), (100_000.0, 2, "100,000.00")],
+)
+def test_a_price_is_written_with_every_figure_it_has(price: float, decimals: int, last: str) -> None:
+    candles = market(bars=80, price=price, decimals=decimals)
+
+    found = texts(compose(candles, CHART))
+
+    assert found.count(last) == 2  # in the legend and on the axis
+
+
+@pytest.mark.parametrize(
+    ("scale", "tag"), [("regular", "68,000.00"), ("logarithmic", "68,000.00"), ("percent", "%"), ("indexedTo100", "9")]
+)
+def test_the_axis_speaks_the_scale(scale: Scale, tag: str) -> None:
+    scene = compose(market(), replace(CHART, scale=scale))
+    plated = [text.text for text in scene.canvas.texts if text.plated]
+
+    assert len(plated) == 1
+    assert tag in plated[0]
+
+
+def test_switches_take_away_what_they_name() -> None:
+    full = compose(market(), replace(CHART, studies=(study("Bollinger Bands"),)))
+    looks = Looks(legend=False, series_last_value=False, study_last_value=False)
+    bare = compose(market(), replace(CHART, studies=(study("Bollinger Bands"),), looks=looks))
+    values = compose(market(), replace(CHART, looks=Looks(legend_values=False)))
+    gridless = compose(market(), replace(CHART, looks=Looks(vertical_grid=False, horizontal_grid=False)))
+
+    assert "BB 20 2" in texts(full)
+    assert "BTCUSDT" not in texts(bare)
+    assert not any(text.plated for text in bare.canvas.texts)
+    assert "BTCUSDT" in texts(values)
+    assert "O" not in texts(values)
+    assert len(gridless.canvas.strokes) < len(compose(market(), CHART).canvas.strokes)
+
+
+def test_a_watermark_lies_under_the_price_and_a_main_pane_has_the_height_asked_for() -> None:
+    macd = (study("MACD"),)
+    marked = compose(market(), replace(CHART, looks=Looks(symbol_watermark=True))).canvas.svg()
+    heights = [
+        compose(market(), replace(CHART, studies=macd, looks=Looks(main_pane_height=height))).canvas
+        for height in (150, 300)
+    ]
+    low, high = (next(text.box.top for text in canvas.texts if text.text == "MACD 12 26 9") for canvas in heights)
+
+    assert marked.index(">BTCUSDT, 1h<") < marked.index('<path fill="#089981"')
+    assert low == pytest.approx(162, abs=2)  # the first row of a legend begins twelve pixels below its pane's top
+    assert high == pytest.approx(312, abs=2)
+
+
+def test_borders_bars_and_bands_follow_their_overrides() -> None:
+    borders = Looks(style={"candleStyle.borderUpColor": "#00ff00", "candleStyle.drawBody": False})
+    numbers = Looks(style={"candleStyle.drawWick": "no"})
+    study_of = StudySpec(
+        "MACD", override={"MACD.linewidth": 99, "Histogram.plottype": "line", "Signal.plottype": "cross"}
+    )
+
+    bordered = compose(market(bars=60), replace(CHART, looks=borders)).canvas.svg()
+    wrong = compose(market(bars=60), replace(CHART, looks=numbers))
+    odd = compose(market(), replace(CHART, studies=(study_of,)))
+
+    assert 'stroke="#00ff00"' in bordered
+    assert wrong.warnings == ("override_not_local: candleStyle.drawWick changed nothing here.",)
+    assert odd.warnings == ("override_not_local: MACD.linewidth of MACD 12 26 9 changed nothing here.",)
+
+
+def test_colours_of_the_caller_reach_the_picture() -> None:
+    spec = replace(
+        CHART,
+        studies=(StudySpec("Bollinger Bands", override={"Upper.color": "rgb(1,2,3)", "Lower.visible": False}),),
+        looks=Looks(style={"candleStyle.upColor": "#abcdef", "candleStyle.wickDownColor": "rgba(9,8,7,0.5)"}),
+    )
+
+    scene = compose(market(), spec)
+    svg = scene.canvas.svg()
+
+    assert scene.warnings == ()
+    assert '"#010203"' in svg
+    assert '"#abcdef"' in svg
+    assert '"#090807" stroke-opacity="0.5"' in svg
+
+
+def test_prices_asked_for_are_the_prices_shown() -> None:
+    looks = Looks(price_range=PriceRange(60_000, 80_000))
+
+    labels = texts(compose(market(), replace(CHART, looks=looks)))
+
+    assert {"60,000.00", "80,000.00"} <= set(labels)
+
+
+def test_an_average_price_per_day_is_per_bar_on_days() -> None:
+    scene = compose(market(step_ms=DAY_MS), replace(CHART, interval="1D", studies=(study("VWAP"),)))
+
+    assert warned(scene) == ["per_bar"]
+
+
+def test_an_average_price_of_half_a_day_is_said() -> None:
+    whole, half = market(bars=240), market(bars=110)
+
+    assert "warm_up_short" not in warned(compose(whole, replace(CHART, studies=(study("VWAP"),))))
+    assert "warm_up_short" in warned(compose(half, replace(CHART, studies=(study("VWAP"),))))
+
+
+def test_a_price_range_upside_down_and_a_font_of_nothing_do_no_harm() -> None:
+    looks = Looks(price_range=PriceRange(80_000, 60_000), font_size=0)
+
+    assert warned(compose(market(), replace(CHART, looks=looks))) == ["param_out_of_range"]
+
+
+@pytest.mark.parametrize("scale", ["regular", "logarithmic", "percent", "indexedTo100"])
+def test_a_market_at_nothing_is_drawn(scale: Scale) -> None:
+    nothing = Decimal(0)
+    candles = [candle(END_MS, HOUR_MS, (nothing, nothing, nothing, nothing), nothing)] * 3
+
+    assert compose(candles, replace(CHART, scale=scale)).meta.bars == 3
+
+
+@pytest.mark.parametrize(
+    ("studies", "interval", "bars"),
+    [
+        ((), "1h", 0),
+        ((study("Volume"),), "1h", 0),
+        ((study("Moving Average", length=200),), "1h", 200),
+        ((study("Relative Strength Index"),), "1h", 250),
+        ((study("Moving Average Exponential", length=100), study("Volume")), "1h", 500),
+        ((study("Moving Average Exponential", length=900),), "1h", 1000),
+        ((study("VWAP"),), "15m", 96),
+        ((study("VWAP"),), "1D", 1),
+        ((study("Fisher Transform"),), "1h", 0),
+    ],
+)
+def test_the_loader_is_told_the_bars_to_load_besides(studies: tuple[StudySpec, ...], interval: str, bars: int) -> None:
+    assert warm_up_bars(replace(CHART, studies=studies, interval=interval)) == bars
+
+
+def test_hostile_text_is_only_text() -> None:
+    spec = replace(
+        CHART,
+        symbol="<script>\u202e&\x00",
+        drawings=(DrawingSpec("Text", (Anchor(END_MS - 50 * HOUR_MS, 66_000),), text='"/><image href="file:///x"/>'),),
+    )
+
+    svg = compose(market(), spec).canvas.svg()
+
+    assert "<script" not in svg
+    assert "<image" not in svg
+    assert "&lt;script&gt;?&amp;?" in svg
