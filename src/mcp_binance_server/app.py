@@ -10,6 +10,14 @@ from typing import Any
 import httpx2
 from mcp.server.lowlevel import Server
 
+from mcp_binance_server.channel import Channel
+from mcp_binance_server.charts.caller import Caller as ChartCaller
+from mcp_binance_server.charts.client import ChartImgClient
+from mcp_binance_server.charts.docs import DocumentationSource
+from mcp_binance_server.charts.limiter import Limiter, plan_pace
+from mcp_binance_server.charts.listings import Listings
+from mcp_binance_server.charts.plan_memory import PlanMemory
+from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import SettingsError
@@ -17,7 +25,6 @@ from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.attempt import Attempts, Principal
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import Caller
-from mcp_binance_server.exchange.channel import Channel
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network, network_at
@@ -29,6 +36,9 @@ from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.anomalies import AnomalyService
+from mcp_binance_server.services.chart_facts import ChartFactsService
+from mcp_binance_server.services.chart_language import ChartLanguageService
+from mcp_binance_server.services.chart_validation import ChartValidationService
 from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
@@ -53,6 +63,8 @@ LOG = logging.getLogger(__name__)
 
 # A read answers a person who waits: three seconds an attempt, ten in all.
 ATTEMPT_SECS = 3.0
+# A list of chart-img.com within ten seconds; an image may take three times, a stored one six times as long.
+CHART_SECS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +118,10 @@ async def running_app(
         analysis = AnalysisService(market, client, accounts)
         live = LiveService(market, client, time, network, hub)
         profiles = VolumeProfileService(market, client)
+        chart_channel = Channel(deadline_secs=CHART_SECS, transport=transport)
+        stack.push_async_callback(chart_channel.close)
+        charts = _chart_client(settings, chart_channel, clock)
+        docs = DocumentationSource(settings.chart_docs_url, chart_channel, engine, clock)
         anomalies, health = AnomalyService(live), MarketHealthService(live)
         context = Context(
             market=market,
@@ -122,6 +138,11 @@ async def running_app(
             anomalies=anomalies,
             health=health,
             microstructure=MicrostructureService(live, client, profiles, anomalies, health),
+            chart_facts=ChartFactsService(docs, Listings(charts, engine, clock), market.directory, time),
+            chart_validation=ChartValidationService(
+                market.directory, time, charts.plans, has_key=charts.has_key, catalogue=docs.catalogue
+            ),
+            chart_language=ChartLanguageService(market.directory, time, charts.plans, docs.catalogue),
             guides=GuideService(Library(clock, settings.guide_config)),
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
@@ -153,6 +174,14 @@ def credentials_of(settings: Settings) -> Credentials | None:
     else:
         secret = _read_private_key(settings.private_key_file or Path())
     return Credentials(settings.api_key.get_secret_value().strip(), secret.strip())
+
+
+def _chart_client(settings: Settings, channel: Channel, clock: Clock) -> ChartImgClient:
+    plans = PlanMemory(clock, PLANS[settings.chart_plan] if settings.chart_plan else None)
+    per_second, per_day = settings.chart_rps, settings.chart_daily_limit
+    limiter = Limiter(clock, lambda: plan_pace(plans, per_second=per_second, per_day=per_day))
+    key = settings.chart_key.get_secret_value().strip() if settings.chart_key else None
+    return ChartImgClient(ChartCaller(settings.chart_url, key, channel, limiter, clock), plans)
 
 
 def _principal(settings: Settings) -> Principal | None:

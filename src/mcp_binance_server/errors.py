@@ -16,12 +16,18 @@ AppError
 │   ├── GuideContentError     -32603  a document that cannot be read
 │   └── GuideLimitExceeded    -32603  more documents or bytes than one answer may have
 ├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
+├── InvalidChartConfig        -32602  a chart that cannot be drawn as it is described; with the rest in charts/errors.py
 ├── OrderRuleBroken           -32602  an order that the exchange would refuse; found out here, nothing was sent
 ├── ExchangeError             -32603  Binance answered, or did not, and nobody here can mend it
 │   ├── ExchangeRejected              definite: it was not executed
 │   ├── ExchangeUnavailable           a read that failed; asking again may work
 │   ├── RegionRestricted              HTTP 451: the exchange does not serve this place
 │   └── OutcomeUnknown                a write that may have been executed; ask, never resend
+├── ChartServiceError         -32603  chart-img.com answered, or did not, and nobody here can mend it
+│   ├── ChartKeyRefused       -32002  it needs a key, or refuses the one it got
+│   ├── ChartLimitReached     -32001  too fast, or the day's images are used up
+│   ├── ChartRefused                  definite: it will not draw this
+│   └── ChartUnavailable              it failed, or what came back is no image
 ├── EngineUnavailable         -32603  the state engine did not answer in time
 └── SettingsError                     the environment cannot be used; the process does not start
 """

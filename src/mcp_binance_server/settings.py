@@ -11,6 +11,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PositiveFloat,
+    PositiveInt,
     SecretStr,
     StringConstraints,
     ValidationError,
@@ -39,6 +41,11 @@ def _listed(text: object) -> object:
     return tuple(part.strip().lower() for part in text.split(",") if part.strip()) if isinstance(text, str) else text
 
 
+def _upper(text: object) -> object:
+    return text.strip().upper() if isinstance(text, str) else text
+
+
+ChartPlan = Annotated[Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"], BeforeValidator(_upper)]
 Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide"]
 Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -81,6 +88,24 @@ class Settings(BaseModel):
         300, ge=1, le=86_400, alias="MCP_BINANCE_FEED_LINGER_SECS",
         description="How many seconds a stream stays open after its last reader",
     )  # fmt: skip
+    chart_key: SecretStr | None = Field(
+        None, alias="CHART_IMG_API_KEY", description="Key of chart-img.com; charts of Binance pairs need none"
+    )
+    chart_plan: ChartPlan | None = Field(
+        None, alias="CHART_IMG_PLAN", description="Plan of that key; without it, it is learned from the first refusal"
+    )
+    chart_rps: PositiveFloat | None = Field(
+        None, alias="CHART_IMG_RPS", description="Requests a second to chart-img.com, when it is not the plan's number"
+    )
+    chart_daily_limit: PositiveInt | None = Field(
+        None, alias="CHART_IMG_DAILY_LIMIT", description="Images a day, when it is not the plan's number"
+    )
+    chart_url: Address = Field(
+        "https://api.chart-img.com", alias="CHART_IMG_URL", description="Address of the chart service"
+    )
+    chart_docs_url: Address = Field(
+        "https://doc.chart-img.com", alias="CHART_IMG_DOCS_URL", description="Address of its documentation"
+    )
     egress_id: Trimmed = Field(
         "local",
         alias="MCP_BINANCE_EGRESS_IP_ID",

@@ -124,7 +124,17 @@ def test_the_simulators_first_line_is_json_with_addresses_and_a_funded_key() -> 
     with Process("simulator", "--seed", "11") as process:
         described = json.loads(process.line())
 
-        assert set(described) == {"rest", "streams", "ws_api", "control", "api_key", "secret_key"}
+        assert set(described) == {
+            "rest",
+            "streams",
+            "ws_api",
+            "control",
+            "api_key",
+            "secret_key",
+            "chart_img",
+            "chart_docs",
+            "chart_img_key",
+        }
         assert described["rest"].startswith("http://127.0.0.1:")
         assert len(described["secret_key"]) == 64
         assert process.terminate() in (0, -15)

@@ -48,12 +48,16 @@ TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_klines": {"symbol": "BTCUSDT", "interval": "1h"},
     "get_indicators": {"symbol": "BTCUSDT", "indicators": ["rsi"]},
     "search_symbols": {"query": "btc"},
+    "estimate_slippage": {"symbol": "BTCUSDT", "side": "BUY", "amount": "1000"},
     "preview_order": {"symbol": "BTCUSDT", "side": "BUY", "quantity": "0.001", "price": "100000"},
 }
 # Answered from the table of symbols, which is an hour old at most and says so: no request, so no fault.
 FROM_THE_TABLE = {"search_symbols", "get_exchange_info"}
-# Guides ask no exchange: tests/faults/test_guide_files.py has the faults that reach them.
-FROM_DISK = {"guide"}
+# Tells how our own streams are doing.
+FROM_HERE = {"get_orderbook_health"}
+# Guides and charts ask no exchange, or do without it: tests/faults/test_guide_files.py and tests/charts have the faults
+# that reach them.
+OTHERS = {"guide", "charts"}
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,12 @@ class Target:
 
 
 TARGETS = (
-    *(Target("resource", spec.uri) for spec in CATALOGUE.resources if spec.toolset not in FROM_DISK),
+    *(Target("resource", spec.uri) for spec in CATALOGUE.resources if spec.toolset not in OTHERS),
     *(Target("prompt", spec.name) for spec in CATALOGUE.prompts),
     *(
         Target("tool", spec.name)
         for spec in CATALOGUE.tools
-        if spec.name not in FROM_THE_TABLE and spec.toolset not in FROM_DISK
+        if spec.name not in FROM_THE_TABLE | FROM_HERE and spec.toolset not in OTHERS
     ),
 )
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from mcp_binance_server.channel import Channel
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import Caller
-from mcp_binance_server.exchange.channel import Channel
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime

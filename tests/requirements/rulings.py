@@ -170,7 +170,7 @@ RULINGS: Final = contract(
             "Keys come from BINANCE_ variables or a key file, the rest from MCP_BINANCE_, and no secret from a flag.",
             "Prompts knows two variables; we also take the common alias and asymmetric keys.",
         ),
-        planned(
+        covered(
             "ruling/23-charts",
             "The chart service's key and plan come from CHART_IMG_API_KEY and CHART_IMG_PLAN.",
             "Chart tools names a variable for the key and none for the plan; we add one.",
@@ -232,22 +232,22 @@ RULINGS: Final = contract(
     # Charts
     section(
         "ruling",
-        planned(
+        covered(
             "ruling/33",
             "The tools speak the contract's dialect and one function translates it for chart-img.com.",
             "Chart tools names studies, inputs and ranges in ways the real service does not understand.",
         ),
-        planned(
+        covered(
             "ruling/34",
             "The documentation tool answers indicators and, for that section, studies as a second name.",
             "Chart tools says indicators in its schema and studies in its example; both are there.",
         ),
-        planned(
+        covered(
             "ruling/35",
             "withinLimits speaks of counts; a resolution that is too large shows in errors and valid.",
             "Chart tools compares resolutions in the check whose sample calls an excess within limits.",
         ),
-        planned(
+        covered(
             "ruling/36",
             "count is the number of rows answered, and total says how many there are.",
             "Chart tools has samples whose count does not match their rows; ours always does.",

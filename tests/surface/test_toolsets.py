@@ -11,7 +11,7 @@ from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.stepped import STREAMED
 
-GROUPS = ("market", "account", "orders", "analysis", "guide")
+GROUPS = ("market", "account", "orders", "analysis", "charts", "guide")
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -65,4 +65,4 @@ async def test_without_order_book_analytics_the_live_analyses_do_not_exist_and_n
 
 
 def test_every_tool_belongs_to_a_known_group() -> None:
-    assert {spec.toolset for spec in CATALOGUE.tools} <= {*GROUPS, "charts"}
+    assert {spec.toolset for spec in CATALOGUE.tools} <= {*GROUPS}

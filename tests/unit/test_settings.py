@@ -47,6 +47,10 @@ def test_a_private_key_file_takes_the_place_of_the_secret(tmp_path: Path) -> Non
         {"BINANCE_NETWORK": CANARY},
         {"BINANCE_REST_URL": CANARY},
         {"MCP_BINANCE_LOG_LEVEL": CANARY},
+        {"CHART_IMG_API_KEY": CANARY, "CHART_IMG_PLAN": CANARY},
+        {"CHART_IMG_API_KEY": CANARY, "CHART_IMG_RPS": "0"},
+        {"CHART_IMG_DAILY_LIMIT": CANARY},
+        {"CHART_IMG_URL": CANARY},
     ],
 )
 def test_a_refusal_names_the_variable_and_never_its_value(environment: dict[str, str]) -> None:
@@ -73,6 +77,17 @@ def test_settings_do_not_change_and_do_not_show_secrets() -> None:
 
     with pytest.raises(ValidationError, match="frozen"):
         settings.network = "demo"
+    assert CANARY[:9] not in f"{settings} {settings!r} {settings.model_dump_json()}"
+
+
+@requirement("ruling/23-charts")
+def test_the_chart_service_has_a_key_and_a_plan_of_its_own() -> None:
+    settings = read_settings({"CHART_IMG_API_KEY": CANARY, "CHART_IMG_PLAN": " pro ", "CHART_IMG_RPS": "0.5"})
+
+    assert settings.chart_key is not None
+    assert settings.chart_key.get_secret_value() == CANARY
+    assert (settings.chart_plan, settings.chart_rps, settings.chart_daily_limit) == ("PRO", 0.5, None)
+    assert (settings.chart_url, settings.chart_docs_url) == ("https://api.chart-img.com", "https://doc.chart-img.com")
     assert CANARY[:9] not in f"{settings} {settings!r} {settings.model_dump_json()}"
 
 

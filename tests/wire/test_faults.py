@@ -4,6 +4,7 @@ import anyio
 import httpx2
 import pytest
 
+from mcp_binance_server.channel import Answer
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import (
     AppError,
@@ -13,7 +14,6 @@ from mcp_binance_server.errors import (
     RateLimited,
     RegionRestricted,
 )
-from mcp_binance_server.exchange.channel import Answer
 from mcp_binance_server.exchange.endpoints import TICKER_24H
 from mcp_binance_server.exchange.faults import classify, read_refusal
 from mcp_binance_server.exchange.networks import Network

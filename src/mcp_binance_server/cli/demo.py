@@ -43,6 +43,9 @@ async def _serve(seed: int) -> None:
         {
             "BINANCE_API_KEY": exchange.account.api_key,
             "BINANCE_SECRET_KEY": exchange.account.secret_key,
+            # No key for the simulated chart service: its pictures are noise, ours show the market.
+            "CHART_IMG_URL": OFFLINE.rest_url,
+            "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs",
         }
     )
     prepare_logging(settings)

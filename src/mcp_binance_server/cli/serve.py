@@ -31,7 +31,10 @@ def run_stdio() -> int:
 def prepare_logging(settings: Settings) -> None:
     """Set up logs that cannot show the secrets of these settings."""
     credentials = credentials_of(settings)
-    configure_logging(settings.log_level, (credentials.api_key, credentials.secret) if credentials else ())
+    secrets = [credentials.api_key, credentials.secret] if credentials else []
+    if settings.chart_key is not None:
+        secrets.append(settings.chart_key.get_secret_value())
+    configure_logging(settings.log_level, secrets)
 
 
 async def _serve(settings: Settings) -> None:

@@ -40,6 +40,9 @@ def run_simulator(
         "control": f"{address}/control",
         "api_key": exchange.account.api_key,
         "secret_key": exchange.account.secret_key,
+        "chart_img": address,
+        "chart_docs": f"{address}/chart-docs",
+        "chart_img_key": exchange.charts.api_key,
     }
     sys.stdout.write(json.dumps(described) + "\n")
     sys.stdout.flush()

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.channel import Channel
 from mcp_binance_server.exchange.endpoints import Endpoint
 from mcp_binance_server.exchange.faults import Refusal, read_refusal
 from mcp_binance_server.exchange.networks import Network, host_of

@@ -7,6 +7,7 @@ from typing import TypeVar
 import anyio
 import msgspec
 
+from mcp_binance_server.channel import NoAnswer
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import (
     AppError,
@@ -17,7 +18,6 @@ from mcp_binance_server.errors import (
 )
 from mcp_binance_server.exchange.attempt import Attempts, Body, Params, Principal, Refused
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.channel import NoAnswer
 from mcp_binance_server.exchange.diagnosis import can_be_sent
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
 from mcp_binance_server.exchange.faults import Refusal, classify

@@ -63,6 +63,11 @@ class Directory:
         self.caller.budget.limit = self._table.weight_limit
         return self._table
 
+    @property
+    def loaded(self) -> SymbolTable | None:
+        """The table as far as it is known already; nothing is asked for it."""
+        return self._table
+
     async def doubt(self) -> None:
         """Fetch the table anew soon: the exchange denied a symbol that we list."""
         if self.clock.monotonic_ms() > self._good_until_ms - FRESH_MS + PAUSE_MS:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from mcp_binance_server.exchange.channel import Answer
+from mcp_binance_server.channel import Answer
 
 FaultClass = Literal["definite", "unknown", "retryable", "partial"]
 

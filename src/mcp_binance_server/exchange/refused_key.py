@@ -2,9 +2,9 @@
 
 import anyio
 
+from mcp_binance_server.channel import NoAnswer
 from mcp_binance_server.errors import NOT_SET, AppError, InvalidCredentials
 from mcp_binance_server.exchange.attempt import Attempts, Params, Principal, Refused
-from mcp_binance_server.exchange.channel import NoAnswer
 from mcp_binance_server.exchange.diagnosis import diagnose, is_worth_a_probe
 from mcp_binance_server.exchange.endpoints import ORDER
 from mcp_binance_server.exchange.faults import BAD_SIGNATURE, Refusal

@@ -1,4 +1,4 @@
-"""The control endpoints: faults, scenario, crowd, replay, clock, limits and the log, for loopback clients only."""
+"""The control endpoints: faults, scenario, crowd, replay, clock, limits, charts and the log, for loopback only."""
 
 from ipaddress import ip_address
 from pathlib import Path
@@ -47,6 +47,15 @@ class ReplayOrder(msgspec.Struct, forbid_unknown_fields=True):
     speed: float = 1
 
 
+class ChartsOrder(msgspec.Struct, forbid_unknown_fields=True):
+    """New values for the knobs of chart-img; what is not named stays."""
+
+    plan: str | None = None
+    daily_limit: int | None = None
+    page: str | None = None
+    tells_remaining: bool | None = None
+
+
 class Control:
     """Handlers that change the exchange while it runs."""
 
@@ -85,6 +94,17 @@ class Control:
         hub.most_streams = hub.most_streams if order.most_streams is None else order.most_streams
         hub.pong_ms = hub.pong_ms if order.pong_ms is None else order.pong_ms
         return _json(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms))
+
+    async def set_charts(self, request: Request) -> Response:
+        """Change the plan of the chart-img key, its day, its documentation, or whether it tells what is left."""
+        charts, order = self._exchange.charts, msgspec.json.decode(await request.body(), type=ChartsOrder)
+        if order.plan is not None and order.plan not in charts.facts.plans:
+            raise ValueError(f"There is no plan {order.plan!r}; there are {', '.join(charts.facts.plans)}.")
+        charts.plan_name = charts.plan_name if order.plan is None else order.plan
+        charts.daily_limit = charts.daily_limit if order.daily_limit is None else order.daily_limit
+        charts.page = charts.page if order.page is None else order.page
+        charts.tells_remaining = charts.tells_remaining if order.tells_remaining is None else order.tells_remaining
+        return _json({"plan": charts.plan_name, "remaining": charts.remaining})
 
     async def requests(self, _request: Request) -> Response:
         """Return what arrived, without signatures."""
@@ -148,6 +168,7 @@ def control_app(exchange: SimulatedExchange) -> ASGIApp:
                 Route("/streams", control.set_streams, methods=["POST"]),
                 Route("/streams/faults", control.add_stream_faults, methods=["POST"]),
                 Route("/streams/faults", control.clear_stream_faults, methods=["DELETE"]),
+                Route("/charts", control.set_charts, methods=["POST"]),
                 Route("/requests", control.requests, methods=["GET"]),
                 Route("/requests", control.forget_requests, methods=["DELETE"]),
                 Route("/scenario", control.set_scenario, methods=["POST"]),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.simulator.account import DemoAccount
+from mcp_binance_server.simulator.chartimg_service import SimulatedChartImg
 from mcp_binance_server.simulator.crowd import build_crowd
 from mcp_binance_server.simulator.faults import Faults
 from mcp_binance_server.simulator.hub import Hub
@@ -62,6 +63,7 @@ class SimulatedExchange:
         self.said = Said(REMEMBERED_EVENTS)
         self._crowd = Sources()
         self._replays = Sources()
+        self.charts = SimulatedChartImg(clock, seed)
         self.stage: Stage
         self.scenario: str
         self.set_scenario(scenario)

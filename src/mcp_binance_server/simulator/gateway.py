@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.answer import HTML_TYPE, Answer, header_list, json_answer, page, refused
-from mcp_binance_server.simulator.connection import cut
+from mcp_binance_server.simulator.delivery import deliver, hold_up, read_body
 from mcp_binance_server.simulator.endpoints import Call, Endpoint
 from mcp_binance_server.simulator.exchange import ReceivedRequest, SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
@@ -32,7 +32,7 @@ class Gateway:
         self._exchange = exchange
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raw = bytes(scope["query_string"]) + await _body(receive)
+        raw = bytes(scope["query_string"]) + await read_body(receive)
         params = Params(raw)
         request = ReceivedRequest(
             method=scope["method"],
@@ -43,10 +43,7 @@ class Gateway:
         )
         self._exchange.record(request)
         fault = self._exchange.faults.take(request.path)
-        if fault is not None and fault.kind != "drip":
-            await self._exchange.clock.sleep_ms(fault.delay_ms)
-        if fault is not None and fault.kind == "cut_before":
-            await cut(receive)
+        if await hold_up(fault, self._exchange.clock, receive):
             return
         key = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-mbx-apikey"), "")
         answer = self._answer(request, raw, params, key, fault)
@@ -55,18 +52,7 @@ class Gateway:
         request.status = answer.status
         now_ms = self._exchange.now_ms()
         headers = header_list(answer, self._exchange.meter.used(now_ms), now_ms)
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        if fault is not None and fault.kind == "cut_within":
-            await send(_chunk(answer.body[: len(answer.body) // 2], more=True))
-            await cut(receive)
-            return
-        if fault is not None and fault.kind == "drip":
-            for place in range(len(answer.body)):
-                await send(_chunk(answer.body[place : place + 1], more=True))
-                await self._exchange.clock.sleep_ms(fault.delay_ms)
-            await send(_chunk(b"", more=False))
-            return
-        await send(_chunk(answer.body, more=False))
+        await deliver(answer, headers, fault, clock=self._exchange.clock, receive=receive, send=send)
 
     def _answer(self, request: ReceivedRequest, raw: bytes, params: Params, key: str, fault: Fault | None) -> Answer:
         endpoint = ENDPOINTS.get(request.path)
@@ -95,17 +81,3 @@ class Gateway:
         answer = json_answer({"code": fault.code, "msg": fault.msg}, fault.status)
         wait = {"Retry-After": str(self._exchange.meter.retry_after_secs(now_ms))}
         return replace(answer, headers=(wait if fault.status in {418, 429} else {}) | fault.headers)
-
-
-async def _body(receive: Receive) -> bytes:
-    body = b""
-    more = True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    return body
-
-
-def _chunk(body: bytes, *, more: bool) -> Message:
-    return {"type": "http.response.body", "body": body, "more_body": more}

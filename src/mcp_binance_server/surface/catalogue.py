@@ -18,12 +18,16 @@ from mcp_binance_server.surface.resources import orders as order_resources
 from mcp_binance_server.surface.spec import PageReader, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
 from mcp_binance_server.surface.tools import account as account_tools
 from mcp_binance_server.surface.tools import book as book_tools
+from mcp_binance_server.surface.tools import chart_facts as chart_fact_tools
 from mcp_binance_server.surface.tools import guides as guide_tools
 from mcp_binance_server.surface.tools import market as market_tools
 from mcp_binance_server.surface.tools import order_books as order_book_tools
 from mcp_binance_server.surface.tools import orders as order_tools
 from mcp_binance_server.surface.tools import symbols as symbol_tools
 from mcp_binance_server.surface.tools.candles import GET_KLINES
+from mcp_binance_server.surface.tools.chart_construction import CONSTRUCT_CHART_CONFIG
+from mcp_binance_server.surface.tools.chart_documentation import FETCH_CHART_DOCUMENTATION
+from mcp_binance_server.surface.tools.chart_validation import VALIDATE_CHART_CONFIG
 from mcp_binance_server.surface.tools.indicators import GET_INDICATORS
 from mcp_binance_server.surface.tools.microstructure import DETECT_MARKET_ANOMALIES, GET_MICROSTRUCTURE_HEALTH
 from mcp_binance_server.surface.tools.order_flow import GET_ORDER_FLOW
@@ -89,6 +93,11 @@ CATALOGUE = Catalogue(
         order_tools.GET_ORDER,
         order_tools.GET_ALL_ORDERS,
         PREVIEW_ORDER,
+        FETCH_CHART_DOCUMENTATION,
+        chart_fact_tools.GET_EXCHANGES,
+        chart_fact_tools.GET_SYMBOLS,
+        CONSTRUCT_CHART_CONFIG,
+        VALIDATE_CHART_CONFIG,
         guide_tools.SEARCH_GUIDES,
         guide_tools.LIST_GUIDES,
         guide_tools.GET_CONTENT,

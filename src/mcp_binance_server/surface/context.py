@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.anomalies import AnomalyService
+from mcp_binance_server.services.chart_facts import ChartFactsService
+from mcp_binance_server.services.chart_language import ChartLanguageService
+from mcp_binance_server.services.chart_validation import ChartValidationService
 from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
@@ -38,3 +41,6 @@ class Context:
     health: MarketHealthService
     microstructure: MicrostructureService
     guides: GuideService
+    chart_facts: ChartFactsService
+    chart_validation: ChartValidationService
+    chart_language: ChartLanguageService

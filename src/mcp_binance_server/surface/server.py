@@ -107,7 +107,12 @@ def build_server(catalogue: Catalogue, context: Context) -> Server[Any]:
     """Return the one MCP server that every transport drives."""
     surface = Surface(catalogue, context)
     guard = partial(guarded, has_guides=catalogue.has_guides)
-    schemas = {spec.name: spec.wire.input_schema for spec in catalogue.tools}
+
+    def input_schema(name: str) -> dict[str, Any] | None:
+        # Made when it is asked for: the schemas of all tools would cost a twentieth of the start.
+        spec = catalogue.tool(name)
+        return None if spec is None else spec.input_schema
+
     server: Server[Any] = Server(
         NAME,
         version=__version__,
@@ -119,7 +124,7 @@ def build_server(catalogue: Catalogue, context: Context) -> Server[Any]:
             "resources/list": LISTS_KEEP,
             "resources/templates/list": LISTS_KEEP,
         },
-        get_tool_input_schema=schemas.get,
+        get_tool_input_schema=input_schema,
         on_list_tools=guard(surface.list_tools),
         on_call_tool=guard(surface.call_tool),
         on_list_resources=guard(surface.list_resources),

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from mcp import types
 from pydantic import BaseModel, ConfigDict
@@ -63,18 +63,21 @@ class ToolSpec(Generic[ArgumentsT]):
     """Whether it asks anybody outside this machine."""
 
     @cached_property
+    def input_schema(self) -> dict[str, Any]:
+        return plain_schema(self.arguments)
+
+    @cached_property
     def wire(self) -> types.Tool:
         return types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=plain_schema(self.arguments),
+            input_schema=self.input_schema,
             output_schema=answer_schema(self.answer),
             annotations=types.ToolAnnotations(
-                title=self.title,
                 read_only_hint=self.read_only,
-                destructive_hint=not self.read_only,
-                open_world_hint=self.open_world,
+                destructive_hint=None if self.read_only else True,  # says something only of what writes
+                open_world_hint=None if self.open_world else False,  # true is what a client assumes
             ),
         )
 
@@ -151,14 +154,35 @@ PageReader = Callable[[Context, str], Awaitable[Page]]
 
 def answer_schema(model: type[Answer]) -> dict[str, Any]:
     """Return the schema of a tool's structured answer; a failure must fit it too, and only `success` is in both."""
-    return {**plain_schema(model), "required": ["success"]}
+    schema = plain_schema(model)
+    schema["properties"]["success"].pop("default", None)
+    return {**schema, "required": ["success"]}
 
 
 def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return a model's JSON schema without the titles pydantic adds: they cost every client context."""
+    """Return a model's JSON schema without what pydantic adds and nobody reads: it costs every client context."""
     schema = model.model_json_schema(by_alias=True)
     schema.pop("title", None)
     schema.pop("description", None)
     for member in schema.get("properties", {}).values():
         member.pop("title", None)
-    return schema
+    return _slim(schema)
+
+
+def _slim(node: Any) -> Any:  # noqa: ANN401 - JSON
+    """Say "or null" in one word, and leave out that anything else is allowed, which is so anyway."""
+    if isinstance(node, list):
+        return [_slim(each) for each in cast(list[Any], node)]
+    if not isinstance(node, dict):
+        return node
+    schema = {name: _slim(each) for name, each in cast(dict[str, Any], node).items()}
+    if schema.get("additionalProperties") is True:
+        del schema["additionalProperties"]
+    if "default" in schema and schema["default"] is None:
+        del schema["default"]
+    match schema.get("anyOf"):
+        case [{"type": str(kind), **rest}, {"type": "null"}]:
+            del schema["anyOf"]
+            return {"type": [kind, "null"], **rest, **schema}
+        case _:
+            return schema

@@ -18,8 +18,8 @@ WindowSecs = Annotated[int, Field(description="Seconds to look back", ge=10, le=
 class MeasuredAnswer(Answer):
     symbol: str
     network: str
-    context: dict[str, Any] = Field(description="Window, sample sizes, coverage, sources, age")
-    metrics: dict[str, Any] = Field(description="Each {value, unit, confidence, why_null, method, progress}")
+    context: dict[str, Any]
+    metrics: dict[str, Any] = Field(description="{value, unit, confidence, why_null} by name")
     thresholds: str
 
 

@@ -21,6 +21,15 @@ def optional(description: str) -> Any:  # noqa: ANN401 - as pydantic's own Field
     return Field(None, description=description, json_schema_extra=_without_null)
 
 
+def omitted(description: str | None = None) -> Any:  # noqa: ANN401 - as pydantic's own Field
+    """Return a member of an answer that is left out when there is nothing to say."""
+    return Field(None, description=description, exclude_if=_is_none, json_schema_extra=_without_null)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 def _bare(schema: dict[str, Any]) -> None:
     schema.pop("required", None)
     for each in (schema, *schema.get("properties", {}).values()):

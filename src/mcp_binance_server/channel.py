@@ -1,4 +1,4 @@
-"""One HTTP exchange: a total deadline, no compression, a cap on the body. Knows nothing of Binance."""
+"""One HTTP exchange: a total deadline, no compression, no redirects, a cap on the body. Knows nobody it talks to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,10 +45,27 @@ class Channel:
             NoAnswer: refused, cut, late, too large or compressed.
         """
         deadline_secs = self._deadline_secs * patience
+        return await self._send(self._request("GET", url, headers, deadline_secs), body_cap, deadline_secs)
+
+    async def post(
+        self, url: str, headers: Mapping[str, str], content: bytes, *, body_cap: int, patience: int = 1
+    ) -> Answer:
+        """Send one POST, as `get` does a GET."""
+        deadline_secs = self._deadline_secs * patience
+        return await self._send(self._request("POST", url, headers, deadline_secs, content), body_cap, deadline_secs)
+
+    def _request(
+        self, method: str, url: str, headers: Mapping[str, str], deadline_secs: float, content: bytes | None = None
+    ) -> httpx2.Request:
+        sent_headers = {**headers, "Accept-Encoding": "identity"}
+        timeout = httpx2.Timeout(deadline_secs, connect=min(CONNECT_SECS, deadline_secs))
+        return self._open().build_request(method, url, headers=sent_headers, content=content, timeout=timeout)
+
+    async def _send(self, request: httpx2.Request, body_cap: int, deadline_secs: float) -> Answer:
         try:
             # The client's own time-outs are per operation: a body dripping one byte at a time never meets them.
             with anyio.fail_after(deadline_secs):
-                return await self._exchange(url, headers, body_cap)
+                return await self._exchange(request, body_cap)
         except NOT_SENT as error:
             raise NoAnswer(f"not sent: {type(error).__name__}", sent=False) from None
         except TimeoutError:
@@ -56,9 +73,9 @@ class Channel:
         except httpx2.TransportError as error:
             raise NoAnswer(f"connection failed: {type(error).__name__}", sent=True) from None
 
-    async def _exchange(self, url: str, headers: Mapping[str, str], body_cap: int) -> Answer:
-        sent_headers = {**headers, "Accept-Encoding": "identity"}
-        async with self._open().stream("GET", url, headers=sent_headers) as response:
+    async def _exchange(self, request: httpx2.Request, body_cap: int) -> Answer:
+        response = await self._open().send(request, stream=True)
+        try:
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise NoAnswer("the answer is compressed although none was asked for", sent=True)
             body = bytearray()
@@ -67,12 +84,13 @@ class Channel:
                 if len(body) > body_cap:
                     raise NoAnswer(f"the answer is larger than {body_cap} bytes", sent=True)
             return Answer(response.status_code, response.headers, bytes(body))
+        finally:
+            await response.aclose()
 
     def _open(self) -> httpx2.AsyncClient:
         if self._client is None:
             limits = httpx2.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=30)
-            timeout = httpx2.Timeout(self._deadline_secs, connect=min(CONNECT_SECS, self._deadline_secs))
-            self._client = httpx2.AsyncClient(transport=self._transport, limits=limits, timeout=timeout)
+            self._client = httpx2.AsyncClient(transport=self._transport, limits=limits)
         return self._client
 
     async def close(self) -> None:

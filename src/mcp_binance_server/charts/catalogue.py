@@ -1,0 +1,179 @@
+"""What chart-img.com can draw: studies, drawings, styles, parameters, plans and exchanges, as frozen records."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Self
+
+import msgspec
+
+from mcp_binance_server.charts.plans import Plan
+
+Scalar = bool | int | float | str
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What one value may be. `type` is Integer, Float, String, Boolean, Color, DateTime, Object or Object[]."""
+
+    type: str
+    default: Scalar | None = None
+    min: int | float | None = None
+    max: int | float | None = None
+    options: tuple[Scalar, ...] = ()
+    required: bool = False
+
+
+class StudyInput(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One input of a study; `public` is its key in the tools' dialect."""
+
+    public: str
+    label: str = ""
+
+
+class Parameter(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One key of a chart's body; `fields` are the keys of an object or of each object in a list."""
+
+    fields: "Mapping[str, Parameter]" = {}
+    object: Mapping[str, str] = {}
+    announced: tuple[str, ...] = ()
+    plans: tuple[str, ...] = ()
+    max_bars: int | None = None
+    note: str = ""
+
+
+class Indicator(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One study: `api_name` on the wire, `name` in the tools' dialect, inputs and overrides by wire key."""
+
+    api_name: str
+    name: str
+    display_name: str
+    category: str
+    overlay: bool
+    aliases: tuple[str, ...] = ()
+    input: Mapping[str, StudyInput] = {}
+    override: Mapping[str, Rule] = {}
+
+    def wire_key(self, key: str) -> str | None:
+        """Return the wire key of an input written with its public or its wire key."""
+        if key in self.input:
+            return key
+        return next((wire for wire, rule in self.input.items() if rule.public == key), None)
+
+    def defaults(self) -> dict[str, Scalar]:
+        """Return every input's default by its public key."""
+        return {rule.public: rule.default for rule in self.input.values() if rule.default is not None}
+
+
+class Levels(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The numbered levels of a Fib Retracement: override keys `level1`, `level2`, ... each with these fields."""
+
+    key_pattern: str
+    fields: Mapping[str, str]
+
+
+class Drawing(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One kind of drawing."""
+
+    api_name: str
+    input: Mapping[str, Rule]
+    override: Mapping[str, Rule] = {}
+    z_order: tuple[str, ...] = ()
+    levels: Levels | None = None
+
+
+class Style(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One way to draw the price."""
+
+    value: str
+    display_name: str
+    override: Mapping[str, Rule]
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """One exchange whose symbols can be drawn."""
+
+    id: str
+    name: str
+    type: str
+    description: str
+
+
+class Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=True):
+    """All of it, with look-ups. The same shape as the file, so it is written and read as JSON."""
+
+    parameters: Mapping[str, Parameter]
+    plans: Mapping[str, Plan]
+    indicators: tuple[Indicator, ...]
+    drawings: tuple[Drawing, ...]
+    styles: tuple[Style, ...]
+    exchanges: tuple[Exchange, ...] = ()
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Self:
+        """Read a catalogue as `to_json` or the bundled file writes it."""
+        read = msgspec.json.decode(text, type=cls)
+        named = {name: msgspec.structs.replace(plan, name=name) for name, plan in read.plans.items()}
+        return msgspec.structs.replace(read, plans=named)
+
+    def to_json(self) -> bytes:
+        """Write the catalogue as JSON."""
+        return msgspec.json.encode(self)
+
+    def indicator(self, name: str) -> Indicator | None:
+        """Return the study of this wire name, tools' name, display name or alias; no guessing."""
+        return self._exactly.get(name) or self._folded.get(name.strip().casefold())
+
+    def drawing(self, name: str) -> Drawing | None:
+        """Return the drawing of this wire name, in any case."""
+        return self._drawings.get(name.strip().casefold())
+
+    def style(self, value: str) -> Style | None:
+        """Return the style of exactly this value."""
+        return self._styles.get(value)
+
+    def exchange(self, exchange_id: str) -> Exchange | None:
+        """Return the exchange of this id, in any case."""
+        return self._exchanges.get(exchange_id.strip().upper())
+
+    def options(self, parameter: str) -> tuple[str, ...]:
+        """Return the allowed texts of one parameter of the body, such as `interval` or `timezone`."""
+        found = self.parameters.get(parameter)
+        return tuple(str(option) for option in found.options) if found else ()
+
+    @cached_property
+    def _exactly(self) -> Mapping[str, Indicator]:
+        return _first((name, each) for name in ("api_name", "name") for name, each in self._named(name))
+
+    @cached_property
+    def _folded(self) -> Mapping[str, Indicator]:
+        names = [pair for kind in ("api_name", "name", "display_name") for pair in self._named(kind)]
+        aliases = [(alias, each) for each in self.indicators for alias in each.aliases]
+        return _first((name.casefold(), each) for name, each in (*names, *aliases))
+
+    @cached_property
+    def _drawings(self) -> Mapping[str, Drawing]:
+        return {each.api_name.casefold(): each for each in self.drawings}
+
+    @cached_property
+    def _styles(self) -> Mapping[str, Style]:
+        return {each.value: each for each in self.styles}
+
+    @cached_property
+    def _exchanges(self) -> Mapping[str, Exchange]:
+        return {each.id: each for each in self.exchanges}
+
+    def _named(self, kind: str) -> list[tuple[str, Indicator]]:
+        return [(str(getattr(each, kind)), each) for each in self.indicators]
+
+
+def _first(pairs: Iterable[tuple[str, Indicator]]) -> dict[str, Indicator]:
+    found: dict[str, Indicator] = {}
+    for name, indicator in pairs:
+        found.setdefault(name, indicator)
+    return found
+
+
+@cache
+def bundled_catalogue() -> Catalogue:
+    """Return the catalogue that ships with the package; read on first use."""
+    return Catalogue.from_json(files("mcp_binance_server.charts").joinpath("chartimg_catalog.json").read_bytes())

@@ -1,0 +1,216 @@
+"""chart-img.com as we use it: its exchanges, their symbols, an image, and an image that it keeps."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from mcp_binance_server.channel import Answer
+from mcp_binance_server.charts.caller import Call, Caller, Refused
+from mcp_binance_server.charts.errors import ChartRefused, ChartUnavailable
+from mcp_binance_server.charts.image_file import ImageFile, checked_image
+from mcp_binance_server.charts.plan_memory import PlanMemory
+from mcp_binance_server.charts.plans import Plan
+
+WireT = TypeVar("WireT")
+
+CHART_PATH = "/v2/tradingview/advanced-chart"
+STORAGE_PATH = f"{CHART_PATH}/storage"
+# The documented address, and the one of the contract for a service that has not heard of it.
+EXCHANGES_PATHS = ("/v3/tradingview/exchange/list", "/v3/tradingview/exchanges")
+SYMBOLS_PATHS = ("/v3/tradingview/exchange/{}", "/v3/tradingview/exchange/{}/symbols")
+IMAGE_CAP = LIST_CAP = 8 * 1024 * 1024
+STORED_CAP = 64 * 1024
+IMAGE_PATIENCE, STORAGE_PATIENCE = 3, 6
+SMALLEST_SIZE = (400, 300)
+LONGEST_URL = 2_048
+SERVICE_DOMAIN = "chart-img.com"
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)")
+_EXCHANGE_ID = re.compile(r"[A-Z0-9_]{1,40}")
+
+
+class _ExchangesWire(msgspec.Struct):
+    payload: list[str]
+
+
+class SymbolWire(msgspec.Struct):
+    """One symbol as the service lists it."""
+
+    symbol: str
+    description: str = ""
+    type: str = ""
+    typespecs: list[str] = []
+
+
+class _SymbolsWire(msgspec.Struct):
+    payload: list[SymbolWire]
+
+
+class _StoredWire(msgspec.Struct):
+    url: str
+    expire: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """An image, what it is, and what the service said along with it; `warnings` are "code: sentence"."""
+
+    data: bytes = field(repr=False)
+    image: ImageFile
+    status: int
+    images_left: int | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where the service keeps an image, and until when."""
+
+    url: str
+    expires_at: str | None
+    width: int
+    height: int
+    status: int
+    images_left: int | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Posted:
+    answer: Answer
+    body: Mapping[str, object]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChartImgClient:
+    """The four calls; every refusal teaches what the plan of the key allows."""
+
+    caller: Caller
+    plans: PlanMemory
+
+    @property
+    def has_key(self) -> bool:
+        return self.caller.key is not None
+
+    async def exchanges(self) -> tuple[str, ...]:
+        """Return the ids of the exchanges that can be drawn.
+
+        Raises:
+            ChartServiceError: the service did not say.
+        """
+        answer = await self._listed(EXCHANGES_PATHS, "")
+        ids = _decoded(answer, _ExchangesWire).payload
+        return tuple(dict.fromkeys(each for each in ids if _EXCHANGE_ID.fullmatch(each)))
+
+    async def symbols(self, exchange: str, search: str = "") -> tuple[SymbolWire, ...]:
+        """Return the symbols of an exchange, those that hold a text if one is given.
+
+        Raises:
+            ChartServiceError: the service did not say, or knows no such exchange.
+        """
+        paths = tuple(path.format(quote(exchange, safe="")) for path in SYMBOLS_PATHS)
+        answer = await self._listed(paths, f"?symbol={quote(search, safe='')}" if search else "")
+        return tuple(_decoded(answer, _SymbolsWire).payload)
+
+    async def draw(self, body: Mapping[str, object]) -> Drawn:
+        """Have a chart drawn and return the image.
+
+        Raises:
+            ChartServiceError: it was not drawn, or what came is no image.
+            InvalidChartConfig: the service does not understand the chart.
+        """
+        posted = await self._post(CHART_PATH, body, IMAGE_CAP, IMAGE_PATIENCE)
+        image = checked_image(posted.answer.headers.get("content-type", ""), posted.answer.body)
+        asked = f"{posted.body.get('width', image.width)}x{posted.body.get('height', image.height)}"
+        warnings = posted.warnings
+        if asked != f"{image.width}x{image.height}":
+            warnings += (f"size_differs: {asked} was asked for, {image.width}x{image.height} was drawn",)
+        left = self._images_left(posted.answer)
+        return Drawn(posted.answer.body, image, posted.answer.status, left, warnings)
+
+    async def store(self, body: Mapping[str, object]) -> Stored:
+        """Have a chart drawn and kept by the service; return its address.
+
+        Raises:
+            ChartServiceError: it was not drawn, or its address leads elsewhere.
+            InvalidChartConfig: the service does not understand the chart.
+        """
+        posted = await self._post(STORAGE_PATH, body, STORED_CAP, STORAGE_PATIENCE)
+        stored = _decoded(posted.answer, _StoredWire)
+        if not self._is_ours(stored.url):
+            raise ChartUnavailable(reason="the address of the stored image is not one of chart-img.com")
+        width, height = _size(posted.body)
+        expires_at = stored.expire if _MOMENT.fullmatch(stored.expire) else None
+        left = self._images_left(posted.answer)
+        return Stored(stored.url, expires_at, width, height, posted.answer.status, left, posted.warnings)
+
+    async def _listed(self, paths: tuple[str, ...], query: str) -> Answer:
+        for path in paths:
+            try:
+                return await self.caller.send(Call("GET", f"{path}{query}", LIST_CAP))
+            except Refused as refused:
+                if refused.refusal.kind != "not_found" or path == paths[-1]:
+                    raise self.caller.error(refused.refusal) from None
+        raise ChartRefused(reason="there is no such list")
+
+    async def _post(self, path: str, body: Mapping[str, object], cap: int, patience: int) -> _Posted:
+        try:
+            return _Posted(await self._send(path, body, cap, patience), body, ())
+        except Refused as refused:
+            refusal = refused.refusal
+        self.plans.learn(refusal.text)
+        plan = self.plans.current().plan
+        if refusal.kind != "resolution" or plan.fits(*_size(body)):
+            raise self.caller.error(refusal)
+        smaller = {**body, **dict(zip(("width", "height"), fitting_size(_size(body), plan), strict=True))}
+        try:
+            answer = await self._send(path, smaller, cap, patience)
+        except Refused as again:
+            raise self.caller.error(again.refusal) from None
+        warning = (
+            f"size_clamped: drawn at {smaller['width']}x{smaller['height']}, because the plan of the key allows "
+            f"{plan.max_resolution} at most"
+        )
+        return _Posted(answer, smaller, (warning,))
+
+    async def _send(self, path: str, body: Mapping[str, object], cap: int, patience: int) -> Answer:
+        content = msgspec.json.encode(body)
+        return await self.caller.send(Call("POST", path, cap, content, patience, is_image=True))
+
+    def _images_left(self, answer: Answer) -> int | None:
+        told = answer.headers.get("x-ratelimit-remaining", "")
+        return int(told) if told.isdecimal() and len(told) < 10 else self.caller.limiter.images_left
+
+    def _is_ours(self, url: str) -> bool:
+        own, found = urlsplit(self.caller.address), urlsplit(url)
+        if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or "@" in found.netloc:
+            return False
+        if (found.scheme, found.netloc) == (own.scheme, own.netloc):
+            return True
+        host = found.hostname or ""
+        return found.scheme == "https" and (host == SERVICE_DOMAIN or host.endswith(f".{SERVICE_DOMAIN}"))
+
+
+def fitting_size(size: tuple[int, int], plan: Plan) -> tuple[int, int]:
+    """Return the largest even size of the same shape that a plan allows."""
+    scale = min(1.0, plan.max_width / size[0], plan.max_height / size[1])
+    width, height = (max(least, int(side * scale) // 2 * 2) for side, least in zip(size, SMALLEST_SIZE, strict=True))
+    return width, height
+
+
+def _size(body: Mapping[str, object]) -> tuple[int, int]:
+    width, height = body.get("width", 800), body.get("height", 600)
+    return (width, height) if isinstance(width, int) and isinstance(height, int) else (800, 600)
+
+
+def _decoded(answer: Answer, shape: type[WireT]) -> WireT:
+    if "json" not in answer.headers.get("content-type", ""):
+        raise ChartUnavailable(reason="the answer is not JSON")
+    try:
+        return msgspec.json.decode(answer.body, type=shape)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise ChartUnavailable(reason="the answer could not be read") from None

@@ -1,0 +1,151 @@
+"""A chart's configuration as JSON: its keys in both dialects, and what was found wrong with one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeGuard
+
+from mcp_binance_server.charts.errors import InvalidChartConfig
+from mcp_binance_server.errors import echo
+
+Severity = Literal["error", "warning"]
+
+# The order in which a body is written; the keys of both dialects are the same at this level.
+CHART_KEYS: Final = (
+    "symbol", "interval", "range", "width", "height", "style", "theme", "scale", "session", "timezone", "format",
+    "override", "studies", "drawings", "shiftLeft", "shiftRight", "watermark", "watermarkSize", "watermarkOpacity",
+)  # fmt: skip
+STUDY_KEYS: Final = ("name", "inputs", "input", "override", "forceOverlay")
+DRAWING_KEYS: Final = ("type", "coordinates", "style", "name", "input", "override", "zOrder")
+
+DEFAULT_SIZE: Final = (1200, 675)
+# Twice what the largest plan draws; the rest of a longer list is not even looked at.
+MOST_ITEMS: Final = 100
+LARGEST_NUMBER: Final = 10**15
+# Comparing words takes time, and after so many mistakes nobody reads the guesses.
+MOST_GUESSES: Final = 20
+
+# What people write for a key that no spelling comes close to.
+_MEANT: Final = {
+    "indicators": "studies",
+    "indicator": "studies",
+    "resolution": "width and height",
+    "size": "width and height",
+    "timeframe": "interval",
+    "period": "range",
+    "ticker": "symbol",
+    "pair": "symbol",
+    "exchange": "symbol, as EXCHANGE:SYMBOL",
+    "chartType": "style",
+    "type": "style",
+    "lines": "drawings",
+    "settings": "inputs",
+    "params": "inputs",
+    "parameters": "inputs",
+}
+
+
+def is_object(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[object]]:
+    """Whether a JSON value is a list."""
+    return isinstance(value, list | tuple)
+
+
+def shown(value: object) -> str:
+    """Return a value a caller sent as a message may quote it."""
+    if is_object(value):
+        return "an object"
+    if is_list(value):
+        return "a list"
+    if isinstance(value, int) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
+        return "a number of that size"  # some are too long even to be written
+    text = echo(value if isinstance(value, str) else str(value))
+    return f"'{text[:60]}'" if isinstance(value, str) else text[:60]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to know about a configuration.
+
+    `advice` is what to do about it. `remote_only` marks what chart-img.com refuses and the local renderer can draw.
+    """
+
+    field: str
+    message: str
+    severity: Severity = "error"
+    advice: str | None = None
+    remote_only: bool = False
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was found so far; reading goes on after an error, so that all of them are reported at once."""
+
+    items: list[Finding] = field(default_factory=list[Finding])
+    _guesses: int = field(default=0, init=False)
+
+    def error(self, where: str, message: str, advice: str | None = None, *, remote_only: bool = False) -> None:
+        self.items.append(Finding(where, message, "error", advice, remote_only))
+
+    def warning(self, where: str, message: str, advice: str | None = None) -> None:
+        self.items.append(Finding(where, message, "warning", advice))
+
+    def unknown_keys(self, given: Mapping[str, object], known: Sequence[str], where: str = "") -> None:
+        """Refuse the keys that mean nothing: the service ignores them, and the chart would only look right."""
+        for key in given:
+            if key not in known:
+                likely = self._meant(key, known)
+                hint = f": did you mean `{likely}`?" if likely else f"; known are {', '.join(known[:20])}"
+                self.error(f"{where}{echo(key)[:60]}", f"Unknown key `{echo(key)[:60]}`{hint}")
+
+    def guess(self, word: str, known: Iterable[str], *, likeness: float = 60) -> str | None:
+        """Return the known word that a misspelt one most likely means, if one is so alike (100 is the same)."""
+        # Loaded late: only a mistake needs it.
+        from rapidfuzz import fuzz, process  # noqa: PLC0415
+
+        self._guesses += 1
+        if self._guesses > MOST_GUESSES:
+            return None
+        by_folded = {each.casefold(): each for each in known}
+        found = process.extractOne(word[:60].casefold(), [*by_folded], scorer=fuzz.ratio, score_cutoff=likeness)
+        return by_folded[found[0]] if found else None
+
+    def listed(self, value: object, where: str) -> Sequence[object]:
+        """Return a list that is no longer than any chart needs; null is an empty one."""
+        if not is_list(value):
+            if value is not None:
+                self.error(where, f"{where} must be a list, not {shown(value)}")
+            return ()
+        if len(value) > MOST_ITEMS:
+            self.error(where, f"{where} has {len(value)} entries; no plan draws more than {MOST_ITEMS // 2}")
+        return value[:MOST_ITEMS]
+
+    def _meant(self, key: str, known: Sequence[str]) -> str | None:
+        meant = _MEANT.get(key)
+        if meant and meant.split()[0].rstrip(",") in known:
+            return meant
+        # `upColor` for `candleStyle.upColor`
+        return next((each for each in known if each.endswith(f".{key}")), None) or self.guess(key, known)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.items if each.severity == "error")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(each.message for each in self.items if each.severity == "warning")
+
+    def raise_errors(self) -> None:
+        """Raise everything that is wrong, if anything is.
+
+        Raises:
+            InvalidChartConfig: with one entry per error.
+        """
+        if found := self.errors:
+            details = [{"field": each.field, "message": each.message} for each in found[:MOST_ITEMS]]
+            if len(found) > MOST_ITEMS:
+                details.append({"field": "config", "message": f"{len(found) - MOST_ITEMS} more were found"})
+            raise InvalidChartConfig(details=tuple(details))

@@ -1,0 +1,182 @@
+"""Drawings: type, coordinates and style of the tools' dialect; name, input and override of the service's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from mcp_binance_server.charts.catalogue import Catalogue, Drawing, Rule
+from mcp_binance_server.charts.config import DRAWING_KEYS, Findings, is_list, is_object, shown
+from mcp_binance_server.charts.dialect.coordinates import flatten, spoken, unflatten
+from mcp_binance_server.charts.dialect.instants import bars_before, write_instant
+from mcp_binance_server.charts.dialect.overrides import object_of, read_overrides
+from mcp_binance_server.charts.dialect.values import read_value
+
+# What people call a drawing, letters only; the service's own names are understood as well.
+_CALLED: Final = {
+    "Horizontal Line": "hline level support resistance",
+    "Vertical Line": "vline",
+    "Trend Line": "trend",
+    "Rectangle": "box zone",
+    "Arrow Marker": "arrow",
+    "Fib Retracement": "fib fibonacci fibonacciretracement",
+    "Arrow Mark Up": "arrowup buy",
+    "Arrow Mark Down": "arrowdown sell",
+    "Text": "label",
+    "Long Position": "long",
+    "Short Position": "short",
+}
+_BY_WORD: Final = {word: name for name, words in _CALLED.items() for word in words.split()}
+POSITIONS: Final = frozenset({"Long Position", "Short Position"})
+# A position drawn from here on: near the right edge, and wide enough to read.
+_POSITION_BARS: Final = 30
+_COLOUR: Final = {
+    "Arrow Marker": "arrowColor",
+    "Arrow Mark Up": "arrowColor",
+    "Arrow Mark Down": "arrowColor",
+    "Text": "textColor",
+    "Callout": "backgroundColor",
+}
+# The numbers are an assumption: the documentation gives only their bounds.
+_DASHES: Final = {"solid": 0, "dotted": 1, "dashed": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Now, and the interval of the chart, if it is known: where a position without a start begins."""
+
+    now: datetime
+    interval: str | None
+
+
+def drawing_named(name: object, catalogue: Catalogue) -> Drawing | None:
+    """Return the drawing that a type or a name means, whatever its case, spaces and dashes."""
+    letters = "".join(letter for letter in name.casefold() if letter.isalpha()) if isinstance(name, str) else ""
+    by_letters = {each.api_name.replace(" ", "").casefold(): each for each in catalogue.drawings}
+    return by_letters.get(letters) or catalogue.drawing(_BY_WORD.get(letters, ""))
+
+
+def read_drawings(value: object, catalogue: Catalogue, moment: Moment, findings: Findings) -> list[dict[str, object]]:
+    """Read the list of drawings as the service wants it."""
+    listed = findings.listed(value, "drawings")
+    read = [_drawing(each, catalogue, moment, f"drawings[{place}]", findings) for place, each in enumerate(listed)]
+    return [each for each in read if each is not None]
+
+
+def write_drawings(drawings: object) -> list[dict[str, object]]:
+    """Return drawings of the service's dialect in the tools' dialect."""
+    return [_public(each) for each in drawings if is_object(each)] if is_list(drawings) else []
+
+
+def _drawing(
+    value: object, catalogue: Catalogue, moment: Moment, where: str, findings: Findings
+) -> dict[str, object] | None:
+    if not is_object(value):
+        findings.error(where, f"{where} must be an object with a type and coordinates, not {shown(value)}")
+        return None
+    findings.unknown_keys(value, DRAWING_KEYS, f"{where}.")
+    for ours, theirs in (("type", "name"), ("coordinates", "input"), ("style", "override")):
+        if value.get(ours) is not None and value.get(theirs) is not None:
+            findings.error(f"{where}.{ours}", f"{where} has both {ours} and {theirs}: write one of them")
+            return None
+    drawing = _named(value, catalogue, where, findings)
+    if drawing is None:
+        return None
+    read = _input(value, drawing, moment, where, findings)
+    if value.get("override") is not None:
+        looks = read_overrides(value["override"], drawing.override, f"{where}.override", findings, drawing.levels)
+    else:
+        looks = _style(value.get("style"), drawing, f"{where}.style", findings)
+    order = value.get("zOrder")
+    level = None if order is None else read_value(order, _order(drawing), f"{where}.zOrder", findings)
+    parts: dict[str, object] = {"override": looks or None, "zOrder": level}
+    return {
+        "name": drawing.api_name,
+        "input": read,
+        **{name: part for name, part in parts.items() if part is not None},
+    }
+
+
+def _order(drawing: Drawing) -> Rule:
+    return Rule(type="String", options=drawing.z_order)
+
+
+def _named(value: Mapping[str, object], catalogue: Catalogue, where: str, findings: Findings) -> Drawing | None:
+    key = "type" if value.get("type") is not None else "name"
+    name = value.get(key)
+    if name is None:
+        findings.error(f"{where}.type", f"{where}.type is required, such as Horizontal Line")
+        return None
+    drawing = drawing_named(name, catalogue)
+    if drawing is None:
+        names = [each.api_name for each in catalogue.drawings]
+        likely = findings.guess(name, names) if isinstance(name, str) else None
+        advice = f"Set {where}.{key} to {likely}" if likely else None
+        findings.error(f"{where}.{key}", f"Unknown drawing {shown(name)}; known are {', '.join(names)}", advice)
+    return drawing
+
+
+def _input(
+    value: Mapping[str, object], drawing: Drawing, moment: Moment, where: str, findings: Findings
+) -> dict[str, object]:
+    key = "input" if value.get("input") is not None else "coordinates"
+    at = f"{where}.{key}"
+    given = flatten(value.get(key), drawing, at, findings)
+    if given is None:
+        return {}
+    names = {wire: wire if key == "input" else spoken(wire, drawing) for wire in drawing.input}
+    unknown = {name: each for name, each in given.items() if name not in names}
+    findings.unknown_keys(unknown, tuple(dict.fromkeys(name.partition(".")[0] for name in names.values())), f"{at}.")
+    read: dict[str, object] = {}
+    missing: list[str] = []
+    for name, rule in drawing.input.items():
+        each = _filled(name, given.get(name), drawing, moment)
+        if each is None:
+            missing += [names[name]] if rule.required else []
+            continue
+        if name == "quantity" and isinstance(each, int | float) and not isinstance(each, bool):
+            each = str(each)
+        known = read_value(each, rule, f"{at}.{name}", findings)
+        if known is not None:
+            read[name] = known
+    if missing:
+        where = f"{at}.{missing[0]}" if len(missing) == 1 else at
+        findings.error(where, f"{drawing.api_name} needs {', '.join(missing)}")
+    return read
+
+
+def _filled(name: str, given: object, drawing: Drawing, moment: Moment) -> object:
+    if given is None and name == "startDatetime" and drawing.api_name in POSITIONS and moment.interval:
+        return write_instant(bars_before(moment.now, moment.interval, _POSITION_BARS))
+    return given
+
+
+def _style(value: object, drawing: Drawing, where: str, findings: Findings) -> dict[str, object]:
+    given = dict(object_of(value, where, findings))
+    dash = given.get("dash")
+    if isinstance(dash, str) and dash.casefold() in _DASHES:
+        given["dash"] = _DASHES[dash.casefold()]
+    elif dash is not None:
+        findings.error(f"{where}.dash", f"{where}.dash must be solid, dotted or dashed, not {shown(dash)}")
+        del given["dash"]
+    colour = _COLOUR.get(drawing.api_name, "lineColor")
+    for short, key in (("color", colour), ("width", "lineWidth"), ("dash", "lineStyle")):
+        if short in given:
+            each = given.pop(short)
+            if key not in drawing.override:
+                findings.error(f"{where}.{short}", f"{drawing.api_name} has no {short} of its own")
+            elif key in given:
+                findings.error(f"{where}.{short}", f"`{short}` and `{key}` are the same: write one of them")
+            else:
+                given[key] = each
+    return read_overrides(given, drawing.override, where, findings, drawing.levels)
+
+
+def _public(drawing: Mapping[str, object]) -> dict[str, object]:
+    name, given = str(drawing.get("name")), drawing.get("input")
+    parts = {"style": drawing.get("override"), "zOrder": drawing.get("zOrder")}
+    return {
+        "type": name,
+        "coordinates": unflatten(given) if is_object(given) else {},
+        **{key: part for key, part in parts.items() if part is not None},
+    }

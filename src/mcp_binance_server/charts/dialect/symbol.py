@@ -1,0 +1,76 @@
+"""The symbol of a chart: EXCHANGE:SYMBOL, or a formula of such symbols."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_binance_server.charts.catalogue import Catalogue
+from mcp_binance_server.charts.config import Findings, shown
+from mcp_binance_server.domain.symbols import fold
+
+LONGEST: Final = 300
+_ONE: Final = re.compile(r"[A-Z0-9_]+:[A-Z0-9_.!]+")
+_TOKEN: Final = re.compile(r"\s*(?:(?P<term>[A-Z0-9_]+:[A-Z0-9_.!]+|\d+(?:\.\d+)?)|(?P<sign>[-+*/])|(?P<bracket>[()]))")
+_BARE: Final = re.compile(r"([A-Z0-9]{2,20})(?:[-/_ ]([A-Z0-9]{2,10}))?(\.P)?")
+_BINANCE: Final = re.compile(r"BINANCE:(?P<pair>[A-Z0-9]+)(?P<perpetual>\.P)?")
+
+
+@dataclass(frozen=True, slots=True)
+class BinancePair:
+    """A pair of Binance as its own API spells it; a perpetual is another market than the spot pair of its name."""
+
+    symbol: str
+    perpetual: bool
+
+
+def binance_pair(symbol: str) -> BinancePair | None:
+    """Return the Binance pair that a chart's symbol means, if it means one."""
+    found = _BINANCE.fullmatch(fold(symbol))
+    return BinancePair(found["pair"], found["perpetual"] is not None) if found else None
+
+
+def read_symbol(value: object, catalogue: Catalogue, findings: Findings) -> str | None:
+    """Read a symbol or a formula, in any case."""
+    if value is None:
+        findings.error("symbol", "symbol is required, as EXCHANGE:SYMBOL, such as BINANCE:BTCUSDT")
+        return None
+    text = fold(value) if isinstance(value, str) else ""
+    if len(text) <= LONGEST and (_ONE.fullmatch(text) or _is_formula(text)):
+        _check_exchange(text, catalogue, findings)
+        return text
+    bare = _BARE.fullmatch(text)
+    advice = f"Write the symbol as BINANCE:{''.join(part or '' for part in bare.groups())}" if bare else None
+    findings.error(
+        "symbol", f"Invalid symbol format: {shown(value)} is not EXCHANGE:SYMBOL, such as BINANCE:BTCUSDT", advice
+    )
+    return None
+
+
+def _check_exchange(text: str, catalogue: Catalogue, findings: Findings) -> None:
+    exchange, _, rest = text.partition(":")
+    if ":" in rest or not catalogue.exchanges or catalogue.exchange(exchange):
+        return
+    # There are more exchanges than we know; only one that looks misspelt is worth a word.
+    if likely := findings.guess(exchange, [each.id for each in catalogue.exchanges], likeness=80):
+        findings.warning(
+            "symbol", f"symbol_unverified: no exchange {exchange} is known here", f"Did you mean {likely}:{rest}?"
+        )
+
+
+def _is_formula(text: str) -> bool:
+    """Whether terms, signs and brackets alternate as arithmetic wants them, with at least one symbol."""
+    place, depth, wants_term, has_symbol = 0, 0, True, False
+    while place < len(text):
+        token = _TOKEN.match(text, place)
+        if token is None:
+            return False
+        place = token.end()
+        opens = token["bracket"] == "("
+        if bool(token["term"] or opens) is not wants_term:
+            return False
+        has_symbol = has_symbol or ":" in token[0]
+        wants_term = opens or token["sign"] is not None
+        depth += {"(": 1, ")": -1}.get(token["bracket"] or "", 0)
+        if depth < 0:
+            return False
+    return has_symbol and depth == 0 and not wants_term

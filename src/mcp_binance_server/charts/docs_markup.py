@@ -1,0 +1,177 @@
+"""HTML as a flat list of headings, quotes, code and tables, read in one linear pass.
+
+A tree is not needed: the documentation is flat. And a tree is dangerous: an HTML5 tree builder asks the whole stack of
+open elements at every tag, and 200,000 nested ones keep it busy for minutes.
+"""
+
+import html
+import re
+import unicodedata
+from dataclasses import dataclass, field
+
+MOST_CHARACTERS = 2 * 1024 * 1024
+# The page has some 27,000; each costs a few microseconds.
+MOST_TAGS = 100_000
+
+_TOKEN = re.compile(r"<!--|<(/?)([a-zA-Z][a-zA-Z0-9]*+)(?=[\s/>])[^<>]*+>")
+_HEADING = re.compile(r"h[1-6]")
+_UNREAD = frozenset({"script", "style", "textarea", "title"})
+_CELLS = frozenset({"td", "th"})
+_ENDS_CELL = frozenset({"td", "th", "tr", "thead", "tbody", "table"})
+_DROPPED_CATEGORIES = frozenset({"So", "Sk", "Cf", "Cs", "Co", "Cn"})
+_EMOJI_STYLE = "\ufe0f"
+
+
+class UnreadablePage(ValueError):
+    """The page cannot be what it should be; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells; the header is the first row made of header cells, in lower case."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+Block = Heading | Quote | Code | Table
+
+
+def read_blocks(page: str) -> list[Block]:
+    """Return the blocks of a page in their order.
+
+    Raises:
+        UnreadablePage: it is too large, or has too many tags, to be the documentation.
+    """
+    if len(page) > MOST_CHARACTERS:
+        raise UnreadablePage(f"it is larger than {MOST_CHARACTERS} characters")
+    if page.count("<") > MOST_TAGS:
+        raise UnreadablePage(f"it has more than {MOST_TAGS} tags")
+    reader = _Reader()
+    place = 0
+    while (token := _TOKEN.search(page, place)) is not None:
+        reader.text(page[place : token.start()])
+        name = (token[2] or "").lower()
+        if not name:
+            place = _after(page, "-->", token.end())
+        elif name in _UNREAD and not token[1]:
+            place = _after(page, f"</{name}", token.end())
+        else:
+            place = token.end()
+            reader.close(name) if token[1] else reader.open(name)
+    return reader.blocks
+
+
+def plain(text: str) -> str:
+    """Return text with its entities resolved, without emoji, and with single blanks."""
+    resolved = _unescaped(text)
+    if not resolved.isascii():
+        kept = (each for each in resolved if unicodedata.category(each) not in _DROPPED_CATEGORIES)
+        resolved = "".join(kept).replace(_EMOJI_STYLE, "")
+    return " ".join(resolved.split())
+
+
+def _unescaped(text: str) -> str:
+    if "&" not in text:
+        return text
+    try:
+        return html.unescape(text)
+    except ValueError:  # a character reference of thousands of digits
+        return text
+
+
+def _after(page: str, end: str, place: int) -> int:
+    found = page.find(end, place)
+    return len(page) if found < 0 else found + len(end)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Where the reading stands: what text is collected for, and the table under way."""
+
+    blocks: list[Block] = field(default_factory=list[Block])
+    _wanted: str = ""
+    _pieces: list[str] = field(default_factory=list[str])
+    _header: tuple[str, ...] = ()
+    _rows: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    _row: list[str] = field(default_factory=list[str])
+    _row_is_header: bool = False
+    _in_table: bool = False
+
+    def text(self, piece: str) -> None:
+        if self._wanted and piece:
+            self._pieces.append(piece)
+
+    def open(self, name: str) -> None:
+        if self._in_table and name in _ENDS_CELL:
+            self._end_cell()
+            if name == "tr":
+                self._end_row()
+        if name == "table":
+            self._end_table()
+            self._in_table = True
+        elif self._in_table and name in _CELLS:
+            self._collect(name)
+            self._row_is_header = self._row_is_header or name == "th"
+        elif _HEADING.fullmatch(name):
+            self._end_table()  # the end tag of a table was lost; a heading is in none
+            self._collect(name)
+        elif name in {"pre", "blockquote"}:
+            self._collect(name)
+
+    def close(self, name: str) -> None:
+        if self._in_table and name in _ENDS_CELL:
+            self._end_cell()
+            if name == "tr":
+                self._end_row()
+            elif name == "table":
+                self._end_table()
+        elif name == self._wanted:
+            text = "".join(self._pieces)
+            if name == "pre":
+                self.blocks.append(Code(_unescaped(text)))
+            elif name == "blockquote":
+                self.blocks.append(Quote(plain(text)))
+            else:
+                self.blocks.append(Heading(int(name[1]), plain(text)))
+            self._wanted = ""
+
+    def _collect(self, name: str) -> None:
+        self._wanted = name
+        self._pieces = []
+
+    def _end_cell(self) -> None:
+        if self._wanted in _CELLS:
+            self._row.append(plain("".join(self._pieces)))
+            self._wanted = ""
+
+    def _end_row(self) -> None:
+        if self._row_is_header and not self._header:
+            self._header = tuple(cell.lower() for cell in self._row)
+        elif self._row:
+            self._rows.append(tuple(self._row))
+        self._row, self._row_is_header = [], False
+
+    def _end_table(self) -> None:
+        if self._in_table:
+            self._end_cell()
+            self._end_row()
+            self.blocks.append(Table(self._header, tuple(self._rows)))
+        self._header, self._rows, self._row = (), [], []
+        self._row_is_header = self._in_table = False

@@ -1,0 +1,101 @@
+"""What can go wrong with charts; the tree they belong to is drawn in `mcp_binance_server.errors`."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mcp_binance_server.errors import AppError, echo
+
+GUIDE = "guide://document/errors/charts.md"
+
+
+@dataclass(kw_only=True, eq=False)
+class InvalidChartConfig(AppError):
+    """`details` has one entry per problem, with its field and a message; all of them, not only the first."""
+
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "invalid_chart_config"
+    recovery_suggestion: ClassVar[str] = "Mend what details name; validate_chart_config explains and suggests"
+
+    guide: ClassVar[str] = GUIDE
+
+    details: tuple[dict[str, str], ...]
+
+    @property
+    def message(self) -> str:
+        return "Invalid configuration"
+
+    def data(self) -> dict[str, Any]:
+        listed = "; ".join(f"{each['field']}: {each['message']}" for each in self.details[:5])
+        return {**AppError.data(self), "explanation": listed}
+
+
+@dataclass(kw_only=True, eq=False)
+class ChartServiceError(AppError):
+    """What chart-img.com did, in our words; `details` has one entry per field that it named."""
+
+    error_type: ClassVar[str] = "chart_service_error"
+    guide: ClassVar[str] = GUIDE
+
+    http_status: int | None = None
+    details: tuple[dict[str, str], ...] = ()
+
+
+@dataclass(kw_only=True, eq=False)
+class ChartKeyRefused(ChartServiceError):
+    code: ClassVar[int] = -32002
+    error_type: ClassVar[str] = "chart_key_refused"
+    recovery_suggestion: ClassVar[str] = (
+        "Set CHART_IMG_API_KEY to a key of chart-img.com and start the server again; Binance pairs need none"
+    )
+
+    @property
+    def message(self) -> str:
+        return "Invalid API key. Check CHART_IMG_API_KEY environment variable."
+
+
+@dataclass(kw_only=True, eq=False)
+class ChartLimitReached(ChartServiceError):
+    """`quota` says that the day is used up, not that requests came too fast."""
+
+    code: ClassVar[int] = -32001
+    error_type: ClassVar[str] = "chart_limit_reached"
+    retryable: ClassVar[bool] = True
+    recovery_suggestion: ClassVar[str] = "Wait as long as retryAfter says; Binance pairs can be drawn locally meanwhile"
+
+    retry_after_secs: int
+    quota: bool = False
+
+    @property
+    def message(self) -> str:
+        return f"Rate limit exceeded. Try again in {self.retry_after_secs} seconds."
+
+    def data(self) -> dict[str, Any]:
+        return {**AppError.data(self), "retryAfter": self.retry_after_secs}
+
+
+@dataclass(kw_only=True, eq=False)
+class ChartRefused(ChartServiceError):
+    error_type: ClassVar[str] = "chart_refused"
+    recovery_suggestion: ClassVar[str] = "Change the request as the message says; repeating it will not help"
+
+    reason: str
+
+    def __post_init__(self) -> None:
+        self.reason = echo(self.reason)
+
+    @property
+    def message(self) -> str:
+        return f"chart-img.com refused the request: {self.reason}"
+
+
+@dataclass(kw_only=True, eq=False)
+class ChartUnavailable(ChartServiceError):
+    error_type: ClassVar[str] = "chart_unavailable"
+    retryable: ClassVar[bool] = True
+    recovery_suggestion: ClassVar[str] = "Try again in a minute; Binance pairs can be drawn locally meanwhile"
+
+    reason: str
+
+    @property
+    def message(self) -> str:
+        return f"chart-img.com is temporarily unavailable ({self.reason})."

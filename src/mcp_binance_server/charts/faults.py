@@ -1,0 +1,115 @@
+"""What a refusal of chart-img.com means: its status and its words, which it puts in any of four places."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from mcp_binance_server.channel import Answer
+from mcp_binance_server.charts.config import is_list, is_object
+from mcp_binance_server.charts.errors import (
+    ChartKeyRefused,
+    ChartLimitReached,
+    ChartRefused,
+    ChartServiceError,
+    ChartUnavailable,
+    InvalidChartConfig,
+)
+from mcp_binance_server.errors import echo
+
+Kind = Literal["auth", "resolution", "parameters", "invalid", "rate", "quota", "not_found", "refused", "upstream"]
+
+DAY_SECS = 24 * 60 * 60
+# The sample of the contract; the service documents no header that says it.
+USUAL_WAIT_SECS = 60
+MOST_DETAILS = 20
+_QUOTA = "limit exceeded"
+_WORDS = ("message", "error", "msg", "errors")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that is no success: what kind, its words, and what it said of single fields."""
+
+    kind: Kind
+    status: int
+    text: str
+    details: tuple[dict[str, str], ...]
+    retry_after_secs: int | None
+
+    def error(self, now_ms: int) -> ChartServiceError | InvalidChartConfig:
+        """Return what a caller is told; `now_ms` says how long the day still lasts."""
+        status = self.status
+        match self.kind:
+            case "auth":
+                return ChartKeyRefused(http_status=status)
+            case "invalid":
+                details = self.details or ({"field": _field_of(self.text), "message": self.text},)
+                return InvalidChartConfig(details=details)
+            case "rate":
+                return ChartLimitReached(http_status=status, retry_after_secs=self.retry_after_secs or USUAL_WAIT_SECS)
+            case "quota":
+                return ChartLimitReached(http_status=status, retry_after_secs=secs_of_day_left(now_ms), quota=True)
+            case "upstream":
+                return ChartUnavailable(http_status=status, reason=f"HTTP {status}: {self.text}")
+            case "resolution" | "parameters" | "not_found" | "refused":
+                return ChartRefused(http_status=status, reason=self.text, details=self.details)
+
+
+def secs_of_day_left(now_ms: int) -> int:
+    """Return the seconds to 00:00 UTC, when the day's images are counted anew."""
+    return DAY_SECS - now_ms // 1000 % DAY_SECS
+
+
+def read_refusal(answer: Answer) -> Refusal:
+    """Read what a non-success says; a body that is not JSON has no words that anybody should repeat."""
+    try:
+        body = msgspec.json.decode(answer.body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        body = None
+    details = tuple(_details(body))[:MOST_DETAILS]
+    text = echo(_words(body)) or f"HTTP {answer.status}"
+    retry_after = answer.headers.get("retry-after", "")
+    waits = int(retry_after) if retry_after.isdecimal() and len(retry_after) < 7 else None
+    return Refusal(_kind(answer.status, text), answer.status, text, details, waits)
+
+
+def _kind(status: int, text: str) -> Kind:  # noqa: PLR0911 - a table, row by row
+    lowered = text.lower()
+    if status == 401:
+        return "auth"
+    if status == 403 and "resolution limit" in lowered:
+        return "resolution"
+    if status == 403 and "parameter limit" in lowered:
+        return "parameters"
+    if status == 404:
+        return "not_found"
+    if status in {400, 422}:
+        return "invalid"
+    if status == 429:
+        return "quota" if _QUOTA in lowered else "rate"
+    return "upstream" if status >= 500 else "refused"
+
+
+def _words(body: object) -> str:
+    if isinstance(body, str):
+        return body
+    if is_list(body):
+        return "; ".join(filter(None, map(_words, body[:5])))
+    if is_object(body):
+        return next((said for name in _WORDS if (said := _words(body.get(name)))), "")
+    return ""
+
+
+def _details(body: object) -> Iterator[dict[str, str]]:
+    listed = body.get("errors") if is_object(body) else body
+    for item in listed if is_list(listed) else ():
+        if is_object(item):
+            yield {"field": echo(str(item.get("param", ""))), "message": echo(_words(item))}
+
+
+def _field_of(text: str) -> str:
+    # "Invalid Symbol", "Invalid Interval": the field is the last word.
+    word = text.lower().rpartition(" ")[2]
+    return word if word in {"symbol", "interval", "range"} else "config"

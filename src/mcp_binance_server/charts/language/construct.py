@@ -1,0 +1,166 @@
+"""The one way in: a text, a moment and what is known; out comes a configuration with its reasons and warnings."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from mcp_binance_server.charts.language.bars import count_bars, suited_interval
+from mcp_binance_server.charts.language.drawings import Drawn
+from mcp_binance_server.charts.language.intervals import OFFERED
+from mcp_binance_server.charts.language.leftovers import report_leftovers
+from mcp_binance_server.charts.language.markets import symbol_of
+from mcp_binance_server.charts.language.normalise import LONGEST, normalise
+from mcp_binance_server.charts.language.preferences import Preferences, apply_preferences
+from mcp_binance_server.charts.language.reading import Reading, quoted
+from mcp_binance_server.charts.language.reasoning import (
+    drawings_said,
+    interval_said,
+    market_said,
+    range_said,
+    studies_said,
+)
+from mcp_binance_server.charts.language.size import settle_size
+from mcp_binance_server.charts.language.spans import Span
+from mcp_binance_server.charts.language.studies import Asked
+from mcp_binance_server.charts.language.understanding import Knowledge, Understood, open_reading, understand
+from mcp_binance_server.charts.plans import Plan
+from mcp_binance_server.errors import InvalidArguments
+
+DEFAULT_THEME: Final = "dark"
+_EXAMPLE: Final = "for example 'BTC 4h with RSI' or 'NASDAQ:AAPL daily'"
+
+
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """A configuration in the tools' dialect, its reasons, its warnings as "code: sentence", and every market named."""
+
+    config: dict[str, object]
+    reasoning: str
+    warnings: tuple[str, ...]
+    symbols: tuple[str, ...]
+    interval_explicit: bool
+
+
+def construct(
+    text: str,
+    *,
+    now: datetime,
+    knowledge: Knowledge,
+    preferences: Preferences | None = None,
+    plan: Plan | None = None,
+    default_theme: str = DEFAULT_THEME,
+) -> Construction:
+    """Turn words into a chart's configuration. Pure: the same words at the same moment give the same chart.
+
+    Raises:
+        InvalidArguments: the text is empty, too long, or names no market.
+    """
+    vocabulary = knowledge.vocabulary
+    reading = open_reading(_accepted(text), now.astimezone(UTC).replace(microsecond=0), vocabulary)
+    said, notes = apply_preferences(reading, understand(reading, knowledge), preferences or Preferences(), knowledge)
+    symbols = _symbols(reading, said, knowledge)
+    report_leftovers(reading)
+    interval, explicit = _interval(reading, said)
+    count_bars(reading, said.span, interval)
+    width, height = settle_size(reading, said.size, plan)
+    if plan and len(said.studies) + len(said.drawings) > plan.max_studies:
+        count = f"{len(said.studies)} studies and {len(said.drawings)} drawings"
+        reading.warn("plan_limit", f"{count} are more than the {plan.max_studies} of the {plan.name} plan")
+    looks = said.looks
+    config: dict[str, object] = {
+        "symbol": symbols[0],
+        "interval": interval,
+        "range": _range(said.span, interval, reading.now),
+        "theme": looks.theme or default_theme,
+        "style": looks.style or "candle",
+        "width": width,
+        "height": height,
+        "scale": looks.scale,
+        "session": looks.session,
+        "timezone": looks.timezone,
+        "format": looks.format,
+        "studies": [_study(each) for each in said.studies],
+        "drawings": [_drawing(each) for each in said.drawings],
+        "override": looks.override,
+    }
+    reasons = [
+        market_said(symbols[0]),
+        *range_said(said.span, said.span.name if said.span else None),
+        interval_said(interval, explicit=explicit, has_range=said.span is not None),
+        *studies_said(said.studies),
+        *drawings_said(said.drawings),
+        *notes,
+        *reading.notes,
+    ]
+    return Construction(
+        config={key: value for key, value in config.items() if value not in (None, [], {})},
+        reasoning=", ".join(reasons),
+        warnings=tuple(f"{code}: {each}" for code, sentences in reading.warnings.items() for each in sentences),
+        symbols=tuple(symbols),
+        interval_explicit=explicit,
+    )
+
+
+def _accepted(text: str) -> str:
+    if len(text) > LONGEST:
+        raise _refused("input_too_long", f"The text has {len(text)} characters; at most {LONGEST} are read")
+    clean = normalise(text)
+    if not clean:
+        raise _refused("empty_input", f"Say what to draw, {_EXAMPLE}")
+    if len(clean) > LONGEST:
+        raise _refused("input_too_long", f"The text has {len(clean)} characters; at most {LONGEST} are read")
+    return clean
+
+
+def _refused(code: str, problem: str) -> InvalidArguments:
+    return InvalidArguments(
+        summary=f"{code}: {problem}", errors=({"argument": "naturalLanguage", "problem": problem, "reason": code},)
+    )
+
+
+def _symbols(reading: Reading, said: Understood, knowledge: Knowledge) -> list[str]:
+    if not said.markets:
+        raise _refused("no_symbol", f"{quoted(reading.text)} names no market. Which one? Write it, {_EXAMPLE}")
+    written = [
+        symbol_of(reading, each, knowledge.listing, said.exchange, perpetual=said.perpetual) for each in said.markets
+    ]
+    symbols = list(dict.fromkeys(written))
+    if len(symbols) > 1:
+        reading.warn(
+            "multiple_symbols", f"a chart shows one market: {symbols[0]} is drawn, not {', '.join(symbols[1:])}"
+        )
+    return symbols
+
+
+def _interval(reading: Reading, said: Understood) -> tuple[str, bool]:
+    units = [each.unit for each in said.studies if each.unit]
+    if said.interval is None:
+        named = next((f"1{unit}" for unit in units if f"1{unit}" in OFFERED), None)
+        return (named, True) if named else (suited_interval(said.span, reading.now), False)
+    for asked in said.studies:
+        if asked.unit and OFFERED.get(f"1{asked.unit}") != OFFERED[said.interval]:
+            other = f"{quoted(asked.said)} counts other bars than {said.interval}"
+            reading.warn("ma_unit_mismatch", f"{other}; its number is taken as bars of {said.interval}")
+    return said.interval, True
+
+
+def _range(span: Span | None, interval: str, now: datetime) -> str | dict[str, str | None] | None:
+    if span is None:
+        return None
+    if span.name:
+        return span.name
+    begin = span.begin or now - span.bars * OFFERED[interval] * timedelta(minutes=1)
+    return {"from": _moment(begin), "to": _moment(span.end) if span.end else None}
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _study(asked: Asked) -> dict[str, object]:
+    parts = {"inputs": asked.inputs, "override": asked.override}
+    return {"name": asked.indicator.name, **{key: part for key, part in parts.items() if part}}
+
+
+def _drawing(drawn: Drawn) -> dict[str, object]:
+    return {"type": drawn.type, "coordinates": drawn.coordinates}

@@ -1,0 +1,165 @@
+"""Lines and positions at prices the text names; what needs points in time is asked for, never guessed."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_binance_server.charts.language.dates import read_date
+from mcp_binance_server.charts.language.phrases import Phrases
+from mcp_binance_server.charts.language.prices import ONE_PRICE, price_of
+from mcp_binance_server.charts.language.reading import Mention, Reading, quoted, tokenise
+from mcp_binance_server.charts.language.vocabulary import StudyName
+
+Coordinates = dict[str, int | float | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One drawing in the tools' dialect."""
+
+    type: str
+    coordinates: Coordinates
+
+
+_AND: Final = r" ?(?:,|and|&|\+|/|or) ?"
+_AT: Final = r"(?: ?(?:at|@|=|:) ?| (?:of|near|around) | )"
+_NAMES: Final = r"support|resistance"
+_PLAIN: Final = (
+    r"(?:horizontal |price |alert |stop |target |entry |tp |sl |h)?(?:lines?|levels?)|alerts?|hlines?"
+    r"|(?:s/r|support and resistance)(?: (?:lines?|levels?|zones?))?"
+)
+_LINES: Final = re.compile(
+    rf"(?<!\w)(?:an? |the |two )?(?:(?P<name>{_NAMES})(?: (?:lines?|levels?|zones?))?s?{_AT}"
+    rf"|(?:{_PLAIN})(?: ?(?:at|@|=|:) ?| ))"
+    rf"(?P<prices>{ONE_PRICE}(?:{_AND}(?:at )?{ONE_PRICE})*)"
+)
+_PRICED: Final = re.compile(
+    rf"(?<![\w.,])(?:an? |the )?(?P<price>{ONE_PRICE}) (?P<name>{_NAMES})(?: (?:line|level))?(?!\w)"
+)
+_MARKED: Final = re.compile(
+    rf"(?<!\w)(?:mark|highlight|draw)(?: (?:a|the))? (?P<prices>{ONE_PRICE}(?:{_AND}{ONE_PRICE})*)"
+)
+_EACH: Final = re.compile(ONE_PRICE)
+_SIDE: Final = re.compile(
+    r"(?<!\w)(?:go |going )?(?P<side>long|short|buy|sell)(?: (?:position|trade|setup|entry|idea))?(?!\w)(?! ?-?term)"
+)
+_ENTRY: Final = re.compile(
+    rf"(?<!\w)(?:(?:entry|enter|entered|buy|sell|from|at|in)(?: (?:at|of|price))? ?[@:=]? ?|@ ?)?(?P<price>{ONE_PRICE})"
+)
+_TARGET: Final = re.compile(
+    rf"(?<!\w)(?:target|tp|take[ -]profit|tgt|goal)1?(?!\w)(?: (?:at|of))? ?[@:=]? ?(?P<price>{ONE_PRICE})"
+)
+_STOP: Final = re.compile(rf"(?<!\w)(?:stop[ -]?loss|stop|sl)(?!\w)(?: (?:at|of))? ?[@:=]? ?(?P<price>{ONE_PRICE})")
+_TALK: Final = frozenset({"buy", "sell"})
+_VERTICAL: Final = re.compile(r"(?<!\w)(?:an? |the )?(?:vertical line|vline)(?: ?(?:at|on|@|for) ?| )")
+_POINTED: Final = {
+    "trend line": r"trend[ -]?lines?|ray",
+    "fib retracement": r"fib(?:onacci)?(?: (?:retracements?|levels?|extension))?s?",
+    "rectangle": r"rectangles?|box(?:es)?|supply zone|demand zone",
+    "channel": r"(?:parallel |trend )channels?",
+    "arrow": r"arrows?",
+    "callout": r"callouts?",
+    "vertical line": r"vertical lines?|vlines?",
+    "text": r"text label|annotation",
+    "horizontal line": r"horizontal lines?|support(?: and resistance)?(?: (?:lines?|levels?|zones?))?"
+    r"|resistance(?: (?:lines?|levels?|zones?))?|key levels?|price levels?|alert lines?",
+}
+_NEEDS: Final = {"horizontal line": "a price", "vertical line": "a time"}
+_POINTS: Final = {
+    name: re.compile(rf"(?<!\w)(?:an? |the |some )?(?:{words})(?!\w)") for name, words in _POINTED.items()
+}
+_FROM_TO: Final = re.compile(rf" ?(?:from|between|at) {ONE_PRICE} ?(?:to|and|-) ?{ONE_PRICE}")
+
+
+def find_drawings(reading: Reading, studies: Phrases[StudyName]) -> list[Mention[Drawn]]:
+    """Take every drawing; a kind without its prices or dates is taken too, with a warning."""
+    found = [*_positions(reading), *_vertical(reading), *_priced(reading), *_lines(reading, studies)]
+    _without_points(reading)
+    return sorted(found, key=lambda each: each.start)
+
+
+def _lines(reading: Reading, studies: Phrases[StudyName]) -> Iterator[Mention[Drawn]]:
+    for pattern in (_LINES, _MARKED):
+        for match in pattern.finditer(reading.left):
+            # "RSI levels 80 and 20" are not prices.
+            if studies.ends(tokenise(reading.left[: match.start()])):
+                continue
+            name = match.groupdict().get("name")
+            start, end = match.span()
+            mentions = [
+                reading.mention(_line(price, name), start, end)
+                for each in _EACH.finditer(match["prices"])
+                if (price := price_of(each[0])) is not None
+            ]
+            yield from mentions
+
+
+def _priced(reading: Reading) -> Iterator[Mention[Drawn]]:
+    for match in _PRICED.finditer(reading.left):
+        # "support 65000 resistance 70000": the price belongs to the name before it.
+        if re.search(rf"(?:{_NAMES}|line|level)s?{_AT}$", reading.left[: match.start()]):
+            continue
+        price = price_of(match["price"])
+        if price is not None:
+            yield reading.mention(_line(price, match["name"]), *match.span())
+
+
+def _line(price: float, name: str | None) -> Drawn:
+    text: Coordinates = {"text": name} if name else {}
+    return Drawn("horizontalLine", {"price": price, **text})
+
+
+def _vertical(reading: Reading) -> Iterator[Mention[Drawn]]:
+    for match in _VERTICAL.finditer(reading.left):
+        date = read_date(reading.left, match.end(), reading.now)
+        if date is not None:
+            moment = date.begin.isoformat().replace("+00:00", "Z")
+            yield reading.mention(Drawn("verticalLine", {"time": moment}), match.start(), date.after)
+
+
+def _positions(reading: Reading) -> Iterator[Mention[Drawn]]:
+    side = _SIDE.search(reading.left)
+    if side is None:
+        return
+    target, stop = _TARGET.search(reading.left, side.end()), _STOP.search(reading.left, side.end())
+    labelled = [match for match in (target, stop) if match]
+    entry = _entry(reading.left, side.end(), labelled)
+    # "buy" and "sell" are talk unless a target or a stop makes them a plan.
+    if not labelled and (entry is None or side["side"] in _TALK):
+        return
+    for match in (side, *labelled, *([entry] if entry else [])):
+        reading.take(*match.span())
+    prices = [price_of(match["price"]) if match else None for match in (entry, target, stop)]
+    if None in prices:
+        missing = [name for name, price in zip(("entry", "target", "stop"), prices, strict=True) if price is None]
+        reading.warn("drawing_needs_points", f"a {side['side']} position needs {' and '.join(missing)} as well")
+        return
+    at, goal, exit_at = (price or 0 for price in prices)
+    long = side["side"] in {"long", "buy"}
+    if not (exit_at < at < goal if long else goal < at < exit_at):
+        order = "stop, entry and target must rise" if long else "target, entry and stop must rise"
+        reading.warn("drawing_inconsistent", f"for a {side['side']} position {order}; it is drawn as asked")
+    coordinates: Coordinates = {"entry": at, "target": goal, "stop": exit_at}
+    yield Mention(Drawn("longPosition" if long else "shortPosition", coordinates), *side.span())
+
+
+def _entry(left: str, place: int, labelled: list[re.Match[str]]) -> re.Match[str] | None:
+    for match in _ENTRY.finditer(left, place):
+        inside = any(other.start() <= match.start("price") < other.end() for other in labelled)
+        # Straight after the side, or with a word that says so.
+        said = match[0] != match["price"] or re.fullmatch(r" ?(?:\w+ )?", left[place : match.start()])
+        if not inside and said:
+            return match
+    return None
+
+
+def _without_points(reading: Reading) -> None:
+    for name, pattern in _POINTS.items():
+        for match in pattern.finditer(reading.left):
+            prices = _FROM_TO.match(reading.left, match.end())
+            start, end = match.start(), prices.end() if prices else match.end()
+            said = reading.take(start, end)
+            if not reading.negated(start):
+                needs = _NEEDS.get(name, "times and prices")
+                reading.warn("drawing_needs_points", f"{quoted(said)}: a {name} needs {needs}; it is not drawn")

@@ -1,0 +1,146 @@
+"""Markets by the names people use, beyond what the exchange lists; EXCHANGE:SYMBOL reaches all others."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from mcp_binance_server.domain.assets import ASSET_NAMES
+
+Kind = Literal["coin", "fiat", "metal", "fixed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a name stands for: an asset that wants a quote, or one fixed market.
+
+    `assumed` says which other market it could have been; empty when nobody would doubt it.
+    """
+
+    kind: Kind
+    code: str
+    assumed: str = ""
+
+
+# name -> ticker on its home exchange; each ticker is a name too.
+_STOCKS: Final = {
+    "NASDAQ": "AAPL:apple TSLA:tesla MSFT:microsoft NVDA:nvidia AMZN:amazon GOOGL:google,alphabet META:meta,facebook "
+    "NFLX:netflix AMD: INTC:intel COIN: MSTR:microstrategy,strategy MARA:marathon RIOT: HOOD:robinhood PYPL:paypal "
+    "ADBE:adobe PLTR:palantir AVGO:broadcom QQQ:",
+    "NYSE": "MA:mastercard V:visa JPM:jpmorgan BA:boeing DIS:disney KO:coca-cola,coke WMT:walmart NKE:nike "
+    "GME:gamestop XOM:exxon BABA:alibaba UBER:uber",
+    "AMEX": "SPY: GLD: ARKK:",
+}
+_FIXED: Final = {
+    "SP:SPX": "s&p 500, s&p500, s&p, sp500, sp 500, spx",
+    "NASDAQ:NDX": "nasdaq 100, ndx, nasdaq100, us100",
+    "TVC:DJI": "dow jones, the dow, dji, us30",
+    "TVC:VIX": "vix, volatility s&p",
+    "TVC:DXY": "dxy, dollar index, us dollar index",
+    "TVC:RUT": "russell 2000, rut",
+    "XETR:DAX": "dax",
+    "TVC:NI225": "nikkei, nikkei 225",
+    "TVC:UKX": "ftse, ftse 100",
+    "TVC:US10Y": "us10y, 10 year yield, ten year yield",
+    "TVC:UKOIL": "brent, brent oil, brent crude",
+    "NYMEX:NG1!": "natural gas, natgas",
+    "CME_MINI:ES1!": "es futures, es1!, s&p futures, s&p 500 futures, e-mini",
+    "CME_MINI:NQ1!": "nq futures, nq1!, nasdaq futures",
+    "COMEX:GC1!": "gold futures, gc futures, gc1!",
+    "NYMEX:CL1!": "oil futures, crude futures, cl futures, cl1!",
+    "CRYPTOCAP:TOTAL": "total crypto market cap, crypto market cap, total market cap, crypto total market cap, total1",
+    "CRYPTOCAP:TOTAL2": "total2, total 2, alts market cap, altcoin market cap, alt market cap, altcoins market cap, "
+    "market cap excluding bitcoin, market cap excluding btc, crypto market cap excluding btc, "
+    "crypto market cap excluding bitcoin, total market cap excluding btc, total crypto market cap excluding btc, "
+    "total market cap without btc, crypto total market cap excluding btc",
+    "CRYPTOCAP:TOTAL3": "total3, total 3",
+    "FX:GBPUSD": "cable",
+    "FX:AUDUSD": "aussie dollar, aussie, australian dollar",
+    "FX:NZDUSD": "kiwi, kiwi dollar",
+    "FX:USDCAD": "loonie, canadian dollar",
+    "FX:EURUSD": "fiber",
+    "NASDAQ:COIN": "coinbase stock, coinbase shares, coinbase global",
+}
+# Names with more than one honest reading: the market we take, and what else it could have been.
+_ASSUMED: Final = {
+    "TVC:USOIL": ("crude oil, crude, oil, wti", "TVC:USOIL is taken; NYMEX:CL1! are the futures, TVC:UKOIL is Brent"),
+    "TVC:DXY": ("dollar, us dollar", "the dollar index TVC:DXY is taken; name a pair such as EUR/USD for another"),
+    "CRYPTOCAP:TOTAL2": ("alts, altcoins", "CRYPTOCAP:TOTAL2 is taken, the market without Bitcoin; or name a coin"),
+    "NASDAQ:NDX": ("nasdaq", "the index NASDAQ:NDX is taken; NASDAQ:IXIC is the composite"),
+    "CAPITALCOM:COPPER": ("copper", "CAPITALCOM:COPPER is taken; COMEX:HG1! are the futures"),
+}
+_METALS: Final = {
+    "gold": ("XAU", "spot gold is taken; TVC:GOLD, COMEX:GC1! and BINANCE:PAXGUSDT are others"),
+    "silver": ("XAG", "spot silver is taken; TVC:SILVER and COMEX:SI1! are others"),
+    "xau": ("XAU", ""),
+    "xag": ("XAG", ""),
+}
+_COINS: Final = {
+    "BTC": "xbt, btc, bitcoins",
+    "ETH": "ether, eth",
+    "XRP": "ripple",
+    "BNB": "binance coin, bnb",
+    "SHIB": "shiba",
+    "POL": "polygon",
+    "RENDER": "render token",
+    "PAXG": "pax gold, paxos gold",
+    "1INCH": "1inch",
+    "NEAR": "near protocol",
+    "HBAR": "hedera",
+    "VET": "vechain",
+    "ALGO": "algorand",
+    "INJ": "injective",
+    "TIA": "celestia",
+    "ENA": "ethena",
+    "WIF": "dogwifhat",
+    "XMR": "monero",
+    "ZEC": "zcash",
+}
+_FIATS: Final = {
+    "EUR": "eur, euro, euros", "USD": "usd", "GBP": "gbp, pound, pounds, sterling", "JPY": "jpy, yen",
+    "CHF": "chf, franc, francs", "AUD": "aud", "NZD": "nzd", "CAD": "cad", "TRY": "turkish lira, lira, liras",
+    "BRL": "brl, reais", "MXN": "mxn, pesos", "ZAR": "zar, rand", "SEK": "sek", "NOK": "nok", "PLN": "pln, zloty",
+    "SGD": "sgd", "HKD": "hkd", "CNH": "cnh, yuan", "INR": "inr, rupees",
+}  # fmt: skip
+
+RENAMED: Final = {"MATIC": "POL", "FTM": "S", "RNDR": "RENDER"}
+# Read as a quote: "in sats", "in dollars". Alone they mean something else, or nothing.
+QUOTE_WORDS: Final = {
+    "sats": "BTC", "sat": "BTC", "satoshis": "BTC", "dollars": "USD", "dollar": "USD", "us dollars": "USD",
+    "us dollar": "USD", "usd": "USD", "tether": "USDT", "bucks": "USD", "try": "TRY",
+}  # fmt: skip
+# Alone, the token that is named after them.
+THOUSAND_SATS: Final = "1000SATS"
+# These are quoted the other way round: USD/JPY.
+DOLLAR_FIRST: Final = frozenset(
+    {"JPY", "CHF", "CAD", "TRY", "MXN", "CNH", "INR", "ZAR", "SEK", "NOK", "PLN", "SGD", "HKD"}
+)
+FIAT_CODES: Final = frozenset((*_FIATS, "TRY"))
+# What the dollar side of a pair is called where the exchange has no dollars.
+DOLLAR_EXCHANGES: Final = frozenset({"COINBASE", "KRAKEN", "BITSTAMP", "GEMINI", "BITFINEX"})
+# Some exchanges, as they were or are called.
+EXCHANGE_NAMES: Final = {
+    "huobi": "HTX", "gate.io": "GATEIO", "okex": "OKX", "ftx": "FTX", "crypto.com": "CRYPTOCOM",
+    "bitmex": "BITMEX", "binance us": "BINANCEUS", "binance.us": "BINANCEUS", "coinbase pro": "COINBASE",
+}  # fmt: skip
+
+
+def named_markets() -> dict[str, Named]:
+    """Return every name and what it stands for."""
+    found: dict[str, Named] = {}
+    for exchange, rows in _STOCKS.items():
+        for row in rows.split():
+            ticker, _, names = row.partition(":")
+            for name in (ticker, *filter(None, names.split(","))):
+                found[name.lower()] = Named("fixed", f"{exchange}:{ticker}")
+    for symbol, names in _FIXED.items():
+        found.update((name, Named("fixed", symbol)) for name in names.split(", "))
+    for symbol, (names, other) in _ASSUMED.items():
+        found.update((name, Named("fixed", symbol, other)) for name in names.split(", "))
+    found.update((name, Named("metal", code, other)) for name, (code, other) in _METALS.items())
+    for code, names in _FIATS.items():
+        found.update((name, Named("fiat", code)) for name in names.split(", "))
+    for code, name in ASSET_NAMES.items():
+        found[name.lower()] = Named("coin", code)
+    for code, names in _COINS.items():
+        found.setdefault(code.lower(), Named("coin", code))
+        found.update((name, Named("coin", code)) for name in names.split(", "))
+    return found

@@ -1,0 +1,128 @@
+"""Ranges without a date: "last 7 days", "past week", YTD, "last 100 candles", `90d`."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from mcp_binance_server.charts.language.date_ranges import find_between, find_on_dates, find_years
+from mcp_binance_server.charts.language.dates import LATEST, read_date
+from mcp_binance_server.charts.language.durations import COUNTED, Counted, read_counted
+from mcp_binance_server.charts.language.reading import Mention, Reading, quoted
+from mcp_binance_server.charts.language.spans import Found, Span, counted_span, window
+from mcp_binance_server.charts.language.words import NUMBERS, UNIT_OF, VAGUE
+
+MOST_BARS: Final = 1_000
+# Fewer, without a word such as last, are hardly a range: "3 candles" may be anything.
+LEAST_BARS: Final = 20
+
+_UNIT: Final = "|".join(sorted((word for word in UNIT_OF if len(word) > 1), key=len, reverse=True))
+_COUNT: Final = rf"\d{{1,6}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))}"
+_AGAIN: Final = "last|past|previous|prior|trailing|recent|latest"
+_BACK: Final = rf"(?:(?:for|over|in|during|from|of|since|within|across) )?(?:the )?(?P<back>{_AGAIN})"
+_NAMED: Final = {
+    "YTD": r"ytd|year[ -]to[ -]date|this year|so far this year|since the (?:start|beginning) of the year",
+    "MTD": r"mtd|month[ -]to[ -]date|this month",
+    "WTD": r"wtd|week[ -]to[ -]date|this week",
+    "DTD": r"dtd|day[ -]to[ -]date",
+    "ALL": r"all[ -]time|since inception|since (?:the )?(?:listing|launch|beginning)|from the (?:start|beginning)"
+    r"|(?:full|entire|whole|complete|max(?:imum)?) (?:history|range|data)|all (?:the )?(?:history|data)|range all",
+    "1D": r"today(?:'s)?|intraday",
+}
+_NAMES: Final = {
+    name: re.compile(rf"(?<!\w)(?:(?:for|over|in|during) )?(?:the )?(?:{words})(?!\w)")
+    for name, words in _NAMED.items()
+}
+_BARS_BACK: Final = re.compile(
+    rf"(?<!\w)(?:{_BACK} )?(?P<count>\d{{1,6}}) (?P<bar>\d{{1,3}} ?(?:{_UNIT}|[smhdw]) |daily |hourly |weekly )?"
+    r"(?:candles?|bars?|klines?|candlesticks?)(?!\w)"
+)
+_COUNTED_BACK: Final = re.compile(
+    rf"(?<!\w){_BACK} (?:(?P<count>{_COUNT})[ -]?(?:trading )?)?(?P<unit>{_UNIT}|(?<=\d)[smhdwy])(?!\w)"
+)
+_AHEAD: Final = re.compile(
+    rf"(?<!\w)(?:(?:in|over|for) )?(?:the )?(?:next|coming|upcoming) (?:{_COUNT})? ?(?:{_UNIT})(?!\w)"
+    r"|(?<!\w)tomorrow(?!\w)"
+)
+_SPOKEN: Final = re.compile(
+    rf"(?<!\w)(?:{_BACK} |for |over )?(?:an? |the )?(?P<said>fortnight|half[ -](?:a )?year|decade)(?!\w)"
+)
+_SPOKEN_RANGES: Final = {"f": "14D", "h": "6M", "d": "10Y"}
+
+
+def find_dated_ranges(reading: Reading) -> Found:
+    """Take the ranges that name dates or begin with a word such as last, since or between."""
+    rules: tuple[Callable[[Reading], Iterator[Mention[Span]]], ...] = (
+        _bars_back, find_years, find_between, _counted_back, _ahead, _named, find_on_dates, _spoken,
+    )  # fmt: skip
+    return [each for rule in rules for each in rule(reading)]
+
+
+def find_bare_ranges(reading: Reading) -> Found:
+    """Take counted times that are no interval, and single years; after the studies had their numbers."""
+    return [*_bare_counted(reading), *_bare_years(reading)]
+
+
+def _bare_counted(reading: Reading) -> Iterator[Mention[Span]]:
+    for match in COUNTED.finditer(reading.left):
+        counted = read_counted(match, reading.text)
+        if counted is None or counted.is_bar:
+            continue
+        start = match.start()
+        if counted.lead and (lead := re.search(rf"{counted.lead}(?: of)?(?: the| a| an)? $", reading.left[:start])):
+            start = lead.start()
+        said = reading.text[match.start() : match.end("unit")]
+        yield from counted_span(reading, counted, said, start, match.end())
+
+
+def _bare_years(reading: Reading) -> Iterator[Mention[Span]]:
+    for match in re.finditer(r"(?<![\w.,$/-])(?:year )?(?P<year>(?:19|20)\d\d)(?![\w.,%/:-])", reading.left):
+        stretch = read_date(reading.left, match.start("year"), reading.now)
+        if stretch is not None and int(match["year"]) < LATEST:
+            yield from window(reading, stretch, stretch, *match.span())
+
+
+def _bars_back(reading: Reading) -> Iterator[Mention[Span]]:
+    for match in _BARS_BACK.finditer(reading.left):
+        count = int(match["count"])
+        if not count or not (match["bar"] or match["back"] or count >= LEAST_BARS):
+            continue
+        if count > MOST_BARS:
+            sentence = f"{count} bars are more than the {MOST_BARS} that can be drawn; {MOST_BARS} are taken"
+            reading.warn("too_many_bars", sentence)
+        said = reading.text[match.start() : match.end()]
+        yield reading.mention(Span(said, bars=min(count, MOST_BARS)), *match.span())
+        # The length of the bar is given back: it is an interval like any other.
+        if match["bar"]:
+            start, end = match.span("bar")
+            reading.left = reading.left[:start] + match["bar"] + reading.left[end:]
+
+
+def _counted_back(reading: Reading) -> Iterator[Mention[Span]]:
+    for match in _COUNTED_BACK.finditer(reading.left):
+        count = match["count"]
+        number = 1 if count is None else int(count) if count.isdigit() else NUMBERS[count]
+        unit = "M" if reading.text[match.start("unit") : match.end("unit")] == "M" else UNIT_OF[match["unit"]]
+        counted = Counted(number, unit, compact=False, lead="last", vague=count in VAGUE)
+        said = reading.text[match.start("count") if count else match.start("unit") : match.end()]
+        if unit == "Q":
+            sentence = f"{quoted(match[0])} is read as the months up to now, not as calendar quarters"
+            reading.warn("ambiguous_range", sentence)
+        yield from counted_span(reading, counted, said, *match.span())
+
+
+def _ahead(reading: Reading) -> Iterator[Mention[Span]]:
+    for match in _AHEAD.finditer(reading.left):
+        said = quoted(reading.take(*match.span()))
+        reading.warn("future_range", f"{said} lies in the future, where no prices are; the range is left open")
+    yield from ()
+
+
+def _named(reading: Reading) -> Iterator[Mention[Span]]:
+    for name, pattern in _NAMES.items():
+        for match in pattern.finditer(reading.left):
+            yield reading.mention(Span(match[0], name), *match.span())
+
+
+def _spoken(reading: Reading) -> Iterator[Mention[Span]]:
+    for match in _SPOKEN.finditer(reading.left):
+        yield reading.mention(Span(match["said"], _SPOKEN_RANGES[match["said"][0]]), *match.span())

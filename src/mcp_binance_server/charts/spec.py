@@ -1,0 +1,185 @@
+"""A chart's configuration as our own renderer takes it; what it cannot draw becomes a warning, never a substitute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, get_args
+
+import msgspec
+
+from mcp_binance_server.charts.body import Between, Body, BodyDrawing, BodyOverride, BodyStudy
+from mcp_binance_server.charts.catalogue import Catalogue, Scalar
+from mcp_binance_server.charts.config import DEFAULT_SIZE, Findings
+from mcp_binance_server.charts.dialect.instants import bars_between, epoch_ms
+from mcp_binance_server.charts.dialect.symbol import BinancePair, binance_pair
+from mcp_binance_server.charts.plan_rules import check_local
+from mcp_binance_server.charts.render.spec import (
+    MOST_BARS,
+    USUAL_BARS,
+    Anchor,
+    ChartSpec,
+    DrawingSpec,
+    Looks,
+    PriceRange,
+    StudySpec,
+)
+from mcp_binance_server.charts.studies.table import STUDIES
+from mcp_binance_server.charts.usage import usage_of
+from mcp_binance_server.charts.wire import read_chart
+from mcp_binance_server.domain.candles import Interval
+
+# Bars as Binance spells them; the rest of the intervals it does not have.
+_CANDLES: Final[Mapping[str, Interval]] = {
+    **{each: each for each in get_args(Interval) if each[-1] in "smhM"},
+    "1D": "1d",
+    "3D": "3d",
+    "1W": "1w",
+}
+_NOT_LOCAL: Final = ("shiftLeft", "shiftRight", "watermark", "watermarkSize", "watermarkOpacity")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalChart:
+    """What to load and what to draw: candles of `pair` that opened until `until_ms`, the newest without it."""
+
+    pair: str
+    interval: Interval
+    until_ms: int | None
+    spec: ChartSpec
+    warnings: tuple[str, ...]
+
+
+def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime) -> LocalChart:
+    """Turn a configuration in either dialect into the renderer's input and the candles it needs.
+
+    Raises:
+        InvalidChartConfig: the configuration is wrong, or no spot pair and interval of Binance.
+    """
+    reading = read_chart(config, catalogue=catalogue, now=now)
+    findings = Findings([each for each in reading.findings if not each.remote_only])
+    check_local(usage_of(config, DEFAULT_SIZE), findings)
+    pair = _pair(reading.body.get("symbol"), findings)
+    interval = _interval(reading.body.get("interval"), findings)
+    findings.raise_errors()
+    body = msgspec.convert(reading.body, Body)
+    warnings = [each for each in findings.notes if not each.startswith("interval_assumed")]
+    warnings += [
+        f"not_local: {key} is drawn by chart-img.com only; it was left out" for key in _NOT_LOCAL if key in reading.body
+    ]
+    bars, until_ms = _bars(body, now, warnings)
+    spec = ChartSpec(
+        symbol=pair.symbol,
+        interval=body.interval,
+        style=body.style,
+        theme=body.theme,
+        scale=body.scale,
+        width=body.width,
+        height=body.height,
+        bars=bars,
+        timezone=body.timezone,
+        as_of_ms=epoch_ms(now),
+        studies=_studies(body.studies, catalogue, warnings),
+        drawings=tuple(_drawing(each, warnings) for each in body.drawings),
+        looks=_looks(body.override, warnings),
+    )
+    return LocalChart(pair.symbol, interval, until_ms, spec, tuple(warnings))
+
+
+def _pair(symbol: object, findings: Findings) -> BinancePair:
+    pair = binance_pair(symbol) if isinstance(symbol, str) else None
+    if isinstance(symbol, str) and (pair is None or pair.perpetual):
+        findings.error("symbol", f"{symbol} is drawn by chart-img.com only: here spot pairs of Binance are drawn")
+    return pair or BinancePair("", perpetual=False)
+
+
+def _interval(interval: object, findings: Findings) -> Interval:
+    if isinstance(interval, str) and interval not in _CANDLES:
+        findings.error("interval", f"interval {interval} is drawn by chart-img.com only: Binance has no such candles")
+    return _CANDLES.get(str(interval), "1h")
+
+
+def _bars(body: Body, now: datetime, warnings: list[str]) -> tuple[int, int | None]:
+    if body.range is None:
+        return USUAL_BARS, None
+    if not isinstance(body.range, Between):
+        warnings.append(f"too_many_bars: of the whole history the newest {MOST_BARS} bars are drawn")
+        return MOST_BARS, None
+    bars = max(1, bars_between(body.range.start, min(body.range.end, now), body.interval))
+    if bars > MOST_BARS:
+        warnings.append(f"too_many_bars: the range holds {bars} bars; the newest {MOST_BARS} are drawn")
+    until_ms = None if body.range.end >= now else epoch_ms(body.range.end) - 1
+    return min(bars, MOST_BARS), until_ms
+
+
+def _studies(studies: tuple[BodyStudy, ...], catalogue: Catalogue, warnings: list[str]) -> tuple[StudySpec, ...]:
+    drawn: list[StudySpec] = []
+    for study in studies:
+        indicator = catalogue.indicator(study.name)
+        known = STUDIES.get(study.name)
+        if indicator is None or known is None:
+            warnings.append(f"study_not_local: {study.name} is drawn by chart-img.com only; it was left out")
+            continue
+        given: dict[str, Scalar] = {indicator.input[wire].public: value for wire, value in study.input.items()}
+        defaults = {key: value for key, value in indicator.defaults().items() if key in known.inputs}
+        inputs = {**defaults, **given}
+        drawn.append(StudySpec(study.name, inputs, study.override, force_overlay=study.force_overlay))
+    return tuple(drawn)
+
+
+def _drawing(drawing: BodyDrawing, warnings: list[str]) -> DrawingSpec:
+    given = drawing.input
+    if given.entry_price is not None:
+        points = [Anchor(_ms(given.start_datetime), given.entry_price)]
+        points += [] if given.end_datetime is None else [Anchor(_ms(given.end_datetime))]
+    elif given.start_datetime is not None:
+        points = [
+            Anchor(_ms(given.start_datetime), given.start_price),
+            Anchor(_ms(given.end_datetime), given.end_price),
+        ]
+    else:
+        points = [Anchor(_ms(given.moment), given.price)]
+    looks = {key: value for key, value in drawing.override.items() if not isinstance(value, Mapping)}
+    if len(looks) < len(drawing.override):
+        warnings.append(f"not_local: the levels of a {drawing.name} are the usual ones here")
+    return DrawingSpec(
+        name=drawing.name,
+        points=tuple(points),
+        text=" ".join(part for part in (given.text, given.quantity) if part),
+        target=given.target_price,
+        stop=given.stop_price,
+        override=looks,
+        on_top=drawing.z_order != "bottom",
+    )
+
+
+def _looks(override: BodyOverride, warnings: list[str]) -> Looks:
+    for key, is_on in (
+        ("showStudyPlotNamesAction", override.show_study_plot_names_action),
+        ("showSymbolLabelsAction", override.show_symbol_labels_action),
+        ("showInvertScaleStudies", override.show_invert_scale_studies),
+    ):
+        if is_on:
+            warnings.append(f"not_local: override.{key} is drawn by chart-img.com only; it was left out")
+    prices = override.price_range
+    return Looks(
+        legend=override.show_legend,
+        legend_values=override.show_legend_values,
+        series_ohlc=override.show_series_ohlc,
+        bar_change=override.show_bar_change,
+        main_pane=override.show_main_pane,
+        price_line=override.show_price_line,
+        vertical_grid=override.show_vert_grid,
+        horizontal_grid=override.show_horz_grid,
+        series_last_value=override.show_series_last_value,
+        study_last_value=override.show_study_last_value,
+        symbol_watermark=override.show_symbol_watermark,
+        invert_scale=override.show_invert_scale,
+        font_size=override.scales_font_size,
+        main_pane_height=override.main_pane_height,
+        price_range=None if prices is None else PriceRange(prices.low, prices.high, prices.margin),
+        style=override.style,
+    )
+
+
+def _ms(moment: datetime | None) -> int | None:
+    return None if moment is None else epoch_ms(moment)

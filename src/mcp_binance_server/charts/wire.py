@@ -1,0 +1,110 @@
+"""A chart in the tools' dialect and in the dialect of chart-img.com: one pure function each way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from mcp_binance_server.charts.catalogue import Catalogue, Rule
+from mcp_binance_server.charts.config import CHART_KEYS, DEFAULT_SIZE, Finding, Findings
+from mcp_binance_server.charts.dialect.drawings import Moment, read_drawings, write_drawings
+from mcp_binance_server.charts.dialect.interval import read_interval
+from mcp_binance_server.charts.dialect.overrides import read_chart_override
+from mcp_binance_server.charts.dialect.ranges import read_range
+from mcp_binance_server.charts.dialect.studies import read_studies, write_studies
+from mcp_binance_server.charts.dialect.symbol import read_symbol
+from mcp_binance_server.charts.dialect.values import read_value
+
+DEFAULT_FORMAT: Final = "png"
+_DEFAULT_STYLE: Final = "candle"
+_PLAIN: Final = (
+    "style", "theme", "scale", "session", "timezone", "shiftLeft", "shiftRight",
+    "watermark", "watermarkSize", "watermarkOpacity",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What is posted, and what to tell the user about it ("code: sentence")."""
+
+    body: dict[str, object]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """As much of a body as could be read, and everything that was found on the way."""
+
+    body: dict[str, object]
+    findings: tuple[Finding, ...]
+
+
+def to_wire(
+    config: Mapping[str, object],
+    *,
+    catalogue: Catalogue,
+    now: datetime,
+    image_format: str | None = None,
+    default_size: tuple[int, int] = DEFAULT_SIZE,
+) -> Wire:
+    """Translate a configuration in either dialect, or a mixture, to what chart-img.com takes.
+
+    Raises:
+        InvalidChartConfig: with every problem there is; a part of a body is never returned.
+    """
+    reading = read_chart(config, catalogue=catalogue, now=now, image_format=image_format, default_size=default_size)
+    findings = Findings(list(reading.findings))
+    findings.raise_errors()
+    return Wire(reading.body, findings.notes)
+
+
+def from_wire(body: Mapping[str, object], *, catalogue: Catalogue) -> dict[str, object]:
+    """Translate a body that chart-img.com takes to the tools' dialect."""
+    written = {key: body[key] for key in CHART_KEYS if key in body}
+    if "studies" in body:
+        written["studies"] = write_studies(body["studies"], catalogue)
+    if "drawings" in body:
+        written["drawings"] = write_drawings(body["drawings"])
+    return written
+
+
+def read_chart(
+    config: Mapping[str, object],
+    *,
+    catalogue: Catalogue,
+    now: datetime,
+    image_format: str | None = None,
+    default_size: tuple[int, int] = DEFAULT_SIZE,
+) -> Reading:
+    """Read a configuration to its end, whatever is wrong with it; `to_wire` and the validator judge what was found."""
+    findings = Findings()
+    findings.unknown_keys(config, CHART_KEYS)
+    symbol = read_symbol(config.get("symbol"), catalogue, findings)
+    interval = read_interval(config.get("interval"), catalogue, findings)
+    read: dict[str, object] = {"symbol": symbol, "interval": interval}
+    if config.get("range") is not None:
+        read["range"] = read_range(config["range"], interval, now, findings)
+    for key, usual in zip(("width", "height"), default_size, strict=True):
+        given = config.get(key)
+        read[key] = _parameter(key, usual if given is None else given, catalogue, findings)
+    for key in _PLAIN:
+        read[key] = _parameter(key, config.get(key), catalogue, findings)
+    read["format"] = _format(image_format or config.get("format"), catalogue, findings)
+    style = str(read["style"] or _DEFAULT_STYLE)
+    read["override"] = read_chart_override(config.get("override"), style, catalogue, findings) or None
+    read["studies"] = read_studies(config.get("studies"), catalogue, findings) or None
+    read["drawings"] = read_drawings(config.get("drawings"), catalogue, Moment(now, interval), findings) or None
+    body = {key: read[key] for key in CHART_KEYS if read.get(key) is not None}
+    return Reading(body, tuple(findings.items))
+
+
+def _parameter(key: str, value: object, catalogue: Catalogue, findings: Findings) -> object:
+    rule: Rule | None = catalogue.parameters.get(key)
+    return None if value is None or rule is None else read_value(value, rule, key, findings)
+
+
+def _format(value: object, catalogue: Catalogue, findings: Findings) -> object:
+    if value is None:
+        return DEFAULT_FORMAT
+    folded = value.casefold() if isinstance(value, str) else value
+    return _parameter("format", "jpeg" if folded == "jpg" else folded, catalogue, findings)

@@ -1,0 +1,69 @@
+"""Charts described in words; the only thing asked of the network is the symbol list, once an hour for everybody."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
+from mcp_binance_server.charts.plan_memory import PlanMemory
+from mcp_binance_server.charts.plans import Plan
+from mcp_binance_server.domain.symbols import SymbolTable
+from mcp_binance_server.errors import ExchangeError, RateLimited
+from mcp_binance_server.exchange.directory import Directory
+from mcp_binance_server.exchange.server_time import ServerTime
+
+if TYPE_CHECKING:
+    from mcp_binance_server.charts.language.construct import Construction
+    from mcp_binance_server.charts.language.preferences import Preferences
+    from mcp_binance_server.charts.language.understanding import Knowledge
+
+LOG = logging.getLogger(__name__)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class ChartLanguageService:
+    """Reads words with the exchange's own symbols; what was arranged for reading is kept as long as they are."""
+
+    directory: Directory
+    time: ServerTime
+    plans: PlanMemory
+    catalogue: Callable[[], Catalogue] = bundled_catalogue
+    _arranged: "tuple[Catalogue, SymbolTable | None, Knowledge] | None" = field(default=None, init=False, repr=False)
+
+    async def construct(self, text: str, preferences: "Preferences | None" = None) -> "Construction":
+        """Turn words into a chart's configuration.
+
+        Raises:
+            InvalidArguments: the text is empty, too long, or names no market.
+        """
+        # Loaded late: a server whose user draws nothing should not start slower for it.
+        from mcp_binance_server.charts.language.construct import construct  # noqa: PLC0415
+
+        knowledge = self._knowledge(await self._symbols())
+        now = _EPOCH + timedelta(milliseconds=self.time.now_ms())
+        made = construct(text, now=now, knowledge=knowledge, preferences=preferences, plan=self._plan())
+        LOG.debug("chart constructed: %s; %d warnings", made.reasoning, len(made.warnings))
+        return made
+
+    async def _symbols(self) -> SymbolTable | None:
+        try:
+            return await self.directory.table()
+        except (ExchangeError, RateLimited):
+            # Words can be read without the list; every pair is then marked as unverified.
+            return None
+
+    def _knowledge(self, table: SymbolTable | None) -> "Knowledge":
+        from mcp_binance_server.charts.language.understanding import Knowledge  # noqa: PLC0415
+
+        catalogue = self.catalogue()
+        if self._arranged is None or self._arranged[0] is not catalogue or self._arranged[1] is not table:
+            self._arranged = (catalogue, table, Knowledge.of(catalogue, table))
+        return self._arranged[2]
+
+    def _plan(self) -> Plan | None:
+        # An assumed plan limits nothing: without a key the chart is drawn here, where no plan applies.
+        in_use = self.plans.current()
+        return None if in_use.source == "assumed" else in_use.plan

@@ -1,0 +1,67 @@
+"""The shared phrasings, each exactly: symbol, interval, range, studies with inputs, looks, drawings, warnings."""
+
+from typing import Any
+
+import pytest
+
+from charts.configs import CATALOGUE
+from charts.language.talk import codes, said, shared_phrasings
+from mcp_binance_server.charts.dialect.drawings import drawing_named
+from mcp_binance_server.errors import InvalidArguments
+from support.requirement import requirement
+
+ROWS = shared_phrasings()
+# Phrasings that are read otherwise, by id, each with the reason; at most three in a hundred.
+READ_OTHERWISE: dict[int, str] = {}
+USUAL = {"theme": "dark", "width": 1200, "height": 675}
+POSITION = {"entry": "entryPrice", "target": "targetPrice", "stop": "stopPrice"}
+
+
+def understood(text: str) -> tuple[dict[str, Any], set[str]]:
+    """Return a construction in the shape of the shared expectations."""
+    made = said(text)
+    config: dict[str, Any] = {"range": None, **made.config}
+    studies = [
+        {
+            "name": getattr(CATALOGUE.indicator(study["name"]), "api_name", None),
+            "input": study.get("inputs", {}),
+            **({"override": study["override"]} if "override" in study else {}),
+        }
+        for study in config.get("studies", ())
+    ]
+    drawings = [
+        {
+            "name": getattr(drawing_named(drawing["type"], CATALOGUE), "api_name", None),
+            "input": {POSITION.get(key, key): value for key, value in drawing["coordinates"].items()},
+        }
+        for drawing in config.get("drawings", ())
+    ]
+    shape = {**config, "intervalExplicit": made.interval_explicit, "studies": studies}
+    if drawings:
+        shape["drawings"] = drawings
+    if len(made.symbols) > 1:
+        shape["symbols"] = list(made.symbols)
+    warned = {f"{code}:PRO" if code == "plan_limit" else code for code in codes(made)}
+    return shape, warned
+
+
+@pytest.mark.skipif(not ROWS, reason="needs ../shared/data/charts/phrasings.jsonl, which is not beside this checkout")
+@requirement("charts/construct_chart_config/checked")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
+def test_a_shared_phrasing_becomes_exactly_the_chart_it_means(row: dict[str, Any]) -> None:
+    if row["id"] in READ_OTHERWISE:
+        pytest.xfail(READ_OTHERWISE[row["id"]])
+    if row["expect"] is None:
+        with pytest.raises(InvalidArguments, match=f"^{row['error']}: "):
+            said(row["text"])
+        return
+
+    shape, warned = understood(row["text"])
+
+    expected = {**USUAL, **{key: value for key, value in row["expect"].items() if (key, value) != ("theme", None)}}
+    assert shape == expected
+    assert warned == set(row["warnings"])
+
+
+def test_hardly_any_phrasing_is_read_otherwise() -> None:
+    assert len(READ_OTHERWISE) <= len(ROWS) * 0.03

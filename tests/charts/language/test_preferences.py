@@ -1,0 +1,68 @@
+"""Arguments beside the words: they beat the words, and the answer says so."""
+
+import pytest
+
+from charts.language.talk import codes, said
+from mcp_binance_server.charts.language.preferences import Preferences
+from support.requirement import requirement
+
+
+@requirement("charts/construct_chart_config/preferences")
+@pytest.mark.parametrize(
+    ("given", "key", "value", "note"),
+    [
+        (Preferences(theme="light"), "theme", "light", "used the theme that was given, light, instead of dark"),
+        (Preferences(interval="15m"), "interval", "15m", "used the interval that was given, 15m, instead of 4h"),
+        (Preferences(range="3M"), "range", "3M", "used the range that was given, 3M, instead of 7 days"),
+        (Preferences(range="2w"), "range", "14D", "used the range that was given"),
+        (Preferences(range="last 10 days"), "range", "10D", "used the range that was given"),
+        (Preferences(resolution="1920x1080"), "width", 1920, "used the resolution that was given, 1920x1080"),
+        (Preferences(symbol="ETHUSDT"), "symbol", "BINANCE:ETHUSDT", "used the symbol that was given, ETHUSDT"),
+        (Preferences(symbol="solana"), "symbol", "BINANCE:SOLUSDT", "used the symbol that was given, solana"),
+        (Preferences(symbol="nasdaq:aapl"), "symbol", "NASDAQ:AAPL", "used the symbol that was given"),
+        (Preferences(symbol="one"), "symbol", "BINANCE:ONEUSDT", "used the symbol that was given"),
+        (Preferences(symbol="FOOUSDT"), "symbol", "BINANCE:FOOUSDT", "used the symbol that was given"),
+    ],
+)
+def test_a_preference_beats_the_words_and_says_so(given: Preferences, key: str, value: object, note: str) -> None:
+    made = said("BTC 4h, last 7 days, dark, 800x600", given)
+
+    assert made.config[key] == value
+    assert note in made.reasoning
+
+
+def test_an_exchange_beats_the_one_in_the_words() -> None:
+    made = said("BTC on bybit 4h", Preferences(exchange="kraken"))
+
+    assert made.config["symbol"] == "KRAKEN:BTCUSD"
+    assert "used the exchange that was given, KRAKEN, instead of BYBIT" in made.reasoning
+
+
+def test_a_preference_that_agrees_is_not_worth_a_word() -> None:
+    given = Preferences(symbol="BTCUSDT", theme="dark", interval="4h", range="7D", resolution="800x600")
+
+    made = said("BTCUSDT 4h, last 7 days, dark, 800x600", given)
+
+    assert "that was given" not in made.reasoning
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (Preferences(interval="7m"), "interval_snapped"),
+        (Preferences(interval="soon"), "interval_snapped"),
+        (Preferences(range="whenever"), "unparsed_range"),
+        (Preferences(resolution="huge"), "size_clamped"),
+        (Preferences(exchange="wobble"), "symbol_unverified"),
+        (Preferences(symbol="???"), "symbol_unverified"),
+    ],
+)
+def test_a_preference_nobody_understands_is_said_and_the_words_hold(given: Preferences, code: str) -> None:
+    made = said("BTC 4h last 7 days", given)
+
+    assert code in codes(made)
+    assert (made.config["symbol"], made.config["interval"], made.config["range"]) == ("BINANCE:BTCUSDT", "4h", "7D")
+
+
+def test_a_symbol_beside_the_words_is_enough() -> None:
+    assert said("4h with rsi", Preferences(symbol="BTCUSDT")).config["symbol"] == "BINANCE:BTCUSDT"

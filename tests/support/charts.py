@@ -1,0 +1,65 @@
+"""The parts of a chart-img client on the simulated service, built by hand so that a test can look inside."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from random import Random
+
+import httpx2
+
+from mcp_binance_server.channel import Channel
+from mcp_binance_server.charts.caller import Caller
+from mcp_binance_server.charts.client import ChartImgClient
+from mcp_binance_server.charts.docs import DocumentationSource
+from mcp_binance_server.charts.limiter import Limiter, plan_pace
+from mcp_binance_server.charts.listings import Listings
+from mcp_binance_server.charts.plan_memory import PlanMemory
+from mcp_binance_server.charts.plans import PLANS
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.state.memory import MemoryEngine
+from support.clock import FakeClock
+from support.desk import Loop
+
+ADDRESS = "http://charts.test"
+DOCS_ADDRESS = f"{ADDRESS}/chart-docs"
+ENVIRONMENT = {"CHART_IMG_URL": ADDRESS, "CHART_IMG_DOCS_URL": DOCS_ADDRESS}
+
+
+class ChartDesk:
+    """One client of chart-img, taken apart."""
+
+    def __init__(self, engine: MemoryEngine, channel: Channel, clock: FakeClock, key: str | None, plan: str) -> None:
+        self.plans = PlanMemory(clock, PLANS.get(plan))
+        self.limiter = Limiter(clock, lambda: plan_pace(self.plans))
+        self.caller = Caller(ADDRESS, key, channel, self.limiter, clock, Random(7))
+        self.client = ChartImgClient(self.caller, self.plans)
+        self.docs = DocumentationSource(DOCS_ADDRESS, channel, engine, clock)
+        self.listings = Listings(self.client, engine, clock)
+
+
+@asynccontextmanager
+async def chart_desk(
+    exchange: SimulatedExchange,
+    clock: FakeClock,
+    *,
+    key: str | None = "the simulator's own",
+    plan: str = "PRO",
+    transport: httpx2.AsyncBaseTransport | None = None,
+    deadline_secs: float = 3,
+) -> AsyncGenerator[ChartDesk]:
+    """Open a desk with the simulator's own key unless another is given; a plan nobody knows is not configured."""
+    engine = MemoryEngine(clock)
+    await engine.start()
+    channel = Channel(deadline_secs=deadline_secs, transport=transport or Loop(exchange))
+    own = exchange.charts.api_key if key == "the simulator's own" else key
+    try:
+        yield ChartDesk(engine, channel, clock, own, plan)
+    finally:
+        await channel.close()
+        await engine.close()
+
+
+def paths(exchange: SimulatedExchange) -> list[str]:
+    """Return where the requests since last time went."""
+    found = [request.path for request in exchange.requests]
+    exchange.requests.clear()
+    return found
