@@ -17,7 +17,7 @@ ASKED = 1_000
 
 @pytest.fixture
 def feed() -> SymbolFeed:
-    return SymbolFeed(Symbol("BTCUSDT"), Room.shared_by(20))
+    return SymbolFeed(Symbol("XRPUSDT"), Room.shared_by(20))
 
 
 def level(price: int, quantity: int = 1) -> tuple[str, str]:

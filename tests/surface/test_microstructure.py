@@ -150,7 +150,7 @@ async def test_a_cold_page_says_when_the_rest_is_ready(market: LiveMarket, golde
     text = await market.page(PROMPT, symbol="BTCUSDT")
 
     assert "## Market Health: Unknown" in text
-    assert re.search(r"_Collecting: [01] of 60 s \([12]%\), ready about [\d:]{8} UTC_", text)
+    assert re.search(r"Spoof-like: Collecting: [01] of 60 s \([12]%\), ready about [\d:]{8} UTC_", text)
     golden.check("views/microstructure.cold.md", text + "\n")
 
 

@@ -92,7 +92,7 @@ def test_a_measure_without_a_value_shows_no_number() -> None:
             assert "**Imbalance Ratio**: unknown (nothing was traded)" in text
         assert "**OFI (10 s)**: _Collecting: 0 of 10 s (0%)" in text
         if made.sample.trades < 200:
-            assert re.search(r"- Large trades: unknown \(too few events: [0-9]+ of 200 trades\)", text)
+            assert re.search(r"- Large trades: unknown \(too few events: [0-9]+ of 200 aggregate trades\)", text)
         if made.direction.share is None and made.sample.trades:
             assert "(no interval: " in text
             assert "95% interval" not in text

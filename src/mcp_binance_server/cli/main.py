@@ -105,8 +105,9 @@ def _run(options: argparse.Namespace) -> int:
         return run_check(options.file)
     # Imports make a million objects and no garbage: collecting meanwhile costs a tenth of the start.
     gc.disable()
-    from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - --version and --help load nothing
+    from mcp_binance_server.cli.collector import calm  # noqa: PLC0415 - --version and --help load nothing
+    from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - likewise
 
-    gc.freeze()
+    calm()
     gc.enable()
     return run_stdio()

@@ -133,6 +133,10 @@ class _Side:
         keys = self.keys[: -count - 1 : -1] if self.is_bids else self.keys[:count]
         return [levels[key] for key in keys]
 
+    def reaching(self, edge: float) -> int:
+        keys = self.keys
+        return len(keys) - bisect_left(keys, edge) if self.is_bids else bisect_right(keys, edge)
+
     def between(self, low: Decimal, high: Decimal) -> list[WrittenLevel]:
         keys = self.keys[bisect_left(self.keys, float(low)) : bisect_right(self.keys, float(high))]
         if self.is_bids:
@@ -149,10 +153,7 @@ class _Side:
 
     @property
     def known_levels(self) -> int | None:
-        if self.bound is None:
-            return None
-        keys = self.keys
-        return len(keys) - bisect_left(keys, self.bound) if self.is_bids else bisect_right(keys, self.bound)
+        return None if self.bound is None else self.reaching(self.bound)
 
     def prune(self, most: int | None) -> int:
         before = len(self.keys)
@@ -274,6 +275,14 @@ class LocalBook:
     def written_top(self, count: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
         """Return the best bids and asks as the exchange wrote them, best first."""
         return self._bids.best(count), self._asks.best(count)
+
+    def near(self, low: float, high: float, least: int, most: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
+        """Return the bids down to one price and the asks up to another, best first, within a least and a most."""
+        bids, asks = self._bids, self._asks
+        return (
+            bids.best(max(least, min(most, bids.reaching(low)))),
+            asks.best(max(least, min(most, asks.reaching(high)))),
+        )
 
     def bids_between(self, low: Decimal, high: Decimal) -> Iterator[PriceLevel]:
         """Yield the bids of a price band, both edges included, best first, as they stand now."""

@@ -24,6 +24,7 @@ CHANGES_MS = 300_000
 QUOTES_MS = 15_000
 MOST_QUOTES = 4_000
 SIGHTINGS = 300
+MANY_SYMBOLS = 100
 # A book held for an hour gathers levels that were never removed, because they were never part of what is known.
 PRUNE_SECONDS = 60
 MOST_LEVELS = 3_000
@@ -40,7 +41,9 @@ class Room:
 
     @classmethod
     def shared_by(cls, symbols: int) -> "Room":
-        return cls(trades=max(1_000, 300_000 // symbols), changed_levels=max(1_000, 600_000 // symbols))
+        # Beyond a hundred symbols the books themselves take the memory.
+        pool = 600_000 if symbols <= MANY_SYMBOLS else 200_000
+        return cls(trades=max(500, pool // 2 // symbols), changed_levels=max(500, pool // symbols))
 
 
 @dataclass(slots=True)
@@ -88,6 +91,8 @@ class SymbolFeed:
         self.book_ms = 0
         self.heard_ms = 0
         self._thresholds = thresholds
+        # A symbol's second begins at its own time: all books measured in the same moment would make each other late.
+        self._phase_ms = sum(symbol.encode()) * 100 % 1000
         self._buffer = JoinBuffer()
         self._running = _RunningSecond()
         self._is_refreshing = False
@@ -148,7 +153,7 @@ class SymbolFeed:
         if self.state != "live":
             self.state = "live"
             self.unbroken_ms = self.book_ms = time_ms
-            self._running = _RunningSecond(second=time_ms // 1000)
+            self._running = _RunningSecond(second=(time_ms + self._phase_ms) // 1000)
         return outcome
 
     def on_trade(self, trade: Trade, time_ms: int) -> None:
@@ -207,7 +212,7 @@ class SymbolFeed:
 
     def _turn(self, time_ms: int) -> None:
         """Write down the second that is over, before the first event of the next one."""
-        running, second = self._running, time_ms // 1000
+        running, second = self._running, (time_ms + self._phase_ms) // 1000
         if second <= running.second:
             return
         self._running = _RunningSecond(second=second)
@@ -222,7 +227,7 @@ class SymbolFeed:
         taken = sample(self.book, thresholds=self._thresholds)
         if taken is None:
             return
-        end_ms = (over.second + 1) * 1000
+        end_ms = (over.second + 1) * 1000 - self._phase_ms
         self.bid_walls.append(WallSighting(end_ms, taken.bid_walls))
         self.ask_walls.append(WallSighting(end_ms, taken.ask_walls))
         book = taken.mid, taken.spread_bps, taken.bid_depth, taken.ask_depth, taken.wide_depth

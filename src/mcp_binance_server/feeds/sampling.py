@@ -10,8 +10,10 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.feeds.book import LocalBook
 
 NEAR_BPS, WIDE_BPS = 10, 50
+# Enough to know what is large for a side; parsing all levels of 400 books every second would take most of a core.
+WALL_LEVELS = 200
 # As many as a snapshot tells; what a book holds beyond them is known only in part.
-LEVELS = 1_000
+MOST_LEVELS = 1_000
 _BPS = 10_000
 
 
@@ -35,11 +37,12 @@ class _SideSample(NamedTuple):
 
 def sample(book: LocalBook, *, thresholds: Thresholds = DEFAULTS) -> BookSample | None:
     """Read a book; None when one of its sides is empty."""
-    bids, asks = book.written_top(LEVELS)
-    if not bids or not asks:
+    best_bids, best_asks = book.written_top(1)
+    if not best_bids or not best_asks:
         return None
-    bid, ask = float(bids[0][0]), float(asks[0][0])
+    bid, ask = float(best_bids[0][0]), float(best_asks[0][0])
     mid = (bid + ask) / 2
+    bids, asks = book.near(mid * (1 - WIDE_BPS / _BPS), mid * (1 + WIDE_BPS / _BPS), WALL_LEVELS, MOST_LEVELS)
     below, above = _side(bids, mid, thresholds), _side(asks, mid, thresholds)
     return BookSample(
         mid, (ask - bid) / mid * _BPS, below.near, above.near, below.wide + above.wide, below.walls, above.walls
@@ -50,7 +53,7 @@ def _side(levels: list[WrittenLevel], mid: float, thresholds: Thresholds) -> _Si
     sizes = [float(level[1]) for level in levels]
     walls = tuple(
         WallCandidate(Price(Decimal(levels[at][0])), Quantity(Decimal(levels[at][1])), z, share)
-        for at, z, share in wall_places(sizes, thresholds=thresholds)
+        for at, z, share in wall_places(sizes[:WALL_LEVELS], thresholds=thresholds)
     )
     near = _within(levels, sizes, mid, NEAR_BPS)
     return _SideSample(near, _within(levels, sizes, mid, WIDE_BPS), walls)

@@ -21,7 +21,7 @@ from mcp_binance_server.analytics.health import (
 from mcp_binance_server.analytics.microstructure_report import HealthReport
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Component
 from mcp_binance_server.analytics.unknown import Unknown
-from mcp_binance_server.feeds.sampling import LEVELS, NEAR_BPS
+from mcp_binance_server.feeds.sampling import MOST_LEVELS, NEAR_BPS
 from mcp_binance_server.feeds.seconds import Second
 from mcp_binance_server.services.anomalies import COLD_LEVELS
 from mcp_binance_server.services.live import BookView, LiveService, Watch
@@ -39,7 +39,7 @@ class MarketHealthService:
     async def measure(self, text: str, window_secs: int) -> HealthReport:
         """Score the book against the last seconds; the symbol is streamed from here on."""
         async with self.live.watching(text) as watch:
-            view = await self.live.book(watch, COLD_LEVELS if watch.live is None else LEVELS)
+            view = await self.live.book(watch, COLD_LEVELS if watch.live is None else MOST_LEVELS)
             return self.assess(watch, view, window_secs * SECOND_MS)
 
     def assess(self, watch: Watch, view: BookView, window_ms: int) -> HealthReport:

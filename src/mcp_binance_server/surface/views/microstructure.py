@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.profile_report import ProfileReport
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.anomalies import anomaly_rows
+from mcp_binance_server.surface.views.anomalies import NAMES, anomaly_rows
 from mcp_binance_server.surface.views.liquidity import compact_money
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, money, percent, plain, share, span, stamp
 from mcp_binance_server.surface.views.market_health import health_rows, health_title
@@ -124,10 +124,13 @@ def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
     known_ms = basis.window.to_ms - basis.window.from_ms
     if part.book.is_live and basis.coverage < 1 and not any(_is_filling(each) for each in found.verdicts):
         lines += ["", f"_Changes of the book are held for the last {span(known_ms)}: older ones have made room_"]
-    waiting = [each.unknown.progress for each in found.verdicts if each.unknown and each.unknown.progress]
-    longest = {each.need_ms: each for each in waiting}
-    if longest:
-        lines += ["", *(f"_{collecting(each)}_" for _, each in sorted(longest.items()))]
+    waiting = [
+        (each.unknown.progress, NAMES[each.type]) for each in found.verdicts if each.unknown and each.unknown.progress
+    ]
+    for need_ms in sorted({progress.need_ms for progress, _ in waiting}):
+        alike = [(progress, name) for progress, name in waiting if progress.need_ms == need_ms]
+        names = ", ".join(name for _, name in alike)
+        lines += ["", f"_{names}: {collecting(alike[0][0])}_"]
     if report.depth == "deep":
         day = "a day of 5m bars" if part.day_volatility is not None else "the last hour, the day's bars are unavailable"
         lines += ["", f"_Volatility compared with {day}; the book itself is remembered for one hour_"]

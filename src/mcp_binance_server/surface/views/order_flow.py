@@ -92,7 +92,7 @@ def _too_little(direction: FlowDirection) -> str:
     if direction.why_null != "insufficient_events":
         return why(direction.why_null)
     if direction.trades < DEFAULTS.min_events:
-        return f"{direction.trades} of {DEFAULTS.min_events} trades needed"
+        return f"{direction.trades} of {DEFAULTS.min_events} aggregate trades needed"
     return f"trades in {direction.seconds} of {DEFAULTS.min_seconds} seconds needed"
 
 
@@ -137,7 +137,7 @@ def _large(report: FlowReport) -> str:
     if isinstance(large, Unknown):
         return f"Large trades: {unknown_words(large, why(large.why_null))}"
     if large.threshold_quote is None:
-        return f"Large trades: unknown ({_few(large.why_null, large.n, DEFAULTS.large_trade_min_n)} trades)"
+        return f"Large trades: unknown ({_few(large.why_null, large.n, DEFAULTS.large_trade_min_n)} aggregate trades)"
     return f"Large trades (>= {_threshold(report.rules, large)}): {large.buys} buys, {large.sells} sells"
 
 
