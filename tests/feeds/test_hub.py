@@ -4,6 +4,7 @@ import asyncio
 from contextlib import ExitStack
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from feeds.conftest import Floor, OpenFloor
@@ -130,6 +131,18 @@ async def test_a_broken_book_is_back_within_three_seconds(open_floor: OpenFloor,
             assert feed.is_live
             assert (floor.snapshots(), feed.counts.joins) == (2, 2)
             assert list(feed.book.written_top(50)) == true_top(floor, BTC, 50)
+
+
+@pytest.mark.parametrize("stream", ["aggTrade", "bookTicker", "ticker"])
+async def test_an_event_that_cannot_be_read_is_counted_and_harms_nothing(open_floor: OpenFloor, stream: str) -> None:
+    async with open_floor() as floor:
+        with floor.hub.reading(BTC) as feed:
+            assert feed is not None
+            await floor.run(3_000)
+            for body in (b"{}", b'{"u":1,"b":"x","B":"1","a":"2","A":"1"}', b'{"a":1,"p":"1e5"}', b"[]"):
+                floor.hub.on_event(f"btcusdt@{stream}", msgspec.Raw(body))
+
+            assert (feed.is_live, feed.counts.malformed) == (True, 4)
 
 
 async def test_a_doubled_event_changes_nothing(open_floor: OpenFloor) -> None:

@@ -1,7 +1,7 @@
 """Who watches what: one stream for each symbol, shared by all its readers, opened on first use, closed after idle."""
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -10,15 +10,13 @@ import anyio
 import anyio.abc
 import msgspec
 
-from mcp_binance_server.analytics.book_events import QuoteState
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Dialer, Pacer
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.socket import MarketSocket
-from mcp_binance_server.exchange.stream_wire import DepthEventWire, QuoteEventWire, TickerEventWire
-from mcp_binance_server.exchange.wire import AggregateTradeWire
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.routes import Route, Routes
 from mcp_binance_server.feeds.snapshots import Fetch, Snapshots
 
 LOG = logging.getLogger(__name__)
@@ -27,13 +25,6 @@ BOOKS_A_SOCKET = 50
 # After this long a stream that is open and silent is that of a quiet symbol: its book is put in step without an event.
 QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
-
-_DEPTH = msgspec.json.Decoder(DepthEventWire)
-_QUOTE = msgspec.json.Decoder(QuoteEventWire)
-_TRADE = msgspec.json.Decoder(AggregateTradeWire)
-_TICKER = msgspec.json.Decoder(TickerEventWire)
-
-Route = Callable[[msgspec.Raw], None]
 
 
 @dataclass(eq=False)
@@ -169,12 +160,11 @@ class Hub:
         if self._tasks is None or (len(self._watched) >= self.most and not self._make_room()):
             return None
         feed = SymbolFeed(symbol, self._room)
-        stem = symbol.lower()
-        names = (f"{stem}@depth@100ms", f"{stem}@aggTrade", f"{stem}@bookTicker", f"{stem}@ticker")
+        routes = Routes(feed, self.time, self._put_in_step).by_name()
+        names = tuple(routes)
         seat = self._seat(self._tasks)
         watched = self._watched[symbol] = _Watched(feed, seat.socket, names)
-        routes = self._depth_of(feed), self._trades_of(feed), self._quotes_of(feed), self._tickers_of(feed)
-        self._routes.update(zip(names, routes, strict=True))
+        self._routes.update(routes)
         seat.symbols.add(symbol)
         seat.socket.subscribe(names)
         if seat.socket.is_open:
@@ -233,53 +223,6 @@ class Hub:
                     self._stop(symbol)
             await self.clock.sleep_ms(max(1.0, min(idle.values()) + self.linger_ms - now))
         self._is_sweeping = False
-
-    def _depth_of(self, feed: SymbolFeed) -> Route:
-        def take(data: msgspec.Raw) -> None:
-            try:
-                event = _DEPTH.decode(data)
-            except msgspec.MsgspecError:
-                feed.on_malformed()
-            else:
-                feed.on_depth(event.to_domain(), self.time.now_ms())
-            if feed.needs_snapshot:
-                self._put_in_step(feed)
-
-        return take
-
-    def _trades_of(self, feed: SymbolFeed) -> Route:
-        def take(data: msgspec.Raw) -> None:
-            try:
-                trade = _TRADE.decode(data).to_domain()
-            except msgspec.MsgspecError:
-                feed.counts.malformed += 1
-            else:
-                feed.on_trade(trade, self.time.now_ms())
-
-        return take
-
-    def _quotes_of(self, feed: SymbolFeed) -> Route:
-        def take(data: msgspec.Raw) -> None:
-            try:
-                event = _QUOTE.decode(data)
-                state = QuoteState(float(event.bid), float(event.bid_size), float(event.ask), float(event.ask_size))
-            except (msgspec.MsgspecError, ValueError):
-                feed.counts.malformed += 1
-            else:
-                feed.on_quote(event.update_id, state, self.time.now_ms())
-
-        return take
-
-    def _tickers_of(self, feed: SymbolFeed) -> Route:
-        def take(data: msgspec.Raw) -> None:
-            try:
-                ticker = _TICKER.decode(data).to_domain()
-            except msgspec.MsgspecError:
-                feed.counts.malformed += 1
-            else:
-                feed.on_ticker(ticker, self.time.now_ms())
-
-        return take
 
     def _put_in_step(self, feed: SymbolFeed) -> None:
         if self._tasks is not None and feed.needs_snapshot:
