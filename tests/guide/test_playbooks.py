@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -12,6 +13,8 @@ from mcp_binance_server.guide.config import CONTENT
 from mcp_binance_server.guide.document import headings
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.guides import GuideService
+from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.spec import PromptSpec
 from support.clock import FakeClock
 from support.requirement import requirement
 
@@ -99,6 +102,17 @@ async def test_every_error_leads_to_a_page_that_exists(service: GuideService, ki
     content = await service.read(kind.guide)
 
     assert kind.guide.startswith("guide://document/") or kind.guide == "guide://help"
+    assert len(content.framed.text) > 500
+
+
+@pytest.mark.parametrize("spec", [spec for spec in CATALOGUE.prompts if spec.live], ids=lambda spec: spec.name)
+async def test_a_prompt_on_the_live_market_names_the_page_that_explains_it(
+    service: GuideService, spec: PromptSpec[Any]
+) -> None:
+    (uri,) = re.findall(r"guide://\S+", spec.description)
+
+    content = await service.read(uri)
+
     assert len(content.framed.text) > 500
 
 

@@ -23,7 +23,10 @@ async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> st
 
 LIQUIDITY_MAPPING = PromptSpec(
     name="liquidity_mapping",
-    description="Map liquidity vacuums, order walls, slippage and stop levels of one market",
+    description=(
+        "Map liquidity vacuums, order walls, slippage and stop levels of one market. "
+        "How to read it: guide://document/market/volume-profile.md"
+    ),
     arguments=LiquidityMapping,
     render=liquidity_mapping,
     live=True,

@@ -33,7 +33,10 @@ async def market_microstructure_analysis(context: Context, arguments: MarketMicr
 
 MARKET_MICROSTRUCTURE_ANALYSIS = PromptSpec(
     name="market_microstructure_analysis",
-    description="Analyze how one market trades: volume profile, order book, anomalies and health, each by stated rules",
+    description=(
+        "Analyze how one market trades: volume profile, order book, anomalies and health, each by stated rules. "
+        "How to read it: guide://document/market/microstructure-health.md"
+    ),
     arguments=MarketMicrostructureAnalysis,
     render=market_microstructure_analysis,
     live=True,

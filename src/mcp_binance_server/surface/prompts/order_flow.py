@@ -23,7 +23,10 @@ async def order_flow_trading(context: Context, arguments: OrderFlowTrading) -> s
 
 ORDER_FLOW_TRADING = PromptSpec(
     name="order_flow_trading",
-    description="Judge who takes from the order book of one market, with the interval that says how sure that is",
+    description=(
+        "Judge who takes from the order book of one market, with the interval that says how sure that is. "
+        "How to read it: guide://document/market/order-flow.md"
+    ),
     arguments=OrderFlowTrading,
     render=order_flow_trading,
     live=True,
