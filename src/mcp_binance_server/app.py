@@ -16,6 +16,7 @@ from mcp_binance_server.charts.client import ChartImgClient
 from mcp_binance_server.charts.docs import DocumentationSource
 from mcp_binance_server.charts.limiter import Limiter, plan_pace
 from mcp_binance_server.charts.listings import Listings
+from mcp_binance_server.charts.pictures import Pictures
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock, SystemClock
@@ -39,9 +40,11 @@ from mcp_binance_server.services.anomalies import AnomalyService
 from mcp_binance_server.services.chart_facts import ChartFactsService
 from mcp_binance_server.services.chart_language import ChartLanguageService
 from mcp_binance_server.services.chart_validation import ChartValidationService
+from mcp_binance_server.services.charting import ChartingService
 from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
+from mcp_binance_server.services.local_charts import LocalCharts
 from mcp_binance_server.services.market import MarketService
 from mcp_binance_server.services.market_health import MarketHealthService
 from mcp_binance_server.services.microstructure import MicrostructureService
@@ -50,10 +53,12 @@ from mcp_binance_server.services.order_flow import OrderFlowService
 from mcp_binance_server.services.orders import OrdersService
 from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
+from mcp_binance_server.services.remote_charts import RemoteCharts
 from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import Reserves
+from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
@@ -122,6 +127,10 @@ async def running_app(
         stack.push_async_callback(chart_channel.close)
         charts = _chart_client(settings, chart_channel, clock)
         docs = DocumentationSource(settings.chart_docs_url, chart_channel, engine, clock)
+        remote = RemoteCharts(charts, time, Flights(clock), docs.catalogue)
+        local = LocalCharts(market, Flights(clock))
+        stack.push_async_callback(remote.flights.close)
+        stack.push_async_callback(local.flights.close)
         anomalies, health = AnomalyService(live), MarketHealthService(live)
         context = Context(
             market=market,
@@ -143,6 +152,7 @@ async def running_app(
                 market.directory, time, charts.plans, has_key=charts.has_key, catalogue=docs.catalogue
             ),
             chart_language=ChartLanguageService(market.directory, time, charts.plans, docs.catalogue),
+            charting=ChartingService(remote, local, Pictures(clock)),
             guides=GuideService(Library(clock, settings.guide_config)),
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)

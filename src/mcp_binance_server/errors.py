@@ -6,7 +6,8 @@ AppError
 ├── InvalidSymbol             -32003  not a symbol of this exchange
 ├── InsufficientBalance       -32004  the account does not hold what the order needs
 ├── ResourceNotFound          -32404  no such address
-│   └── InvalidScheme                 neither binance:// nor guide://
+│   ├── InvalidScheme                 neither binance:// nor guide:// nor chart://
+│   └── PictureGone                   a chart:// picture that is no longer kept; in charts/errors.py
 ├── GuideError                        a guide:// address that leads to no content; all of them in guide/errors.py
 │   ├── GuideUriInvalid       -32404  none of the five forms
 │   ├── GuideNotFound         -32404  no such category, collection or document
@@ -28,6 +29,7 @@ AppError
 │   ├── ChartLimitReached     -32001  too fast, or the day's images are used up
 │   ├── ChartRefused                  definite: it will not draw this
 │   └── ChartUnavailable              it failed, or what came back is no image
+├── ChartNotDrawn             -32603  our own renderer failed, or is too busy
 ├── EngineUnavailable         -32603  the state engine did not answer in time
 └── SettingsError                     the environment cannot be used; the process does not start
 """

@@ -10,6 +10,7 @@ import pytest
 from support.process import Process
 
 WINDOW = 9
+STOCK = {"symbol": "NASDAQ:AAPL", "width": 400, "height": 300}
 FAULTS: tuple[dict[str, Any], ...] = (
     {"kind": "status", "status": 401},
     {"kind": "status", "status": 403, "body": "<html>403</html>"},
@@ -45,10 +46,16 @@ def test_no_piece_of_the_chart_key_leaves_the_process(simulated: dict[str, str])
         said.append(json.dumps(server.shake_hands()))
         for place, fault in enumerate(FAULTS, 1):
             echoing = fault if "body" in fault else {**fault, "body": json.dumps({"message": f"no such key {key}"})}
-            order = {**echoing, "path": "/v3/*", "times": 4}
-            httpx2.post(f"{simulated['control']}/faults", json=order).raise_for_status()
-            arguments = {"exchange": f"PLACE{place}"}
-            said.append(json.dumps(server.ask(place, "tools/call", {"name": "get_symbols", "arguments": arguments})))
+            for path in ("/v3/*", "/v2/*"):
+                order = {**echoing, "path": path, "times": 4}
+                httpx2.post(f"{simulated['control']}/faults", json=order).raise_for_status()
+            for name, arguments in (
+                ("get_symbols", {"exchange": f"PLACE{place}"}),
+                ("generate_chart_image", {"config": {**STOCK, "interval": f"{place % 2 + 1}h"}}),
+            ):
+                said.append(
+                    json.dumps(server.ask(f"{place} {name}", "tools/call", {"name": name, "arguments": arguments}))
+                )
             httpx2.delete(f"{simulated['control']}/faults").raise_for_status()
         answered = server.ask("last", "tools/call", {"name": "get_exchanges", "arguments": {}})
         server.close_input()

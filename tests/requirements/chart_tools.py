@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from requirements.record import contract, covered, planned, section
+from requirements.record import contract, covered, section
 
 CHART_TOOLS: Final = contract(
     "chart tools",
@@ -114,27 +114,27 @@ CHART_TOOLS: Final = contract(
     # Tool 6: the image
     section(
         "tool schema",
-        planned("charts/generate_chart_image", "Has a configuration drawn and answers the image."),
-        planned("charts/generate_chart_image/input", "Takes a config, an optional storage and an optional format."),
-        planned("charts/generate_chart_image/formats", "A format is png or jpeg."),
-        planned("charts/generate_chart_image/output", "Answers success, metadata, apiResponse and, on failure, error."),
-        planned("charts/generate_chart_image/stored", "With storage, imageUrl says where the image is and until when."),
-        planned("charts/generate_chart_image/inline", "Without storage, imageData is the image in base64."),
-        planned("charts/generate_chart_image/metadata", "Metadata gives format, resolution and the time of drawing."),
-        planned("charts/generate_chart_image/response", "apiResponse gives the status and what is left of the limit."),
+        covered("charts/generate_chart_image", "Has a configuration drawn and answers the image."),
+        covered("charts/generate_chart_image/input", "Takes a config, an optional storage and an optional format."),
+        covered("charts/generate_chart_image/formats", "A format is png or jpeg."),
+        covered("charts/generate_chart_image/output", "Answers success, metadata, apiResponse and, on failure, error."),
+        covered("charts/generate_chart_image/stored", "With storage, imageUrl says where the image is and until when."),
+        covered("charts/generate_chart_image/inline", "Without storage, imageData is the image in base64."),
+        covered("charts/generate_chart_image/metadata", "Metadata gives format, resolution and the time of drawing."),
+        covered("charts/generate_chart_image/response", "apiResponse gives the status and what is left of the limit."),
         covered("charts/generate_chart_image/endpoints", "Stored and inline images come from their own v2 endpoints."),
         covered("charts/generate_chart_image/key", "The key travels in the x-api-key header."),
         covered("charts/generate_chart_image/retries", "A failed attempt is repeated at most three times, ever later."),
         covered("charts/generate_chart_image/log", "What the service answered is logged."),
-        planned("charts/generate_chart_image/latency", "Under 5 s."),
+        covered("charts/generate_chart_image/latency", "Under 5 s."),
     ),
     # How the tools are used together
     section(
         "scenario",
-        planned("charts/pattern-simple", "Construct, perhaps validate, generate."),
-        planned("charts/pattern-exploration", "Find exchange and symbol, then construct and generate."),
-        planned("charts/pattern-documentation", "Read the documentation, construct, validate, generate."),
-        planned("charts/pattern-refinement", "Mend a refused configuration until it is valid, then generate."),
+        covered("charts/pattern-simple", "Construct, perhaps validate, generate."),
+        covered("charts/pattern-exploration", "Find exchange and symbol, then construct and generate."),
+        covered("charts/pattern-documentation", "Read the documentation, construct, validate, generate."),
+        covered("charts/pattern-refinement", "Mend a refused configuration until it is valid, then generate."),
     ),
     # Errors
     section(
@@ -144,7 +144,7 @@ CHART_TOOLS: Final = contract(
         covered("charts/error-validation", "A bad configuration fails with details per field."),
         covered("charts/recover-missing-key", "Without a key the user is told which variable to set."),
         covered("charts/recover-rate-limit", "A spent limit is waited out, ever longer."),
-        planned("charts/recover-invalid-config", "A refused configuration can be explained by the validating tool."),
+        covered("charts/recover-invalid-config", "A refused configuration can be explained by the validating tool."),
         covered("charts/recover-network", "A network failure is repeated at most three times, ever later."),
     ),
     # Speed

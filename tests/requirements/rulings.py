@@ -252,12 +252,12 @@ RULINGS: Final = contract(
             "count is the number of rows answered, and total says how many there are.",
             "Chart tools has samples whose count does not match their rows; ours always does.",
         ),
-        planned(
+        covered(
             "ruling/37",
             "An image is MCP image content as well as base64; its format goes into the request.",
             "Chart tools knows base64 in JSON only; a client shows an image when it gets one.",
         ),
-        planned(
+        covered(
             "ruling/38",
             "Without a key, or for a pair the service lacks, Binance pairs are drawn here, and metadata says so.",
             "Chart tools treats a missing key as the end; for Binance pairs a chart is still possible.",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mcp_binance_server.errors import AppError, echo
+from mcp_binance_server.errors import AppError, ResourceNotFound, echo
 
 GUIDE = "guide://document/errors/charts.md"
 
@@ -99,3 +99,26 @@ class ChartUnavailable(ChartServiceError):
     @property
     def message(self) -> str:
         return f"chart-img.com is temporarily unavailable ({self.reason})."
+
+
+@dataclass(kw_only=True, eq=False)
+class ChartNotDrawn(AppError):
+    error_type: ClassVar[str] = "chart_not_drawn"
+    retryable: ClassVar[bool] = True
+    guide: ClassVar[str] = GUIDE
+    recovery_suggestion: ClassVar[str] = "Try again in a minute, with a smaller picture or fewer studies"
+
+    reason: str
+
+    @property
+    def message(self) -> str:
+        return f"The chart could not be drawn here: {self.reason}."
+
+
+@dataclass(kw_only=True, eq=False)
+class PictureGone(ResourceNotFound):
+    """Pictures are kept for an hour, the newest of them only."""
+
+    error_type: ClassVar[str] = "picture_gone"
+    guide: ClassVar[str] = GUIDE
+    recovery_suggestion: ClassVar[str] = "Draw it again with generate_chart_image: a picture is kept for an hour"

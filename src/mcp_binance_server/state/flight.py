@@ -4,20 +4,23 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Generic, TypeVar
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable
+
+ValueT = TypeVar("ValueT")
 
 CLOSE_SECS = 5.0
 
 
 @dataclass(slots=True, eq=False)
-class _Flight:
-    task: asyncio.Task[bytes]
+class _Flight(Generic[ValueT]):
+    task: asyncio.Task[ValueT]
     trusted_until: float
     traceback: TracebackType | None = None
 
-    def landed(self) -> bytes:
+    def landed(self) -> ValueT:
         if self.task.cancelled():
             raise EngineUnavailable(operation="single_flight")
         error = self.task.exception()
@@ -27,16 +30,16 @@ class _Flight:
         return self.task.result()
 
 
-class Flights:
+class Flights(Generic[ValueT]):
     """Productions under way. Each is a task of its own, so no caller's cancellation reaches it or the others."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._newest: dict[str, _Flight] = {}
-        self._tasks: set[asyncio.Task[bytes]] = set()
+        self._newest: dict[str, _Flight[ValueT]] = {}
+        self._tasks: set[asyncio.Task[ValueT]] = set()
         self._closed = False
 
-    async def join(self, key: str, produce: Callable[[], Awaitable[bytes]], *, lock_ms: int) -> bytes:
+    async def join(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> ValueT:
         """Wait for the production under way while it is trusted, else start one."""
         while (flight := self._newest.get(key)) is not None:
             left_ms = flight.trusted_until - self._clock.monotonic_ms()
@@ -58,14 +61,14 @@ class Flights:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=CLOSE_SECS)
 
-    def _launch(self, key: str, produce: Callable[[], Awaitable[bytes]], lock_ms: int) -> _Flight:
+    def _launch(self, key: str, produce: Callable[[], Awaitable[ValueT]], lock_ms: int) -> _Flight[ValueT]:
         if self._closed:
             raise EngineUnavailable(operation="single_flight")
 
-        async def fly() -> bytes:
+        async def fly() -> ValueT:
             return await produce()
 
-        def land(task: asyncio.Task[bytes]) -> None:
+        def land(task: asyncio.Task[ValueT]) -> None:
             self._tasks.discard(task)
             if self._newest.get(key) is flight:
                 del self._newest[key]

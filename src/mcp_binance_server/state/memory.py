@@ -36,7 +36,7 @@ class MemoryEngine:
         self._newest_tokens: dict[str, int] = {}
         self._pools: dict[str, Expiring[str, str]] = {}
         self._channels = Channels()
-        self._flights = Flights(clock)
+        self._flights = Flights[bytes](clock)
         self._ledger = Ledger(reserves or Reserves(), edge_ms=edge_ms)
 
     async def start(self) -> None:

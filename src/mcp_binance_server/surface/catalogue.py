@@ -12,6 +12,7 @@ from mcp_binance_server.surface.prompts.order_flow import ORDER_FLOW_TRADING
 from mcp_binance_server.surface.prompts.portfolio_risk import PORTFOLIO_RISK
 from mcp_binance_server.surface.prompts.trading_analysis import TRADING_ANALYSIS
 from mcp_binance_server.surface.resources import account as account_resources
+from mcp_binance_server.surface.resources import charts as chart_resources
 from mcp_binance_server.surface.resources import guide as guide_resources
 from mcp_binance_server.surface.resources import market as market_resources
 from mcp_binance_server.surface.resources import orders as order_resources
@@ -27,6 +28,7 @@ from mcp_binance_server.surface.tools import symbols as symbol_tools
 from mcp_binance_server.surface.tools.candles import GET_KLINES
 from mcp_binance_server.surface.tools.chart_construction import CONSTRUCT_CHART_CONFIG
 from mcp_binance_server.surface.tools.chart_documentation import FETCH_CHART_DOCUMENTATION
+from mcp_binance_server.surface.tools.chart_image import GENERATE_CHART_IMAGE
 from mcp_binance_server.surface.tools.chart_validation import VALIDATE_CHART_CONFIG
 from mcp_binance_server.surface.tools.indicators import GET_INDICATORS
 from mcp_binance_server.surface.tools.microstructure import DETECT_MARKET_ANOMALIES, GET_MICROSTRUCTURE_HEALTH
@@ -98,6 +100,7 @@ CATALOGUE = Catalogue(
         chart_fact_tools.GET_SYMBOLS,
         CONSTRUCT_CHART_CONFIG,
         VALIDATE_CHART_CONFIG,
+        GENERATE_CHART_IMAGE,
         guide_tools.SEARCH_GUIDES,
         guide_tools.LIST_GUIDES,
         guide_tools.GET_CONTENT,
@@ -127,6 +130,7 @@ CATALOGUE = Catalogue(
             "account": account_resources.read_account,
             "orders": order_resources.read_orders,
             "guide": guide_resources.read_guide,
+            "charts": chart_resources.read_picture,
         }
     ),
 )

@@ -1,5 +1,6 @@
-"""What a handler is given: the services, and later who is asking."""
+"""What a handler is given: the services, a way to tell that it is still at work, and later who is asking."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from mcp_binance_server.services.account import AccountService
@@ -8,6 +9,7 @@ from mcp_binance_server.services.anomalies import AnomalyService
 from mcp_binance_server.services.chart_facts import ChartFactsService
 from mcp_binance_server.services.chart_language import ChartLanguageService
 from mcp_binance_server.services.chart_validation import ChartValidationService
+from mcp_binance_server.services.charting import ChartingService
 from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
@@ -21,10 +23,13 @@ from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
 
+# How far, of how much, and in words; a client that did not ask for it never hears it.
+Report = Callable[[float, float | None, str | None], Awaitable[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The services a handler may ask."""
+    """The services a handler may ask; `progress` is there for the slow tools."""
 
     market: MarketService
     analysis: AnalysisService
@@ -44,3 +49,5 @@ class Context:
     chart_facts: ChartFactsService
     chart_validation: ChartValidationService
     chart_language: ChartLanguageService
+    charting: ChartingService
+    progress: Report | None = None

@@ -1,5 +1,7 @@
 """The MCP server: every method of the protocol, answered from the catalogue."""
 
+from base64 import b64encode
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,15 +17,17 @@ from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.completions import complete
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.errors import RequestContext, bad_arguments, guarded, tool_failure
+from mcp_binance_server.surface.spec import Page, Picture
 from mcp_binance_server.surface.uris import parse
 
 NAME = "mcp-binance-server"
 INSTRUCTIONS = (
     "Live Binance spot data, read only: nothing here places an order. Read binance://market/{symbol} for a page on one "
     "trading pair, or call get_ticker for the same numbers as data; search_symbols finds a pair by name. Account and "
-    "order pages need the user's API key. For a judgement use the prompts trading_analysis and portfolio_risk. Symbols "
-    "have no separator: BTCUSDT, not BTC/USDT. Every answer says when its data was true. Playbooks on markets, risk, "
-    "orders and errors: guide://help or list_guides; an error's `guide` names the page to read."
+    "order pages need the user's API key. For a judgement use the prompts trading_analysis and portfolio_risk. For a "
+    "chart pass the user's words to construct_chart_config and its config to generate_chart_image. Symbols have no "
+    "separator: BTCUSDT, not BTC/USDT. Every answer says when its data was true. Playbooks on markets, risk, orders "
+    "and errors: guide://help or list_guides; an error's `guide` names the page to read."
 )
 Paginated = types.PaginatedRequestParams | None
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
@@ -40,7 +44,7 @@ class Surface:
     async def list_tools(self, _ctx: RequestContext, _params: Paginated) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[spec.wire for spec in self._catalogue.tools])
 
-    async def call_tool(self, _ctx: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         spec = self._catalogue.tool(params.name)
         if spec is None:
             raise InvalidArguments(summary=f"Unknown tool: {echo(params.name)}")
@@ -49,11 +53,13 @@ class Surface:
         except ValidationError as error:
             return tool_failure(bad_arguments(spec.name, error), has_guides=self._has_guides)
         try:
-            answer = await spec.run(self._context, arguments)
+            context = replace(self._context, progress=ctx.session.report_progress) if spec.slow else self._context
+            answer = await spec.run(context, arguments)
         except AppError as error:
             return tool_failure(error, has_guides=self._has_guides)
         text = types.TextContent(type="text", text=answer.text)
-        return types.CallToolResult(content=[text], structured_content=answer.structured.model_dump(mode="json"))
+        structured = answer.structured.model_dump(mode="json")
+        return types.CallToolResult(content=[text, *answer.attached], structured_content=structured)
 
     async def list_resources(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[spec.wire for spec in self._catalogue.resources])
@@ -69,7 +75,7 @@ class Surface:
         if reader is None:
             raise ResourceNotFound(provided_uri=params.uri)
         page = await reader(self._context, address.identifier)
-        contents = types.TextResourceContents(uri=params.uri, text=page.text, mime_type=page.mime_type, _meta=page.meta)
+        contents = _contents(params.uri, page)
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[contents], ttl_ms=page.keep_ms, cache_scope=scope)
 
@@ -101,6 +107,13 @@ class Surface:
             ]
             return {**result, "resourceTemplates": listed}
         return result
+
+
+def _contents(uri: str, page: Page | Picture) -> types.TextResourceContents | types.BlobResourceContents:
+    if isinstance(page, Picture):
+        blob = b64encode(page.data).decode("ascii")
+        return types.BlobResourceContents(uri=uri, blob=blob, mime_type=page.mime_type)
+    return types.TextResourceContents(uri=uri, text=page.text, mime_type=page.mime_type, _meta=page.meta)
 
 
 def build_server(catalogue: Catalogue, context: Context) -> Server[Any]:

@@ -37,10 +37,11 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """A tool's success: text for every client, structure for those that read it."""
+    """A tool's success: text for every client, structure for those that read it, and what cannot be said in words."""
 
     text: str
     structured: Answer
+    attached: tuple[types.ContentBlock, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class ToolSpec(Generic[ArgumentsT]):
     live: bool = False
     open_world: bool = True
     """Whether it asks anybody outside this machine."""
+    slow: bool = False
+    """Whether it may take so long that it should tell a client which asked for it that it is still at work."""
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -149,7 +152,17 @@ class Page:
     meta: dict[str, Any] | None = None
 
 
-PageReader = Callable[[Context, str], Awaitable[Page]]
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A resource that is no text, and for how long a client may keep it."""
+
+    data: bytes
+    keep_ms: int
+    shareable: bool
+    mime_type: str
+
+
+PageReader = Callable[[Context, str], Awaitable[Page | Picture]]
 
 
 def answer_schema(model: type[Answer]) -> dict[str, Any]:

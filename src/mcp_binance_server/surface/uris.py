@@ -1,4 +1,4 @@
-"""binance:// addresses: how they are read and written; guide:// ones are handed on whole."""
+"""binance:// addresses: how they are read and written; guide:// and chart:// ones are handed on whole."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -8,6 +8,8 @@ from mcp_binance_server.errors import InvalidScheme, ResourceNotFound
 SCHEME = "binance://"
 GUIDE_SCHEME = "guide://"
 GUIDE = "guide"
+CHART_SCHEME = "chart://"
+CHARTS = "charts"
 LONGEST_URI = 65_536
 
 
@@ -23,11 +25,13 @@ def parse(uri: str) -> ResourceUri:
     """Split an address into category and identifier, percent-decoded once.
 
     Raises:
-        InvalidScheme: it is neither binance:// nor guide://.
+        InvalidScheme: it is none of the three schemes.
         ResourceNotFound: it is not binance://{category}/{identifier}.
     """
     if uri[: len(GUIDE_SCHEME)].lower() == GUIDE_SCHEME:
         return ResourceUri(GUIDE, uri)
+    if uri.startswith(CHART_SCHEME):
+        return ResourceUri(CHARTS, uri)
     if not uri.startswith(SCHEME):
         raise InvalidScheme(provided_uri=uri)
     if len(uri) > LONGEST_URI:
@@ -37,7 +41,7 @@ def parse(uri: str) -> ResourceUri:
         decoded = unquote(identifier, errors="strict")
     except UnicodeDecodeError:
         raise ResourceNotFound(provided_uri=uri) from None
-    if category in {"", GUIDE} or not decoded:
+    if category in {"", GUIDE, CHARTS} or not decoded:
         raise ResourceNotFound(provided_uri=uri)
     return ResourceUri(category, decoded)
 

@@ -8,6 +8,7 @@ from mcp_binance_server.charts.config import LARGEST_NUMBER, Findings, shown
 from mcp_binance_server.charts.dialect.instants import read_instant, write_instant
 
 LONGEST_TEXT: Final = 500
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HEX: Final = re.compile(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 _RGB: Final = re.compile(
     r"rgba?\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?:,\s*(0|1|0?\.\d{1,6}|1\.0{1,6})\s*)?\)"
@@ -78,7 +79,8 @@ def _in_bounds(value: int | float | None, rule: Rule, where: str, findings: Find
 
 
 def _text(value: object, rule: Rule, where: str, findings: Findings) -> str | None:
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+    # Half of a surrogate pair is no character: it can be neither sent nor drawn.
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT or _SURROGATE.search(value):
         return _refuse(value, f"text of at most {LONGEST_TEXT} characters", where, findings)
     if not rule.options or value in rule.options:
         return value

@@ -17,17 +17,20 @@ PNG = b"\x89PNG\r\n\x1a\n"
 _WORKER = "mcp_binance_server.charts.render.worker"
 
 
-async def render_apart(candles: Sequence[Candle], spec: ChartSpec) -> Rendered:
+async def render_apart(
+    candles: Sequence[Candle], spec: ChartSpec, *, limiter: anyio.CapacityLimiter | None = None
+) -> Rendered:
     """Draw as `render` does, without holding the loop up.
 
-    The rasteriser keeps the interpreter's lock for all of its fifth of a second, so a thread would not do.
+    The rasteriser keeps the interpreter's lock for all of its fifth of a second, so a thread would not do. `limiter`
+    says how many scenes are composed at a time, which is pure Python and slows down all other threads.
 
     Raises:
         ValueError: there is no candle to draw.
         RuntimeError: the rasteriser's process failed.
         TimeoutError: it took longer than twenty seconds.
     """
-    scene = await anyio.to_thread.run_sync(compose, candles, spec)
+    scene = await anyio.to_thread.run_sync(compose, candles, spec, limiter=limiter)
     svg = scene.canvas.svg()
     return Rendered(svg, await rasterise_apart(svg), scene.meta, scene.warnings)
 

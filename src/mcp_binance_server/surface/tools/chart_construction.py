@@ -112,9 +112,9 @@ CONSTRUCT_CHART_CONFIG = ToolSpec(
     name="construct_chart_config",
     title="Describe a chart in words",
     description=(
-        "Turns a description such as 'BTC 4h with RSI and support at 62k, last 2 weeks' into a chart config, with the "
-        "reasons and warnings for whatever was assumed or not understood. Use it to begin any chart; pass config to "
-        "generate_chart_image. Not for prices or numbers (get_klines, get_indicators)."
+        "Turns words such as 'BTC 4h with RSI and support at 62k, last 2 weeks' into a chart config, with warnings for "
+        "what was assumed or not understood. Use it to begin any chart; pass config to generate_chart_image. Not for "
+        "numbers (get_klines, get_indicators)."
     ),
     arguments=ConstructChartConfig,
     answer=ConstructionAnswer,

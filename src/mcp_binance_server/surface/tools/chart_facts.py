@@ -144,8 +144,8 @@ GET_SYMBOLS = ToolSpec(
     name="get_symbols",
     title="Symbols of an exchange",
     description=(
-        "Symbols of one exchange that can be charted, those that begin with the search first. Use it when the symbol "
-        "for a chart is unknown. Not for trading pairs and their rules on Binance (search_symbols)."
+        "Symbols of one exchange that can be charted, those that begin with the search first. Use it to find a chart's "
+        "symbol. Not for trading pairs and their rules on Binance (search_symbols)."
     ),
     arguments=GetSymbols,
     answer=SymbolsAnswer,

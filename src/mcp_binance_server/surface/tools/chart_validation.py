@@ -88,9 +88,8 @@ VALIDATE_CHART_CONFIG = ToolSpec(
     name="validate_chart_config",
     title="Check a chart",
     description=(
-        "Says, without drawing, whether a chart config will be drawn, what is wrong with it, how to mend it, and what "
-        "it uses of the plan. Use it before generate_chart_image or when that fails. Not for making a config from "
-        "words (construct_chart_config)."
+        "Says, without drawing, whether a chart config will be drawn, how to mend it, and what it uses of the plan. "
+        "Use it before generate_chart_image or when that fails. Not for words (construct_chart_config)."
     ),
     arguments=ValidateChartConfig,
     answer=ChartVerdict,

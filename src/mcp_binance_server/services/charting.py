@@ -1,0 +1,148 @@
+"""A chart becomes an image: by chart-img.com where key, plan and symbol allow, by ourselves where they do not."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError, InvalidChartConfig
+from mcp_binance_server.charts.pictures import KEPT_MS, Pictures
+from mcp_binance_server.errors import ExchangeError, RateLimited
+from mcp_binance_server.services.chart_image import ChartImage, ChartOrder, ImageFormat
+from mcp_binance_server.services.local_charts import LocalCharts
+from mcp_binance_server.services.remote_charts import RemoteCharts, Translated
+
+if TYPE_CHECKING:
+    from mcp_binance_server.charts.spec import LocalChart
+
+LOG = logging.getLogger(__name__)
+
+# Problems of these fields alone say that the chart is chart-img.com's to draw.
+_SERVICE_ONLY: Final = frozenset({"symbol", "interval"})
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartingService:
+    """Decides who draws, and has the answer say so."""
+
+    remote: RemoteCharts
+    local: LocalCharts
+    pictures: Pictures
+
+    async def image(
+        self, config: Mapping[str, object], *, storage: bool = False, image_format: ImageFormat | None = None
+    ) -> ChartImage:
+        """Have a configuration drawn.
+
+        Raises:
+            InvalidChartConfig: nobody can draw it as it is described.
+            InvalidSymbol: it is ours to draw, and Binance has no such pair.
+            ChartServiceError: only chart-img.com could draw it, and did not.
+            ChartNotDrawn: our own renderer failed.
+        """
+        order = ChartOrder(config, storage, image_format, _EPOCH + timedelta(milliseconds=self._now_ms()))
+        there, here = self.remote.translated(order), self._drawable(order)
+        if isinstance(here, InvalidChartConfig):
+            return await self._drawn_there_only(order, there, here)
+        if not self.remote.has_key:
+            return await self._drawn_here(order, here, "no CHART_IMG_API_KEY is set")
+        if isinstance(there, InvalidChartConfig):
+            return await self._drawn_here(order, here, f"chart-img.com would not take it: {_told(there)}")
+        if reason := self.remote.over_plan(order):
+            return await self._drawn_here(order, here, reason)
+        try:
+            return await self._drawn_there(order, there)
+        except (ChartServiceError, InvalidChartConfig) as failure:
+            return await self._drawn_instead(order, here, failure)
+
+    def picture(self, uri: str) -> bytes:
+        """Return a picture that was kept.
+
+        Raises:
+            PictureGone: it is kept no longer.
+        """
+        return self.pictures.read(uri)
+
+    def _drawable(self, order: ChartOrder) -> "LocalChart | InvalidChartConfig":
+        # Loaded late: a server whose user draws nothing should not start slower for it.
+        from mcp_binance_server.charts.spec import to_spec  # noqa: PLC0415
+
+        try:
+            return to_spec(order.config, catalogue=self.remote.catalogue(), now=order.now)
+        except InvalidChartConfig as problem:
+            return problem
+
+    async def _drawn_there_only(
+        self, order: ChartOrder, there: Translated | InvalidChartConfig, here: InvalidChartConfig
+    ) -> ChartImage:
+        if isinstance(there, InvalidChartConfig):
+            raise there
+        if self.remote.has_key:
+            return await self._drawn_there(order, there)
+        if {each["field"] for each in here.details} <= _SERVICE_ONLY:
+            raise ChartKeyRefused(details=here.details)
+        raise here
+
+    async def _drawn_there(self, order: ChartOrder, asked: Translated) -> ChartImage:
+        image = await self.remote.draw(order, asked)
+        network = self.local.network.name
+        if network == "mainnet" or not str(asked.body["symbol"]).startswith("BINANCE:"):
+            return image
+        warning = f"other_market: chart-img.com draws the real market; all else of this server is {network}"
+        return replace(image, warnings=(*image.warnings, warning))
+
+    async def _drawn_instead(
+        self, order: ChartOrder, chart: "LocalChart", failure: ChartServiceError | InvalidChartConfig
+    ) -> ChartImage:
+        # What the service calls wrong is wrong, unless it is the symbol: it does not know every pair of Binance.
+        if isinstance(failure, InvalidChartConfig) and {each["field"] for each in failure.details} != {"symbol"}:
+            raise failure
+        LOG.info("chart drawn here, not by chart-img: %s", failure.error_type)
+        try:
+            image = await self._drawn_here(order, chart, f"chart-img.com did not draw it: {_told(failure)}")
+        except (ExchangeError, RateLimited):
+            raise failure from None
+        status = 422 if isinstance(failure, InvalidChartConfig) else failure.http_status
+        return replace(image, status=status or 0)
+
+    async def _drawn_here(self, order: ChartOrder, chart: "LocalChart", reason: str) -> ChartImage:
+        picture = await self.local.draw(chart)
+        rendered, meta = picture.rendered, picture.rendered.meta
+        warnings = [f"drawn_locally: {reason}", *chart.warnings, *rendered.warnings]
+        if str(order.format or order.config.get("format")).casefold() in {"jpeg", "jpg"}:
+            warnings.append("png_not_jpeg: pictures drawn here are PNG")
+        image = ChartImage(
+            renderer="local",
+            format="png",
+            width=meta.width,
+            height=meta.height,
+            at_ms=picture.at_ms,
+            warnings=tuple(warnings),
+            data=rendered.png,
+            bars=meta.bars,
+            last_bar_closed=meta.last_bar_closed,
+        )
+        return self._kept(image, rendered.svg) if order.storage else image
+
+    def _kept(self, image: ChartImage, svg: str) -> ChartImage:
+        expires = _EPOCH + timedelta(milliseconds=self._now_ms() + KEPT_MS)
+        return replace(
+            image,
+            url=self.pictures.keep(image.data or b"", "png"),
+            svg_url=self.pictures.keep(svg.encode(), "svg"),
+            expires_at=f"{expires.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z",
+            warnings=(
+                *image.warnings,
+                "kept_here: imageUrl is a resource of this server for an hour, not a web address",
+            ),
+        )
+
+    def _now_ms(self) -> int:
+        return self.remote.time.now_ms()
+
+
+def _told(failure: ChartServiceError | InvalidChartConfig) -> str:
+    said = failure.data()["explanation"] if isinstance(failure, InvalidChartConfig) else failure.message
+    return str(said).rstrip(".")

@@ -1,0 +1,114 @@
+"""Charts of Binance pairs drawn here: candles of our own, two pictures at a time, equal ones once."""
+
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import msgspec
+
+from mcp_binance_server.charts.errors import ChartNotDrawn, InvalidChartConfig
+from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.domain.observations import MOST_CANDLES
+from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.state.flight import Flights
+
+if TYPE_CHECKING:
+    from mcp_binance_server.charts.render.spec import ChartSpec, Rendered
+    from mcp_binance_server.charts.spec import LocalChart
+    from mcp_binance_server.domain.candles import Candle
+
+LOG = logging.getLogger(__name__)
+
+MINUTE_MS: Final = 60_000
+AT_A_TIME: Final = 2
+# Fifty pictures in a row take less; who would wait longer is told so.
+LONGEST_WAIT_SECS: Final = 60.0
+# Waiting, loading and drawing together, with room to spare.
+LONGEST_MS: Final = 120_000
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPicture:
+    """What was drawn, and when, by the exchange's clock."""
+
+    rendered: "Rendered"
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCharts:
+    """Loads candles and draws them beside the event loop."""
+
+    market: MarketService
+    flights: Flights[LocalPicture]
+    turns: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(AT_A_TIME))
+    composing: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    longest_wait_secs: float = LONGEST_WAIT_SECS
+
+    @property
+    def network(self) -> Network:
+        """Which Binance the candles come from."""
+        return self.market.client.caller.network
+
+    async def draw(self, chart: "LocalChart") -> LocalPicture:
+        """Draw a chart; all who ask for the same one meanwhile get the same picture.
+
+        Raises:
+            InvalidSymbol: the exchange has no such pair.
+            InvalidChartConfig: there is no candle in the range.
+            ChartNotDrawn: the renderer failed, or too many wait for it.
+        """
+        # Everything but the moment of asking: it differs between requests that mean the same picture.
+        asked = msgspec.json.encode(replace(chart, spec=replace(chart.spec, as_of_ms=None)), order="deterministic")
+        minute = self.market.time.now_ms() // MINUTE_MS
+        return await self.flights.join(f"{minute} {asked.decode()}", lambda: self._draw(chart), lock_ms=LONGEST_MS)
+
+    async def _draw(self, chart: "LocalChart") -> LocalPicture:
+        # Loaded late: a server whose user draws nothing should not start slower for it.
+        from mcp_binance_server.charts.render.apart import render_apart  # noqa: PLC0415
+
+        try:
+            with anyio.fail_after(self.longest_wait_secs):
+                await self.turns.acquire()
+        except TimeoutError:
+            raise ChartNotDrawn(reason="too many charts are waiting for their turn") from None
+        try:
+            candles, spec = await self._loaded(chart)
+            LOG.info("drawing %s %s from %d candles", chart.pair, chart.interval, len(candles))
+            try:
+                rendered = await render_apart(candles, spec, limiter=self.composing)
+            except RuntimeError:
+                raise ChartNotDrawn(reason="the renderer failed") from None
+            except TimeoutError:
+                raise ChartNotDrawn(reason="the renderer took too long") from None
+            return LocalPicture(rendered, self.market.time.now_ms())
+        finally:
+            self.turns.release()
+
+    async def _loaded(self, chart: "LocalChart") -> "tuple[tuple[Candle, ...], ChartSpec]":
+        from mcp_binance_server.charts.render.warm_up import warm_up_bars  # noqa: PLC0415
+
+        rules = await self.market.rules(chart.pair)
+        missing, until_ms = chart.spec.bars + warm_up_bars(chart.spec), chart.until_ms
+        candles: tuple[Candle, ...] = ()
+        while missing:
+            asked = min(missing, MOST_CANDLES)
+            page = await self.market.client.candles(rules.symbol, chart.interval, asked, until_ms=until_ms)
+            candles = (*page.value, *candles)
+            if len(page.value) < asked:
+                break
+            missing, until_ms = missing - asked, candles[0].open_time_ms - 1
+        if not candles:
+            raise InvalidChartConfig(details=({"field": "range", "message": "there is no candle in this range"},))
+        now_ms = self.market.time.now_ms()
+        return candles, replace(
+            chart.spec, decimals=decimals_of(rules.tick), venue=_venue(self.network), as_of_ms=now_ms
+        )
+
+
+def _venue(network: Network) -> str:
+    if network.simulated:
+        return "SIMULATED"
+    return "BINANCE" if network.name == "mainnet" else f"BINANCE {network.name.upper()}"

@@ -1,0 +1,116 @@
+"""Charts drawn by chart-img.com: translated, within its plan, and equal ones asked for once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
+from mcp_binance_server.charts.client import ChartImgClient
+from mcp_binance_server.charts.config import DEFAULT_SIZE
+from mcp_binance_server.charts.errors import InvalidChartConfig
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.chart_image import ChartImage, ChartOrder
+from mcp_binance_server.state.flight import Flights
+
+MINUTE_MS: Final = 60_000
+# A minute to store it, after a minute of pauses.
+LONGEST_MS: Final = 180_000
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """What is posted, and what to tell the user about it."""
+
+    body: Mapping[str, object]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCharts:
+    """The service's part of drawing."""
+
+    client: ChartImgClient
+    time: ServerTime
+    flights: Flights[ChartImage]
+    catalogue: Callable[[], Catalogue] = bundled_catalogue
+
+    @property
+    def has_key(self) -> bool:
+        return self.client.has_key
+
+    def translated(self, order: ChartOrder) -> Translated | InvalidChartConfig:
+        """Return what to post, or all that is wrong with it."""
+        # Loaded late: a server whose user draws nothing should not start slower for it.
+        from mcp_binance_server.charts.wire import to_wire  # noqa: PLC0415
+
+        try:
+            wire = to_wire(
+                order.config,
+                catalogue=self.catalogue(),
+                now=order.now,
+                image_format=order.format,
+                default_size=self._usual_size(),
+            )
+        except InvalidChartConfig as problem:
+            return problem
+        return Translated(wire.body, wire.notes)
+
+    def over_plan(self, order: ChartOrder) -> str | None:
+        """Say what exceeds the plan of the key; None if nothing does, or the plan is only assumed."""
+        from mcp_binance_server.charts.plan_rules import exceeds  # noqa: PLC0415
+        from mcp_binance_server.charts.usage import usage_of  # noqa: PLC0415
+
+        in_use = self.client.plans.current()
+        usage = usage_of(order.config, self._usual_size())
+        if in_use.source == "assumed" or not exceeds(usage, in_use.plan):
+            return None
+        return f"{usage.resolution} with {usage.count} studies and drawings exceeds the {in_use.plan.name} plan"
+
+    async def draw(self, order: ChartOrder, asked: Translated) -> ChartImage:
+        """Have it drawn; all who ask for the same meanwhile share one image.
+
+        Raises:
+            ChartServiceError: it was not.
+            InvalidChartConfig: the service does not understand it.
+        """
+        # A range that ends now has another end in every request; what was asked for is the same.
+        same = {**asked.body, "range": order.config.get("range"), "storage": order.storage}
+        key = f"{self.time.now_ms() // MINUTE_MS} {msgspec.json.encode(same, order='deterministic').decode()}"
+        post = self._stored if order.storage else self._drawn
+        image = await self.flights.join(key, lambda: post(asked.body), lock_ms=LONGEST_MS)
+        return replace(image, warnings=(*asked.notes, *image.warnings))
+
+    def _usual_size(self) -> tuple[int, int]:
+        in_use = self.client.plans.current()
+        return DEFAULT_SIZE if in_use.source == "assumed" else in_use.plan.default_size(DEFAULT_SIZE)
+
+    async def _drawn(self, body: Mapping[str, object]) -> ChartImage:
+        drawn = await self.client.draw(body)
+        return ChartImage(
+            renderer="chart-img",
+            format=drawn.image.format,
+            width=drawn.image.width,
+            height=drawn.image.height,
+            at_ms=self.time.now_ms(),
+            warnings=drawn.warnings,
+            data=drawn.data,
+            status=drawn.status,
+            images_left=drawn.images_left,
+        )
+
+    async def _stored(self, body: Mapping[str, object]) -> ChartImage:
+        stored = await self.client.store(body)
+        return ChartImage(
+            renderer="chart-img",
+            format="jpeg" if body["format"] == "jpeg" else "png",
+            width=stored.width,
+            height=stored.height,
+            at_ms=self.time.now_ms(),
+            warnings=stored.warnings,
+            url=stored.url,
+            expires_at=stored.expires_at,
+            status=stored.status,
+            images_left=stored.images_left,
+        )

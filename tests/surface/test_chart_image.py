@@ -1,0 +1,392 @@
+"""generate_chart_image as a client calls it: the contract's shapes and sample, who drew, and where a kept image is."""
+
+import json
+import time
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from jsonschema import validate
+from mcp import Client, MCPError, types
+
+from mcp_binance_server.app import App, running_app
+from mcp_binance_server.charts.image_file import ImageFile, read_image
+from mcp_binance_server.charts.render import apart
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.server import build_server
+from support.charts import ENVIRONMENT, paths
+from support.clock import FakeClock
+from support.contracts import read_contract
+from support.desk import NETWORK, Loop
+from support.requirement import requirement
+from support.served import Place
+
+TOOL = "generate_chart_image"
+HOUR_MS = 60 * 60 * 1000
+CHART = {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}
+SMALL = {**CHART, "range": "2D", "width": 400, "height": 300}
+NO_KEY = "drawn_locally: no CHART_IMG_API_KEY is set"
+
+
+@pytest.fixture
+def environment(exchange: SimulatedExchange) -> dict[str, str]:
+    return {**ENVIRONMENT, "CHART_IMG_API_KEY": exchange.charts.api_key, "CHART_IMG_PLAN": "PRO"}
+
+
+@pytest.fixture
+async def app(environment: dict[str, str], clock: FakeClock, exchange: SimulatedExchange) -> AsyncIterator[App]:
+    settings = read_settings(environment)
+    async with running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange)) as running:
+        yield running
+
+
+@pytest.fixture
+def place(clock: FakeClock, exchange: SimulatedExchange, era: str) -> Place:
+    return Place(clock, exchange, era)
+
+
+async def generate(client: Client, config: object, **arguments: object) -> types.CallToolResult:
+    """Return the tool's whole answer, whose structure must fit its schema."""
+    result = await client.call_tool(TOOL, {"config": config, **arguments})
+    spec = CATALOGUE.tool(TOOL)
+    assert spec is not None
+    validate(result.structured_content, spec.wire.output_schema or {})
+    assert result.is_error is not result.structured_content["success"]
+    return result
+
+
+def picture(result: types.CallToolResult) -> tuple[bytes, ImageFile]:
+    """Return the image among the contents, which must be what it says."""
+    (block,) = (each for each in result.content if isinstance(each, types.ImageContent))
+    data = b64decode(block.data, validate=True)
+    image = read_image(data)
+    assert image is not None
+    assert block.mime_type == f"image/{image.format}"
+    return data, image
+
+
+@requirement(
+    "charts/generate_chart_image",
+    "charts/generate_chart_image/stored",
+    "charts/generate_chart_image/response",
+    "charts/generate_chart_image/latency",
+)
+async def test_the_sample_is_answered_as_the_contract_shows(client: Client, exchange: SimulatedExchange) -> None:
+    section = read_contract("chart tools").split("## Tool 6:")[1].split("## Tool Interaction")[0]
+    request, response = (json.loads(part.split("```")[0]) for part in section.split("```json")[1:3])
+    began = time.perf_counter()
+
+    answer = (await generate(client, **request["input"])).structured_content
+
+    assert time.perf_counter() - began < 5
+    assert set(answer) == set(response)
+    assert set(answer["metadata"]) == {*response["metadata"], "renderer", "warnings"}
+    assert {key: answer["metadata"][key] for key in ("format", "resolution")} == {
+        key: response["metadata"][key] for key in ("format", "resolution")
+    }
+    assert answer["apiResponse"] == {"statusCode": 200, "rateLimitRemaining": 499}
+    assert answer["imageUrl"].startswith("http://charts.test/r2/")
+    assert answer["metadata"]["generatedAt"] == "2026-07-21T00:02:03.456Z"
+    assert answer["metadata"]["expiresAt"] == "2026-08-20T00:02:03.000Z"
+    assert answer["metadata"]["renderer"] == "chart-img"
+    (body,) = exchange.charts.bodies
+    assert body["studies"] == [{"name": "Bollinger Bands"}]
+
+
+@requirement(
+    "charts/generate_chart_image/input", "charts/generate_chart_image/formats", "charts/generate_chart_image/output"
+)
+def test_the_schemas_are_the_contract_s() -> None:
+    spec = CATALOGUE.tool(TOOL)
+    assert spec is not None
+    asked, answered = spec.wire.input_schema, spec.wire.output_schema or {}
+
+    assert set(asked["properties"]) == {"config", "storage", "format"}
+    assert asked["required"] == ["config"]
+    assert asked["properties"]["storage"]["type"] == "boolean"
+    assert asked["properties"]["format"]["enum"] == ["png", "jpeg"]
+    assert set(answered["properties"]) == {"success", "imageUrl", "imageData", "metadata", "apiResponse", "error"}
+    assert {"format", "resolution", "generatedAt", "expiresAt"} <= set(answered["$defs"]["ImageMetadata"]["properties"])
+    assert set(answered["$defs"]["ApiResponse"]["properties"]) == {"statusCode", "rateLimitRemaining"}
+    assert spec.read_only
+
+
+@requirement("charts/generate_chart_image/inline", "charts/generate_chart_image/metadata", "ruling/37")
+@pytest.mark.parametrize("image_format", ["png", "jpeg"])
+async def test_an_image_is_in_the_data_and_for_the_eye_but_not_in_the_words(
+    client: Client, exchange: SimulatedExchange, image_format: str
+) -> None:
+    result = await generate(client, {**CHART, "width": 800, "height": 450}, format=image_format)
+
+    data, image = picture(result)
+    answer = result.structured_content
+    text, _image = result.content
+    assert isinstance(text, types.TextContent)
+    assert b64decode(answer["imageData"]) == data
+    assert json.loads(text.text) == {key: value for key, value in answer.items() if key != "imageData"}
+    assert (image.format, image.width, image.height) == (image_format, 800, 450)
+    assert (answer["metadata"]["format"], answer["metadata"]["resolution"]) == (image_format.upper(), "800x450")
+    assert "imageUrl" not in answer
+    assert exchange.charts.bodies[0]["format"] == image_format
+
+
+@requirement("ruling/38")
+async def test_without_a_key_a_binance_pair_is_drawn_here_and_the_answer_says_so(
+    place: Place, exchange: SimulatedExchange
+) -> None:
+    config = {**SMALL, "theme": "dark", "studies": [{"name": "BollingerBands@tv-basicstudies"}, {"name": "RSI"}]}
+
+    async with place.served(ENVIRONMENT) as client:
+        result = await generate(client, config)
+
+    data, image = picture(result)
+    answer = result.structured_content
+    assert (image.format, image.width, image.height) == ("png", 400, 300)
+    assert b64decode(answer["imageData"]) == data
+    assert answer["metadata"] == {
+        "format": "PNG",
+        "resolution": "400x300",
+        "generatedAt": "2026-07-21T00:02:03.456Z",
+        "renderer": "local",
+        "bars": 49,
+        "lastBarClosed": False,
+        "warnings": [NO_KEY],
+    }
+    assert answer["apiResponse"] == {"statusCode": 0}
+    assert not [path for path in paths(exchange) if not path.startswith("/api/v3/")]
+
+
+async def test_a_long_warm_up_is_loaded_in_two_requests_and_nothing_is_unsettled(
+    place: Place, exchange: SimulatedExchange
+) -> None:
+    config = {**SMALL, "range": "14D", "studies": [{"name": "EMA", "inputs": {"length": 200}}]}
+
+    async with place.served(ENVIRONMENT) as client:
+        result = await generate(client, config)
+
+    asked = [request.params for request in exchange.requests if request.path.endswith("/klines")]
+    assert [int(params["limit"]) for params in asked] == [1000, 337]
+    assert (result.structured_content["metadata"]["bars"], result.structured_content["metadata"]["warnings"]) == (
+        337,
+        [NO_KEY],
+    )
+
+
+async def test_a_range_of_the_past_ends_where_it_was_asked_to(place: Place, exchange: SimulatedExchange) -> None:
+    config = {**SMALL, "range": {"from": "2026-07-01T00:00:00Z", "to": "2026-07-03T00:00:00Z"}}
+
+    async with place.served(ENVIRONMENT) as client:
+        answer = (await generate(client, config)).structured_content
+
+    (params,) = (request.params for request in exchange.requests if request.path.endswith("/klines"))
+    assert (params["limit"], params["endTime"]) == ("48", "1783036799999")
+    assert (answer["metadata"]["bars"], answer["metadata"]["lastBarClosed"]) == (48, True)
+
+
+async def test_a_range_before_the_first_candle_is_an_error_of_the_range(place: Place) -> None:
+    config = {**SMALL, "range": {"from": "1970-01-05T00:00:00Z", "to": "1970-01-07T00:00:00Z"}}
+
+    async with place.served(ENVIRONMENT) as client:
+        answer = (await generate(client, config)).structured_content
+
+    assert answer["error"] == "Invalid configuration"
+    assert answer["details"] == [{"field": "range", "message": "there is no candle in this range"}]
+
+
+@requirement("charts/generate_chart_image/stored")
+async def test_a_picture_kept_here_can_be_read_for_an_hour(place: Place, clock: FakeClock) -> None:
+    async with place.served(ENVIRONMENT) as client:
+        result = await generate(client, SMALL, storage=True, format="jpeg")
+        answer = result.structured_content
+        links = [each for each in result.content if isinstance(each, types.ResourceLink)]
+        (png,) = (await client.read_resource(answer["imageUrl"])).contents
+        (svg,) = (await client.read_resource(links[1].uri)).contents
+        listed = [each.uri for each in (await client.list_resources()).resources]
+        clock.advance(HOUR_MS)
+        with pytest.raises(MCPError) as gone:
+            await client.read_resource(answer["imageUrl"])
+
+    data, _ = picture(result)
+    assert isinstance(png, types.BlobResourceContents)
+    assert isinstance(svg, types.TextResourceContents)
+    assert (b64decode(png.blob), png.mime_type) == (data, "image/png")
+    assert (svg.text[:4], svg.mime_type) == ("<svg", "image/svg+xml")
+    assert [(each.uri, each.mime_type) for each in links] == [
+        (answer["imageUrl"], "image/png"),
+        (svg.uri, "image/svg+xml"),
+    ]
+    assert answer["imageUrl"].startswith("chart://")
+    assert "imageData" not in answer
+    assert answer["metadata"]["expiresAt"] == "2026-07-21T01:02:03.456Z"
+    assert [each.partition(":")[0] for each in answer["metadata"]["warnings"]] == [
+        "drawn_locally",
+        "png_not_jpeg",
+        "kept_here",
+    ]
+    assert not [uri for uri in listed if uri.startswith("chart:")]
+    assert gone.value.code == -32404
+    assert gone.value.data["error_type"] == "picture_gone"
+
+
+@pytest.mark.parametrize("uri", ["chart://0123456789abcdef.png", "chart://", "chart://../x", "binance://charts/x.png"])
+async def test_an_address_of_no_picture_is_not_found(client: Client, uri: str) -> None:
+    with pytest.raises(MCPError) as caught:
+        await client.read_resource(uri)
+
+    assert caught.value.code == -32404
+
+
+async def test_a_server_without_charts_reads_no_pictures(place: Place) -> None:
+    async with place.served({"MCP_BINANCE_TOOLSETS": "market"}) as client:
+        with pytest.raises(MCPError, match="Resource not found"):
+            await client.read_resource("chart://0123456789abcdef.png")
+
+
+@requirement("charts/recover-invalid-config")
+async def test_a_wrong_config_is_an_error_that_the_validator_explains(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    wrong: dict[str, object] = {**CHART, "interval": "7h", "indicators": []}
+
+    answer = (await generate(client, wrong)).structured_content
+    judged = (await client.call_tool("validate_chart_config", {"config": wrong})).structured_content
+
+    assert (answer["success"], answer["error"], answer["code"]) == (False, "Invalid configuration", -32602)
+    fields = {each["field"] for each in answer["details"]}
+    assert fields == {"interval", "indicators"}
+    assert fields <= {each["field"] for each in judged["errors"]}
+    assert "validate_chart_config" in answer["recovery_suggestion"]
+    assert exchange.charts.bodies == []
+
+
+@pytest.mark.parametrize("text", ["half a pair \ud800", "x" * 501])
+async def test_a_text_that_nobody_can_draw_is_an_error_of_its_field(place: Place, text: str) -> None:
+    label = {"type": "text", "coordinates": {"time": "2026-07-20", "price": 60_000, "text": text}}
+
+    async with place.served(ENVIRONMENT) as client:
+        answer = (await generate(client, {**SMALL, "drawings": [label]})).structured_content
+
+    assert [each["field"] for each in answer["details"]] == ["drawings[0].coordinates.text"]
+
+
+async def test_a_text_with_markup_is_a_text(place: Place) -> None:
+    label = {
+        "type": "text",
+        "coordinates": {"time": "2026-07-20", "price": 60_000, "text": "</svg><script>&\x00\u202e"},
+    }
+
+    async with place.served(ENVIRONMENT) as client:
+        result = await generate(client, {**SMALL, "drawings": [label]}, storage=True)
+        (_, link) = (each for each in result.content if isinstance(each, types.ResourceLink))
+        (svg,) = (await client.read_resource(link.uri)).contents
+
+    assert isinstance(svg, types.TextResourceContents)
+    assert "<script" not in svg.text
+    assert picture(result)[1].width == 400
+
+
+async def test_a_renderer_that_takes_too_long_is_told_as_such(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "LONGEST_SECONDS", 0)
+
+    async with place.served(ENVIRONMENT) as client:
+        answer = (await generate(client, SMALL)).structured_content
+
+    assert (answer["error_type"], answer["retryable"]) == ("chart_not_drawn", True)
+    assert answer["error"] == "The chart could not be drawn here: the renderer took too long."
+
+
+async def test_whoever_would_wait_too_long_for_a_turn_is_told_so(app: App, era: str) -> None:
+    local = replace(app.context.charting.local, turns=anyio.Semaphore(0), longest_wait_secs=0.01)
+    remote = app.context.charting.remote
+    keyless = replace(remote, client=replace(remote.client, caller=replace(remote.client.caller, key=None)))
+    charting = replace(app.context.charting, local=local, remote=keyless)
+    server = build_server(CATALOGUE, replace(app.context, charting=charting))
+
+    async with Client(server, mode=era, cache=None) as client:
+        answer = (await generate(client, SMALL)).structured_content
+
+    assert answer["error"] == "The chart could not be drawn here: too many charts are waiting for their turn."
+
+
+@pytest.mark.parametrize("arguments", [{}, {"config": "BTC"}, {"config": {}, "format": "svg"}, {"config": {}, "a": 1}])
+async def test_arguments_outside_the_schema_are_refused(client: Client, arguments: dict[str, Any]) -> None:
+    result = await client.call_tool(TOOL, arguments)
+
+    assert result.is_error is True
+    assert result.structured_content["code"] == -32602
+
+
+class Held(Loop):
+    """A chart service that answers when it is let go."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        super().__init__(exchange)
+        self.go = anyio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "POST":
+            await self.go.wait()
+        return await super().handle_async_request(request)
+
+
+async def test_a_slow_image_is_reported_until_it_is_there(
+    environment: dict[str, str], clock: FakeClock, exchange: SimulatedExchange, era: str
+) -> None:
+    transport = Held(exchange)
+    reported: list[tuple[float, float | None, str | None]] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        reported.append((progress, total, message))
+        transport.go.set()
+
+    async with (
+        running_app(read_settings(environment), clock=clock, network=NETWORK, transport=transport) as app,
+        Client(app.server, mode=era, cache=None) as client,
+    ):
+        result = await client.call_tool(TOOL, {"config": CHART}, progress_callback=heard)
+        quick = len(reported)
+        await client.call_tool(TOOL, {"config": {**CHART, "interval": "4h"}}, progress_callback=heard)
+
+    assert result.is_error is False
+    assert reported[0] == (1, None, "drawing the chart")
+    assert len(reported) == quick
+
+
+@requirement("charts/pattern-simple", "charts/pattern-refinement")
+async def test_words_become_a_chart_and_a_refused_one_is_mended(client: Client) -> None:
+    words = {"naturalLanguage": "Bitcoin 4h with RSI and Bollinger Bands for the last two weeks, dark"}
+    made = (await client.call_tool("construct_chart_config", words)).structured_content["config"]
+    wide = {**made, "width": 2400}
+    refused = (await client.call_tool("validate_chart_config", {"config": wide})).structured_content
+    mended = (await client.call_tool("validate_chart_config", {"config": made})).structured_content
+
+    result = await generate(client, made)
+
+    assert (refused["valid"], mended["valid"]) == (False, True)
+    assert picture(result)[1].width == 1200
+
+
+@requirement("charts/pattern-exploration", "charts/pattern-documentation")
+async def test_a_chart_can_be_found_by_looking_around(client: Client, exchange: SimulatedExchange) -> None:
+    exchanges = (await client.call_tool("get_exchanges", {})).structured_content["exchanges"]
+    assert "NASDAQ" in {each["id"] for each in exchanges}
+    found = await client.call_tool("get_symbols", {"exchange": "NASDAQ", "search": "Apple"})
+    symbol = found.structured_content["symbols"][0]["fullSymbol"]
+    documented = await client.call_tool("fetch_chart_documentation", {"section": "indicators"})
+    study = documented.structured_content["data"]["indicators"][0]["name"]
+    words = {"naturalLanguage": "daily chart of the last year", "symbol": symbol}
+    made = (await client.call_tool("construct_chart_config", words)).structured_content["config"]
+    config = {**made, "studies": [{"name": study}]}
+    judged = (await client.call_tool("validate_chart_config", {"config": config})).structured_content
+
+    result = await generate(client, config)
+
+    assert judged["valid"] is True
+    assert result.structured_content["metadata"]["renderer"] == "chart-img"
+    assert exchange.charts.bodies[-1]["symbol"] == "NASDAQ:AAPL"

@@ -1,0 +1,149 @@
+"""Many charts at once: equal ones are drawn once, and whoever asks for something else does not wait for them."""
+
+from collections.abc import Sequence
+from time import perf_counter
+
+import anyio
+import anyio.lowlevel
+import httpx2
+import pytest
+from mcp import Client, types
+
+from mcp_binance_server.app import App, running_app
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from support.charts import ENVIRONMENT
+from support.clock import FakeClock
+from support.desk import NETWORK, Loop
+
+TOOL = "generate_chart_image"
+CHART = {"symbol": "BINANCE:BTCUSDT", "interval": "1h", "theme": "dark", "range": "7D"}
+STUDIES = [{"name": "Bollinger Bands"}, {"name": "Volume"}, {"name": "RSI"}]
+CROWD = 50
+DIFFERENT = 12
+# The bar is 50 ms on a machine that does nothing else; here client, server and exchange share one loop.
+LONGEST_PING_SECS = 0.5
+
+
+async def ask_all(client: Client, configs: Sequence[object]) -> list[dict[str, object]]:
+    answers: list[dict[str, object]] = []
+
+    async def ask(config: object) -> None:
+        answers.append((await client.call_tool(TOOL, {"config": config})).structured_content)
+
+    async with anyio.create_task_group() as group:
+        for config in configs:
+            group.start_soon(ask, config)
+    return answers
+
+
+def drawn(caplog: pytest.LogCaptureFixture) -> int:
+    return sum(record.getMessage().startswith("drawing BTCUSDT") for record in caplog.records)
+
+
+async def test_fifty_who_ask_for_the_same_chart_get_one_picture(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    one = {**CHART, "width": 400, "height": 300, "studies": [{"name": "RSI"}]}
+    same = {**one, "symbol": "binance:btcusdt", "studies": [{"name": "RSI@tv-basicstudies", "inputs": {"length": 14}}]}
+
+    answers = await ask_all(client, [one, same] * (CROWD // 2))
+
+    assert len(answers) == CROWD
+    assert all(answer == answers[0] for answer in answers)
+    assert drawn(caplog) == 1
+
+
+class Held(Loop):
+    """A chart service that answers when it is let go."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        super().__init__(exchange)
+        self.go = anyio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "POST":
+            await self.go.wait()
+        return await super().handle_async_request(request)
+
+
+async def test_fifty_who_ask_the_service_for_the_same_chart_cost_one_image(
+    clock: FakeClock, exchange: SimulatedExchange, era: str
+) -> None:
+    transport = Held(exchange)
+    settings = read_settings({**ENVIRONMENT, "CHART_IMG_API_KEY": exchange.charts.api_key, "CHART_IMG_PLAN": "PRO"})
+    async with (
+        running_app(settings, clock=clock, network=NETWORK, transport=transport) as app,
+        Client(app.server, mode=era, cache=None) as client,
+    ):
+        answers: list[dict[str, object]] = []
+
+        async def ask() -> None:
+            answers.append((await client.call_tool(TOOL, {"config": CHART})).structured_content)
+
+        async def let_go() -> None:
+            await client.call_tool(TOOL, {"config": {}})  # answered when all before it have been taken up
+            transport.go.set()
+
+        async with anyio.create_task_group() as group:
+            for each in (*[ask] * CROWD, let_go):
+                group.start_soon(each)
+
+    assert len(answers) == CROWD
+    assert all(answer == answers[0] for answer in answers)
+    assert len(exchange.charts.bodies) == 1
+
+
+async def test_the_next_minute_is_drawn_anew(
+    client: Client, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    small = {**CHART, "width": 400, "height": 300}
+
+    first = await client.call_tool(TOOL, {"config": small})
+    clock.advance(60_000)
+    second = await client.call_tool(TOOL, {"config": small})
+
+    assert drawn(caplog) == 2
+    assert first.structured_content["imageData"] != second.structured_content["imageData"]
+
+
+async def test_one_who_gives_up_takes_the_picture_from_nobody(app: App) -> None:
+    async with Client(app.server, mode="legacy", cache=None) as client:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, TOOL, {"config": CHART})
+            await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        answer = await client.call_tool(TOOL, {"config": CHART})
+
+    assert answer.structured_content["success"] is True
+
+
+async def test_many_different_charts_do_not_hold_up_a_ping(app: App, scale: int) -> None:
+    many = min(DIFFERENT * scale, CROWD)
+    configs = [{**CHART, "width": 1200, "height": 675 + 2 * place, "studies": STUDIES} for place in range(many)]
+    pings: list[float] = []
+    answers: list[dict[str, object]] = []
+
+    async with Client(app.server, mode="legacy", cache=None) as client:
+        done = anyio.Event()
+
+        async def ping() -> None:
+            while not done.is_set():
+                began = perf_counter()
+                await client.session.send_request(types.PingRequest(), types.EmptyResult)
+                pings.append(perf_counter() - began)
+                with anyio.move_on_after(0.005):
+                    await done.wait()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ping)
+            answers += await ask_all(client, configs)
+            done.set()
+
+    slow = sorted(pings)[-max(1, len(pings) // 100)]
+    print(f"{many} charts, {len(pings)} pings: p99 {slow * 1000:.1f} ms")  # noqa: T201 - a figure
+    assert [answer["success"] for answer in answers] == [True] * many
+    assert len(pings) > many
+    assert slow < LONGEST_PING_SECS
