@@ -24,10 +24,11 @@ NAME = "mcp-binance-server"
 INSTRUCTIONS = (
     "Live Binance spot data, read only: nothing here places an order. Read binance://market/{symbol} for a page on one "
     "trading pair, or call get_ticker for the same numbers as data; search_symbols finds a pair by name. Account and "
-    "order pages need the user's API key. For a judgement use the prompts trading_analysis and portfolio_risk. For a "
-    "chart pass the user's words to construct_chart_config and its config to generate_chart_image. Symbols have no "
-    "separator: BTCUSDT, not BTC/USDT. Every answer says when its data was true. Playbooks on markets, risk, orders "
-    "and errors: guide://help or list_guides; an error's `guide` names the page to read."
+    "order pages need the user's API key. For a judgement use the prompts trading_analysis and portfolio_risk; for the "
+    "order book and who trades, get_orderbook_metrics and get_order_flow first. For a chart pass the user's words to "
+    "construct_chart_config and its config to generate_chart_image. Symbols have no separator: BTCUSDT, not BTC/USDT. "
+    "Every answer says when its data was true. Playbooks on markets, risk, orders and errors: guide://help or "
+    "list_guides; an error's `guide` names the page to read."
 )
 Paginated = types.PaginatedRequestParams | None
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
