@@ -10,6 +10,8 @@ from typing import Any
 import httpx2
 from mcp.server.lowlevel import Server
 
+from mcp_binance_server.analytics.thresholds import Thresholds
+from mcp_binance_server.analytics.tuning import tuned
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.charts.caller import Caller as ChartCaller
 from mcp_binance_server.charts.client import ChartImgClient
@@ -56,7 +58,7 @@ from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.remote_charts import RemoteCharts
 from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.services.volume_profile import VolumeProfileService
-from mcp_binance_server.settings import Settings
+from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.memory import MemoryEngine
@@ -97,11 +99,12 @@ async def running_app(
     """Build the server from settings and take it down again; nothing is sent before the first request.
 
     Raises:
-        SettingsError: the private key cannot be read or used.
+        SettingsError: the private key cannot be read or used, or a threshold is wrong.
     """
     clock = clock or SystemClock()
     network = network or network_at(settings.network, settings.rest_url, settings.stream_url)
     principal = _principal(settings)
+    thresholds = tuned(settings.analytics, prefix=ANALYTICS_PREFIX)
     async with AsyncExitStack() as stack:
         # Nothing here places orders, so nothing is kept back for them.
         engine = MemoryEngine(clock, reserves=Reserves(order_percent=0) if principal else Reserves.none())
@@ -113,16 +116,16 @@ async def running_app(
         budget = Budget(engine, time, clock, settings.egress_id)
         caller = Caller(Attempts(network, channel, budget, time), clock)
         client = SpotClient(caller, engine)
-        hub = _hub(settings, client, dialer or NetworkDialer())
+        hub = _hub(settings, thresholds, client, dialer or NetworkDialer())
         if hub is not None:
             await stack.enter_async_context(hub.running())
-        streamed = Streamed(hub, network, time)
+        streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, Directory(caller, engine, clock), time, streamed)
         account = AccountClient(caller, principal)
         accounts = AccountService(account, client, time)
-        analysis = AnalysisService(market, client, accounts)
-        live = LiveService(market, client, time, network, hub)
-        profiles = VolumeProfileService(market, client)
+        analysis = AnalysisService(market, client, accounts, thresholds)
+        live = LiveService(market, client, time, network, hub, thresholds)
+        profiles = VolumeProfileService(market, client, thresholds)
         chart_channel = Channel(deadline_secs=CHART_SECS, transport=transport)
         stack.push_async_callback(chart_channel.close)
         charts = _chart_client(settings, chart_channel, clock)
@@ -138,7 +141,7 @@ async def running_app(
             account=accounts,
             orders=OrdersService(account, market.directory, time),
             preview=PreviewService(client, market.directory, account, time),
-            portfolio=PortfolioService(accounts, client, time),
+            portfolio=PortfolioService(accounts, client, time, thresholds),
             live=live,
             order_books=OrderBookService(live),
             profiles=profiles,
@@ -160,7 +163,7 @@ async def running_app(
         yield App(server, network, market, analysis, account, context)
 
 
-def _hub(settings: Settings, client: SpotClient, dialer: Dialer) -> Hub | None:
+def _hub(settings: Settings, thresholds: Thresholds, client: SpotClient, dialer: Dialer) -> Hub | None:
     caller = client.caller
     if caller.network.stream_url is None or not settings.orderbook_analytics:
         return None
@@ -172,6 +175,7 @@ def _hub(settings: Settings, client: SpotClient, dialer: Dialer) -> Hub | None:
         clock=caller.clock,
         most=settings.feed_symbols,
         linger_ms=settings.feed_linger_secs * 1000,
+        thresholds=thresholds,
     )
 
 

@@ -22,6 +22,8 @@ from pydantic import (
 from mcp_binance_server.errors import SettingsError
 
 PREFIX = "MCP_BINANCE_"
+ANALYTICS_PREFIX = f"{PREFIX}ANALYTICS_"
+ANALYTICS = f"{ANALYTICS_PREFIX}*"
 SECRET_ALIAS = "BINANCE_API_SECRET"  # noqa: S105 - the name of a variable, not a secret
 
 
@@ -54,7 +56,7 @@ StreamAddress = Annotated[Trimmed, AfterValidator(_stream_address)]
 
 
 class Settings(BaseModel):
-    """What a user can choose. Every field is one environment variable, named by its alias."""
+    """What a user can choose. Every field is one environment variable, named by its alias, or a family of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -88,6 +90,11 @@ class Settings(BaseModel):
         300, ge=1, le=86_400, alias="MCP_BINANCE_FEED_LINGER_SECS",
         description="How many seconds a stream stays open after its last reader",
     )  # fmt: skip
+    analytics: Mapping[str, str] = Field(
+        default_factory=dict[str, str],
+        alias=ANALYTICS,
+        description="The thresholds of the analyses, a variable each; what they may be is theirs to say",
+    )
     chart_key: SecretStr | None = Field(
         None, alias="CHART_IMG_API_KEY", description="Key of chart-img.com; charts of Binance pairs need none"
     )
@@ -147,7 +154,10 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         SettingsError: a value cannot be used; the message names variables, never values.
     """
     found = os.environ if environment is None else environment  # noqa: TID251 - this is the one place
-    given = {name: found[name] for name in VARIABLES if found.get(name, "").strip()}
+    given: dict[str, str | dict[str, str]] = {name: found[name] for name in VARIABLES if found.get(name, "").strip()}
+    given[ANALYTICS] = {
+        name: text for name, text in found.items() if name.startswith(ANALYTICS_PREFIX) and text.strip()
+    }
     if found.get(SECRET_ALIAS) and "BINANCE_SECRET_KEY" not in given:
         given["BINANCE_SECRET_KEY"] = found[SECRET_ALIAS]
     if (usual := _usual_guide_config(found)) is not None:
@@ -170,4 +180,6 @@ def _usual_guide_config(found: Mapping[str, str]) -> Path | None:
 def unknown_variables(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Name the variables that carry our prefix but mean nothing to us: most likely typing errors."""
     found = os.environ if environment is None else environment  # noqa: TID251 - this is the one place
-    return tuple(sorted(name for name in found if name.startswith(PREFIX) and name not in VARIABLES))
+    ours = (name for name in found if name.startswith(PREFIX) and name not in VARIABLES)
+    # A wrong one of the analytics is more than a warning: it stops the start.
+    return tuple(sorted(name for name in ours if not name.startswith(ANALYTICS_PREFIX)))

@@ -97,5 +97,12 @@ def test_a_misspelt_variable_of_ours_is_noticed() -> None:
     assert unknown_variables(environment) == ("MCP_BINANCE_LOGLEVEL",)
 
 
+def test_thresholds_are_gathered_by_their_prefix_and_are_not_unknown() -> None:
+    environment = {"MCP_BINANCE_ANALYTICS_WALL_Z": "4", "MCP_BINANCE_ANALYTICS_MIN_EVENTS": "", "PATH": "/bin"}
+
+    assert read_settings(environment).analytics == {"MCP_BINANCE_ANALYTICS_WALL_Z": "4"}
+    assert unknown_variables(environment) == ()
+
+
 def test_every_setting_says_what_it_is_for() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.symbols import SymbolRules
 
@@ -22,7 +22,8 @@ class BookView:
     age_ms: int
     gaps: int
     no_feed: NoFeed | None = None
+    thresholds: Thresholds = DEFAULTS
 
     @property
     def is_stale(self) -> bool:
-        return self.age_ms > DEFAULTS.stale_ms
+        return self.age_ms > self.thresholds.stale_ms

@@ -18,6 +18,7 @@ from mcp_binance_server.analytics.flow import (
 )
 from mcp_binance_server.analytics.flow_direction import FlowDirection
 from mcp_binance_server.analytics.swings import find_swings
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.analytics.vpin import Vpin
 from mcp_binance_server.domain.candles import Candle
@@ -80,6 +81,7 @@ class FlowReport:
     now_ms: int
     references: References | None = None
     missing: tuple[str, ...] = ()
+    thresholds: Thresholds = DEFAULTS
 
     @property
     def coverage(self) -> float:
@@ -121,9 +123,11 @@ def sample_of_candles(candles: Sequence[Candle], window: Window) -> FlowSample:
     )
 
 
-def reference_levels(minutes: Sequence[Candle], val: Price | None, vah: Price | None) -> References:
+def reference_levels(
+    minutes: Sequence[Candle], val: Price | None, vah: Price | None, *, thresholds: Thresholds = DEFAULTS
+) -> References:
     """Take the last swing low and high of bars of one minute; a price that the market has passed is no reference."""
-    swings = find_swings(minutes)
+    swings = find_swings(minutes, thresholds.swing_side)
     last = minutes[-1].close if minutes else None
     lows = [minutes[at].low for at in swings.lows]
     highs = [minutes[at].high for at in swings.highs]

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.book_metrics import Walk, top_of_book, walk
 from mcp_binance_server.analytics.envelope import Progress, Source, Window
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.vacuums import Vacuum, VacuumMap
 from mcp_binance_server.analytics.walls import Wall, WallCandidate, WallSighting, judge_walls, wall_candidates
 from mcp_binance_server.domain.book import BookSnapshot
@@ -55,6 +56,7 @@ class VacuumReport:
     price: Price | None
     stops: StopGuidance | None
     now_ms: int
+    thresholds: Thresholds = DEFAULTS
 
     @property
     def around(self) -> Vacuum | None:
@@ -79,6 +81,7 @@ class WallReport:
     snapshots: int
     span_ms: int
     progress: Progress | None
+    thresholds: Thresholds = DEFAULTS
 
     @property
     def standing(self) -> tuple[SidedWall, ...]:
@@ -110,6 +113,7 @@ class LiquidityReport:
     now_ms: int
     no_vacuums: str = ""
     no_book: str = ""
+    thresholds: Thresholds = DEFAULTS
 
 
 def stop_guidance(price: Price, vacuums: Sequence[Vacuum], walls: Sequence[Price], tick: Price) -> StopGuidance:
@@ -132,11 +136,11 @@ def _on_tick(price: Decimal, tick: Price) -> Price:
     return Price(round(price / tick) * tick if tick else round_to_places(price, 8))
 
 
-def walls_of_book(book: BookSnapshot) -> tuple[SidedWall, ...]:
+def walls_of_book(book: BookSnapshot, *, thresholds: Thresholds = DEFAULTS) -> tuple[SidedWall, ...]:
     """Return the candidates of a single book."""
     return (
-        *(SidedWall("Bid", _candidate(each)) for each in wall_candidates(book.bids)),
-        *(SidedWall("Ask", _candidate(each)) for each in wall_candidates(book.asks)),
+        *(SidedWall("Bid", _candidate(each)) for each in wall_candidates(book.bids, thresholds=thresholds)),
+        *(SidedWall("Ask", _candidate(each)) for each in wall_candidates(book.asks, thresholds=thresholds)),
     )
 
 
@@ -144,11 +148,13 @@ def _candidate(found: WallCandidate) -> Wall:
     return Wall(found, "candidate", None, 0, "insufficient_snapshots")
 
 
-def walls_of_sightings(bids: Sequence[WallSighting], asks: Sequence[WallSighting]) -> tuple[SidedWall, ...]:
+def walls_of_sightings(
+    bids: Sequence[WallSighting], asks: Sequence[WallSighting], *, thresholds: Thresholds = DEFAULTS
+) -> tuple[SidedWall, ...]:
     """Judge the large levels of both sides by how long they were seen."""
     return (
-        *(SidedWall("Bid", each) for each in judge_walls(bids)),
-        *(SidedWall("Ask", each) for each in judge_walls(asks)),
+        *(SidedWall("Bid", each) for each in judge_walls(bids, thresholds=thresholds)),
+        *(SidedWall("Ask", each) for each in judge_walls(asks, thresholds=thresholds)),
     )
 
 

@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.book_metrics import BandImbalance, Depth, TopO
 from mcp_binance_server.analytics.envelope import Basis
 from mcp_binance_server.analytics.health import Health, Recoveries
 from mcp_binance_server.analytics.profile_report import ProfileReport
-from mcp_binance_server.analytics.thresholds import Component
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Component, Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.symbols import SymbolRules
 
@@ -23,6 +23,7 @@ class AnomalyReport:
     rules: SymbolRules
     basis: Basis
     verdicts: tuple[Verdict, ...]
+    thresholds: Thresholds = DEFAULTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class HealthReport:
     unknown: Mapping[Component, Unknown]
     recoveries: Recoveries
     baseline_ms: int
+    thresholds: Thresholds = DEFAULTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,3 +74,4 @@ class MicrostructureReport:
     market: MarketPart | None
     no_market: str
     now_ms: int
+    thresholds: Thresholds = DEFAULTS

@@ -80,9 +80,10 @@ class TradingReport:
     outlook: Outlook
     equity: Equity | None
     missing: tuple[str, ...]
+    thresholds: Thresholds = DEFAULTS
 
 
-def trend_of(hourly: Sequence[Candle], ticker: Ticker) -> Trend | TooFewBars:
+def trend_of(hourly: Sequence[Candle], ticker: Ticker, *, thresholds: Thresholds = DEFAULTS) -> Trend | TooFewBars:
     """Measure the last 200 closed hourly bars, with the averages warmed up by those before."""
     if len(hourly) < LEAST_BARS:
         return TooFewBars(len(hourly))
@@ -96,7 +97,14 @@ def trend_of(hourly: Sequence[Candle], ticker: Ticker) -> Trend | TooFewBars:
         atr=latest(atr(hourly, WILDER)),
         volatility=moves,
         annual_volatility=None if moves.stdev is None else annualise(moves.stdev, 60),
-        bias=find_bias(float(ticker.last_price), fast, slow, rsi=strength, change_percent=float(ticker.change_percent)),
+        bias=find_bias(
+            float(ticker.last_price),
+            fast,
+            slow,
+            rsi=strength,
+            change_percent=float(ticker.change_percent),
+            min_votes=thresholds.bias_min_votes,
+        ),
         bars=len(recent),
         expected=(recent[-1].open_time_ms - recent[0].open_time_ms) // HOUR_MS + 1,
         to_ms=recent[-1].close_time_ms + 1,
@@ -119,7 +127,7 @@ def judge(
         ticker.last_price, ticker.high, ticker.low, strategy=strategy, risk=risk, thresholds=thresholds
     )
     # A market that did not trade has no price to hold against its old bars.
-    trend = trend_of(hourly, ticker) if hourly is not None and ticker.has_traded else None
+    trend = trend_of(hourly, ticker, thresholds=thresholds) if hourly is not None and ticker.has_traded else None
     measured = trend if isinstance(trend, Trend) else None
     profile = profile_of_candles(day_bars, rules.tick, thresholds=thresholds) if day_bars else None
     levels = by_atr = None
@@ -137,7 +145,9 @@ def judge(
     return Outlook(
         strategy=strategy,
         risk=risk,
-        day=summarise_day(ticker.last_price, ticker.high, ticker.low, ticker.change_percent),
+        day=summarise_day(
+            ticker.last_price, ticker.high, ticker.low, ticker.change_percent, edge_percent=thresholds.momentum_percent
+        ),
         by_range=by_range,
         buys=measured is None or offers_entry(strategy, measured.bias),
         trend=trend,

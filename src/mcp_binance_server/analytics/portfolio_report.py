@@ -9,6 +9,7 @@ from mcp_binance_server.analytics.concentration import Concentration, concentrat
 from mcp_binance_server.analytics.history import History
 from mcp_binance_server.analytics.portfolio import PortfolioRisk, measure_risk
 from mcp_binance_server.analytics.scenarios import WhatIf, what_if
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.valuation import Portfolio
 
 
@@ -23,14 +24,27 @@ class PortfolioReport:
     scenarios: WhatIf
     as_of_ms: int
     missing: tuple[str, ...]
+    thresholds: Thresholds = DEFAULTS
 
 
 def judge_portfolio(
-    portfolio: Portfolio, histories: Mapping[str, History], *, as_of_ms: int, missing: tuple[str, ...]
+    portfolio: Portfolio,
+    histories: Mapping[str, History],
+    *,
+    as_of_ms: int,
+    missing: tuple[str, ...],
+    thresholds: Thresholds = DEFAULTS,
 ) -> PortfolioReport:
     """Judge a valued portfolio by the daily closes of what it holds."""
-    spread = concentration([each.value or Decimal(0) for each in portfolio.holdings])
-    risk = measure_risk(portfolio, histories)
+    spread = concentration([each.value or Decimal(0) for each in portfolio.holdings], edges=thresholds.hhi_edges)
+    risk = measure_risk(portfolio, histories, thresholds=thresholds)
     return PortfolioReport(
-        portfolio, spread, risk, assess(portfolio, risk, spread), what_if(portfolio, risk), as_of_ms, missing
+        portfolio=portfolio,
+        spread=spread,
+        risk=risk,
+        assessment=assess(portfolio, risk, spread, thresholds=thresholds),
+        scenarios=what_if(portfolio, risk, thresholds=thresholds),
+        as_of_ms=as_of_ms,
+        missing=missing,
+        thresholds=thresholds,
     )

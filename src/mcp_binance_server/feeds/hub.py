@@ -10,6 +10,7 @@ import anyio
 import anyio.abc
 import msgspec
 
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Dialer, Pacer
@@ -68,6 +69,7 @@ class Hub:
     clock: Clock
     most: int
     linger_ms: int
+    thresholds: Thresholds = DEFAULTS
     random: Random = field(default_factory=Random, repr=False)
     _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
     _routes: dict[str, Route] = field(default_factory=dict[str, Route], repr=False)
@@ -159,7 +161,7 @@ class Hub:
     def _start(self, symbol: Symbol) -> _Watched | None:
         if self._tasks is None or (len(self._watched) >= self.most and not self._make_room()):
             return None
-        feed = SymbolFeed(symbol, self._room)
+        feed = SymbolFeed(symbol, self._room, thresholds=self.thresholds)
         routes = Routes(feed, self.time, self._put_in_step).by_name()
         names = tuple(routes)
         seat = self._seat(self._tasks)

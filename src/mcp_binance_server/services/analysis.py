@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from mcp_binance_server.analytics.outlook import BARS, Equity, TradingReport, judge
-from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
+from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
 from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.rest import SpotClient
@@ -29,6 +29,7 @@ class AnalysisService:
     market: MarketService
     client: SpotClient
     account: AccountService
+    thresholds: Thresholds = DEFAULTS
 
     async def trading(self, text: str, strategy: Strategy, risk: RiskTolerance) -> TradingReport:
         """Judge a symbol for one long trade; without candles the day alone is judged, and the page says so."""
@@ -49,9 +50,10 @@ class AnalysisService:
             strategy=strategy,
             risk=risk,
             equity=equity.amount if equity else None,
+            thresholds=self.thresholds,
         )
         missing = _missing({"hourly candles": hourly, "candles of the day": day, "your account": own})
-        return TradingReport(view, outlook, equity, missing)
+        return TradingReport(view, outlook, equity, missing, self.thresholds)
 
     async def _equity(self, rules: SymbolRules) -> Equity | None:
         if not self.account.has_key or rules.quote not in DOLLAR_QUOTES:

@@ -19,7 +19,7 @@ from mcp_binance_server.analytics.envelope import Basis, Window
 from mcp_binance_server.analytics.level_history import level_window
 from mcp_binance_server.analytics.market_hour import MarketHour
 from mcp_binance_server.analytics.microstructure_report import AnomalyReport
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.feeds.changes import Change
@@ -28,7 +28,6 @@ from mcp_binance_server.services.live import BookView, LiveService, Watch
 from mcp_binance_server.services.taped import collecting
 
 SECOND_MS = 1_000
-HOUR_MS = DEFAULTS.baseline_ms
 # Below this much history no flag says anything.
 LEAST_BASELINE_MS = 300_000
 # How many levels a size is compared with its neighbours among.
@@ -56,26 +55,30 @@ class AnomalyService:
         view: BookView,
         window_ms: int,
         *,
-        baseline_ms: int = HOUR_MS,
+        baseline_ms: int | None = None,
         usual_volatility: float | None = None,
     ) -> AnomalyReport:
-        """Judge a window of a symbol that is being watched; the flags compare with `baseline_ms` before it."""
-        now_ms = self.live.time.now_ms()
+        """Judge a window of a symbol that is being watched; the flags compare with `baseline_ms` before."""
+        now_ms, thresholds = self.live.time.now_ms(), self.live.thresholds
         feed = watch.feed
         if feed is None:
             verdicts = tuple(Verdict(type=each, unknown=Unknown("upstream_unavailable")) for each in TYPES)
-            return AnomalyReport(rules=watch.rules, basis=_cold_basis(view, window_ms), verdicts=verdicts)
+            basis = _cold_basis(view, window_ms)
+            return AnomalyReport(rules=watch.rules, basis=basis, verdicts=verdicts, thresholds=thresholds)
         window = _EventWindow.of(feed, now_ms, window_ms)
         # The book must not change under the eyes of another thread: copies go there.
-        patterns, changed = await anyio.to_thread.run_sync(partial(_patterns, window, _ladders_of(feed)))
-        hour = _hour(feed, now_ms)
-        stuffing = stuffing_verdict(hour, window_ms, _baseline(hour.span_ms, HOUR_MS, now_ms))
-        recent = hour.newest(baseline_ms)
+        patterns, changed = await anyio.to_thread.run_sync(partial(_patterns, window, _ladders_of(feed), thresholds))
+        whole_ms = thresholds.baseline_ms
+        hour = _hour(feed, now_ms, whole_ms)
+        waiting = _baseline(hour.span_ms, whole_ms, now_ms)
+        stuffing = stuffing_verdict(hour, window_ms, waiting, thresholds=thresholds)
+        recent = hour.newest(baseline_ms or whole_ms)
         short = recent.span_ms < LEAST_BASELINE_MS
         crash = crash_verdict(
             recent,
             _baseline(recent.span_ms, LEAST_BASELINE_MS, now_ms) if short else None,
             usual_volatility=usual_volatility,
+            thresholds=thresholds,
         )
         basis = Basis(
             window=Window(max(window.from_ms, window.known_from_ms), now_ms),
@@ -88,7 +91,8 @@ class AnomalyService:
             depth_levels=(len(view.snapshot.bids), len(view.snapshot.asks)),
             gaps=feed.counts.gaps + feed.counts.lost,
         )
-        return AnomalyReport(rules=watch.rules, basis=basis, verdicts=(stuffing, *patterns, crash))
+        verdicts = (stuffing, *patterns, crash)
+        return AnomalyReport(rules=watch.rules, basis=basis, verdicts=verdicts, thresholds=thresholds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +130,12 @@ class _EventWindow:
         return collecting(have_ms, need_ms, self.now_ms) if have_ms < need_ms else None
 
 
-def _patterns(window: _EventWindow, ladders: Ladders) -> tuple[tuple[Verdict, ...], int]:
+def _patterns(window: _EventWindow, ladders: Ladders, thresholds: Thresholds) -> tuple[tuple[Verdict, ...], int]:
     from_ms = max(window.from_ms, window.known_from_ms)
-    levels = level_window(window.changes, window.trades, from_ms, ladders.large())
+    large = ladders.large(thresholds=thresholds)
+    levels = level_window(window.changes, window.trades, from_ms, large, thresholds=thresholds)
     is_whole = window.coverage >= 1 and window.has_all_trades
-    verdicts = pattern_verdicts(levels, ladders, window.waiting, is_whole=is_whole)
+    verdicts = pattern_verdicts(levels, ladders, window.waiting, is_whole=is_whole, thresholds=thresholds)
     return verdicts, levels.updates
 
 
@@ -139,11 +144,11 @@ def _ladders_of(feed: SymbolFeed) -> Ladders:
     return Ladders(Ladder.of(bids), Ladder.of(asks))
 
 
-def _hour(feed: SymbolFeed, now_ms: int) -> MarketHour:
-    rows = feed.seconds.since(now_ms - HOUR_MS)
+def _hour(feed: SymbolFeed, now_ms: int, span_ms: int) -> MarketHour:
+    rows = feed.seconds.since(now_ms - span_ms)
     to_ms = rows[-1].time_ms if rows else now_ms
     first_ms = feed.seconds.first_ms
-    from_ms = to_ms if first_ms is None else max(to_ms - HOUR_MS, first_ms - SECOND_MS)
+    from_ms = to_ms if first_ms is None else max(to_ms - span_ms, first_ms - SECOND_MS)
     return MarketHour(
         from_ms=min(from_ms, to_ms),
         to_ms=to_ms,

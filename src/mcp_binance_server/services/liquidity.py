@@ -15,7 +15,6 @@ from mcp_binance_server.analytics.liquidity import (
     walls_of_sightings,
 )
 from mcp_binance_server.analytics.profile import VolumeProfile, profile_of_candles, profile_of_trades
-from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.analytics.vacuums import Vacuum, find_vacuums
 from mcp_binance_server.domain.assets import STABLECOINS
 from mcp_binance_server.domain.money import Price
@@ -87,6 +86,7 @@ class LiquidityService:
                 now_ms=self.live.time.now_ms(),
                 no_vacuums=traded.failure.message if traded.failure else "",
                 no_book=book.failure.message if book.failure else "the book is empty",
+                thresholds=self.live.thresholds,
             )
 
     async def _price(self, watch: Watch) -> Price | None:
@@ -104,14 +104,15 @@ class LiquidityService:
         symbol, tick = watch.rules.symbol, watch.rules.tick
         trades = taped(watch, window)
         if trades is not None:
-            return _Traded(profile_of_trades(trades, tick), window, 1.0, len(trades), "aggTrade")
+            profile = profile_of_trades(trades, tick, thresholds=self.live.thresholds)
+            return _Traded(profile, window, 1.0, len(trades), "aggTrade")
         to_ms = settled_ms(now_ms, MINUTE_MS)
         window = Window(to_ms - span_ms, to_ms)
         key = symbol, window
         return self._made.get(key) or self._made.keep(key, await self._asked(watch.rules, window))
 
     async def _asked(self, rules: SymbolRules, window: Window) -> _Traded:
-        symbol, tick = rules.symbol, rules.tick
+        symbol, tick, thresholds = rules.symbol, rules.tick, self.live.thresholds
         minutes = (window.to_ms - window.from_ms) // MINUTE_MS
         bars = await closed_candles(self.client, symbol, "1m", window.from_ms, window.to_ms)
         count = sum(each.trade_count for each in bars)
@@ -120,17 +121,19 @@ class LiquidityService:
         if count <= MOST_PAGES * A_PAGE:
             trades = await trades_between(self.client, symbol, window.from_ms, window.to_ms, MOST_PAGES + 1)
             if trades is not None:
-                return _Traded(profile_of_trades(trades, tick), window, coverage, len(trades), "aggTrades")
+                profile = profile_of_trades(trades, tick, thresholds=thresholds)
+                return _Traded(profile, window, coverage, len(trades), "aggTrades")
         if minutes > SECOND_BARS_MINUTES:
-            return _Traded(profile_of_candles(bars, tick), window, coverage, count, "klines")
+            profile = profile_of_candles(bars, tick, thresholds=thresholds)
+            return _Traded(profile, window, coverage, count, "klines")
         seconds = await closed_candles(self.client, symbol, "1s", window.from_ms, window.to_ms)
-        profile = profile_of_candles([each for each in seconds if each.volume], tick)
+        profile = profile_of_candles([each for each in seconds if each.volume], tick, thresholds=thresholds)
         return _Traded(profile, window, len(seconds) / (minutes * 60), count, "klines_1s")
 
     def _vacuum_report(
         self, watch: Watch, minutes: int, percentile: int | None, price: Price | None, traded: _Traded
     ) -> VacuumReport:
-        found = find_vacuums(traded.profile, percentile=percentile)
+        found = find_vacuums(traded.profile, percentile=percentile, thresholds=self.live.thresholds)
         if percentile is None and found.vacuums:
             # Thin runs that were joined may hold a busy bin between them: no vacuum by the rule any more.
             found = replace(found, vacuums=tuple(each for each in found.vacuums if each.severity != "Low"))
@@ -147,6 +150,7 @@ class LiquidityService:
             price=price,
             stops=_stops(watch, price, found.vacuums or (), walls),
             now_ms=now_ms,
+            thresholds=self.live.thresholds,
         )
 
 
@@ -168,16 +172,18 @@ def _stops(
 
 def _walls(watch: Watch, view: BookView | None, now_ms: int) -> WallReport:
     """Judge the walls by the seconds that were watched; before that a single book has candidates only."""
-    feed = watch.live
+    feed, thresholds = watch.live, watch.thresholds
     bids = [each for each in feed.bid_walls if each.time_ms >= now_ms - WALLS_MS] if feed else []
     asks = [each for each in feed.ask_walls if each.time_ms >= now_ms - WALLS_MS] if feed else []
     span_ms = bids[-1].time_ms - bids[0].time_ms if bids else 0
-    need_ms = DEFAULTS.wall_min_s * 1_000
-    is_enough = span_ms >= need_ms and len(bids) >= DEFAULTS.wall_min_snapshots
+    need_ms = thresholds.wall_min_s * 1_000
+    is_enough = span_ms >= need_ms and len(bids) >= thresholds.wall_min_snapshots
     progress = None
     if not is_enough and watch.feed is not None:
         have_ms = min(span_ms, need_ms)
         progress = Progress(have_ms=have_ms, need_ms=need_ms, ready_ms=now_ms + need_ms - have_ms)
-    single = () if view is None else walls_of_book(view.snapshot)
-    found = walls_of_sightings(bids, asks) if bids else single
-    return WallReport(walls=found, snapshots=max(1, len(bids)), span_ms=span_ms, progress=progress)
+    single = () if view is None else walls_of_book(view.snapshot, thresholds=thresholds)
+    found = walls_of_sightings(bids, asks, thresholds=thresholds) if bids else single
+    return WallReport(
+        walls=found, snapshots=max(1, len(bids)), span_ms=span_ms, progress=progress, thresholds=thresholds
+    )

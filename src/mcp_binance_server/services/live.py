@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from mcp_binance_server.analytics.book_view import BookView, NoFeed
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.rest import SpotClient
@@ -23,35 +23,42 @@ class Watch:
     feed: SymbolFeed | None
     no_feed: NoFeed | None
     now_ms: int
+    thresholds: Thresholds = DEFAULTS
 
     @property
     def live(self) -> SymbolFeed | None:
         """The feed, once its book can be relied on and is not older than may be shown at all."""
         feed = self.feed
-        return feed if feed is not None and feed.is_live and feed.age_ms(self.now_ms) <= DEFAULTS.dead_ms else None
+        if feed is None or not feed.is_live:
+            return None
+        return feed if feed.age_ms(self.now_ms) <= self.thresholds.dead_ms else None
 
 
 @dataclass(frozen=True, slots=True)
 class LiveService:
-    """Opens feeds for those who read them; without streams every book is asked for."""
+    """Opens feeds for those who read them; without streams every book is asked for.
+
+    Its thresholds are those of every analysis of the live market.
+    """
 
     market: MarketService
     client: SpotClient
     time: ServerTime
     network: Network
     hub: Hub | None
+    thresholds: Thresholds = DEFAULTS
 
     @asynccontextmanager
     async def watching(self, text: str, *, wait_ms: int = 0) -> AsyncGenerator[Watch]:
         """Hold the feed of the symbol a caller wrote, and wait a little for its first book if asked to."""
         rules = await self.market.rules(text)
         if self.hub is None or not rules.is_trading:
-            yield Watch(rules, None, "off", self.time.now_ms())
+            yield Watch(rules, None, "off", self.time.now_ms(), self.thresholds)
             return
         with self.hub.reading(rules.symbol) as feed:
             if feed is not None and wait_ms:
                 await self.hub.wait_until_live(rules.symbol, wait_ms)
-            yield Watch(rules, feed, None if feed else "full", self.time.now_ms())
+            yield Watch(rules, feed, None if feed else "full", self.time.now_ms(), self.thresholds)
 
     async def book(self, watch: Watch, levels: int) -> BookView:
         """Return the symbol's book: as it stands here while that is fresh, else as the exchange answers now."""
@@ -67,6 +74,7 @@ class LiveService:
             age_ms=0,
             gaps=0,
             no_feed=watch.no_feed,
+            thresholds=self.thresholds,
         )
 
     def _live_view(self, rules: SymbolRules, feed: SymbolFeed, levels: int) -> BookView:
@@ -78,4 +86,5 @@ class LiveService:
             as_of_ms=feed.book_ms,
             age_ms=feed.age_ms(self.time.now_ms()),
             gaps=counts.gaps + counts.lost,
+            thresholds=self.thresholds,
         )

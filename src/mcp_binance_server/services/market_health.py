@@ -19,7 +19,7 @@ from mcp_binance_server.analytics.health import (
     spread_score,
 )
 from mcp_binance_server.analytics.microstructure_report import HealthReport
-from mcp_binance_server.analytics.thresholds import DEFAULTS, Component
+from mcp_binance_server.analytics.thresholds import Component, Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.feeds.sampling import MOST_LEVELS, NEAR_BPS
 from mcp_binance_server.feeds.seconds import Second
@@ -44,15 +44,15 @@ class MarketHealthService:
 
     def assess(self, watch: Watch, view: BookView, window_ms: int) -> HealthReport:
         """Score a book that was just read."""
-        now_ms = self.live.time.now_ms()
+        now_ms, thresholds = self.live.time.now_ms(), self.live.thresholds
         book, feed = view.snapshot, watch.feed
         rows = feed.seconds.since(now_ms - window_ms) if feed is not None else []
         top, band = top_of_book(book.bids, book.asks), imbalance_of_band(book.bids, book.asks, NEAR_BPS)
-        recoveries = _recoveries(rows)
-        usual = rows if len(rows) >= _least(window_ms) else ()
-        components = _components(view, top, band, usual, recoveries)
-        scored = health(components, _state(top, view))
-        waiting = _waiting(watch, rows, window_ms, now_ms)
+        recoveries = _recoveries(rows, thresholds)
+        least = _least(window_ms, thresholds)
+        components = _components(view, top, band, rows if len(rows) >= least else (), recoveries)
+        scored = health(components, _state(top, view), thresholds=thresholds)
+        waiting = _waiting(watch, len(rows), least, now_ms)
         basis = Basis(
             window=Window(max(now_ms - window_ms, rows[0].time_ms - SECOND_MS) if rows else now_ms, now_ms),
             requested_ms=window_ms,
@@ -72,14 +72,16 @@ class MarketHealthService:
             unknown={name: _why(name, waiting, top) for name in scored.missing},
             recoveries=recoveries,
             baseline_ms=basis.window.to_ms - basis.window.from_ms,
+            thresholds=thresholds,
         )
 
 
 def _components(
     view: BookView, top: TopOfBook, band: BandImbalance, usual: Sequence[Second], recoveries: Recoveries
 ) -> dict[Component, float | None]:
+    fresh = freshness_score(view.age_ms, thresholds=view.thresholds)
     if top.spread_bps is None or band.bids is None or band.asks is None:
-        return {"freshness": freshness_score(view.age_ms)}
+        return {"freshness": fresh}
     usual_spread = median(row.spread_bps for row in usual) if usual else None
     # A book that ends within the band cannot be compared with one that does not.
     comparable = usual and (view.is_live or not _is_truncated(band))
@@ -88,35 +90,34 @@ def _components(
         "spread": spread_score(top.spread_bps, usual_spread),
         "depth": depth_score(band.bids.base + band.asks.base, usual_depth),
         "balance": balance_score(band.value),
-        "resilience": resilience_score(recoveries),
-        "freshness": freshness_score(view.age_ms),
+        "resilience": resilience_score(recoveries, thresholds=view.thresholds),
+        "freshness": fresh,
     }
 
 
-def _least(window_ms: int) -> int:
+def _least(window_ms: int, thresholds: Thresholds) -> int:
     """Half of a short window is enough to know its median, and as many seconds as events elsewhere in any case."""
-    return min(DEFAULTS.min_events, window_ms // SECOND_MS // 2)
+    return min(thresholds.min_events, window_ms // SECOND_MS // 2)
 
 
-def _recoveries(rows: Sequence[Second]) -> Recoveries:
-    bids = count_recoveries([DepthSample(row.time_ms, row.bid_depth) for row in rows])
-    asks = count_recoveries([DepthSample(row.time_ms, row.ask_depth) for row in rows])
+def _recoveries(rows: Sequence[Second], thresholds: Thresholds) -> Recoveries:
+    bids = count_recoveries([DepthSample(row.time_ms, row.bid_depth) for row in rows], thresholds=thresholds)
+    asks = count_recoveries([DepthSample(row.time_ms, row.ask_depth) for row in rows], thresholds=thresholds)
     return Recoveries(bids.recovered + asks.recovered, bids.depletions + asks.depletions)
 
 
 def _state(top: TopOfBook, view: BookView) -> HealthState:
-    return "stale" if view.age_ms > DEFAULTS.dead_ms else top.state
+    return "stale" if view.age_ms > view.thresholds.dead_ms else top.state
 
 
 def _is_truncated(band: BandImbalance) -> bool:
     return band.bids is None or band.asks is None or band.bids.truncated or band.asks.truncated
 
 
-def _waiting(watch: Watch, rows: Sequence[Second], window_ms: int, now_ms: int) -> Unknown | None:
+def _waiting(watch: Watch, have: int, need: int, now_ms: int) -> Unknown | None:
     """Say how far the seconds have come that a median needs; None when there are enough."""
     if watch.feed is None:
         return Unknown("upstream_unavailable")
-    have, need = len(rows), _least(window_ms)
     if have >= need:
         return None
     return collecting(have * SECOND_MS, need * SECOND_MS, now_ms)

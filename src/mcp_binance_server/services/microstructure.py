@@ -61,6 +61,7 @@ class MicrostructureService:
             market=market.value,
             no_market=market.failure.message if market.failure else "",
             now_ms=self.live.time.now_ms(),
+            thresholds=self.live.thresholds,
         )
 
     async def _market(self, text: str, depth: AnalysisDepth) -> MarketPart:

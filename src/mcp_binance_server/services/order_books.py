@@ -7,7 +7,6 @@ from typing import Literal
 from mcp_binance_server.analytics.book_metrics import AmountUnit, Taker
 from mcp_binance_server.analytics.book_report import BookReport, CostReport, cost_of, describe_book
 from mcp_binance_server.analytics.book_view import BookView
-from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import LevelCounts
 from mcp_binance_server.feeds.feed import Counts, SymbolFeed
@@ -59,7 +58,7 @@ class OrderBookService:
         """Describe the book of the symbol a caller wrote; the first time from a hundred levels, then from all known."""
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, DEEP_LEVELS if watch.live else CHEAP_LEVELS)
-        return view, describe_book(view.snapshot)
+        return view, describe_book(view.snapshot, thresholds=view.thresholds)
 
     async def levels(self, text: str, count: int) -> BookView:
         """Return the best levels of both sides."""
@@ -81,8 +80,9 @@ class OrderBookService:
         hub, budget = self.live.hub, self.live.client.caller.budget
         now_ms = self.live.time.now_ms()
         sockets = hub.sockets() if hub else []
+        dead_ms = self.live.thresholds.dead_ms
         return HubHealth(
-            feeds=tuple(_health(each.feed, each.readers, now_ms) for each in hub.watched()) if hub else (),
+            feeds=tuple(_health(each.feed, each.readers, now_ms, dead_ms) for each in hub.watched()) if hub else (),
             most=hub.most if hub else 0,
             connections=sum(socket.is_open for socket in sockets),
             reconnects=sum(socket.counts.lost for socket in sockets),
@@ -94,12 +94,12 @@ class OrderBookService:
         )
 
 
-def _health(feed: SymbolFeed, readers: int, now_ms: int) -> FeedHealth:
+def _health(feed: SymbolFeed, readers: int, now_ms: int, dead_ms: int) -> FeedHealth:
     age_ms = feed.age_ms(now_ms) if feed.book_ms else None
     status: Status = "degraded"
     if feed.is_live and age_ms is not None:
-        status = "ok" if age_ms <= DEFAULTS.dead_ms else "degraded"
-    elif feed.state == "closed" or (age_ms is not None and age_ms > 6 * DEFAULTS.dead_ms):
+        status = "ok" if age_ms <= dead_ms else "degraded"
+    elif feed.state == "closed" or (age_ms is not None and age_ms > 6 * dead_ms):
         status = "error"
     return FeedHealth(
         symbol=feed.symbol,

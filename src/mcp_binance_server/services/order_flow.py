@@ -19,7 +19,7 @@ from mcp_binance_server.analytics.flow_report import (
     sample_of_candles,
     sample_of_trades,
 )
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.analytics.vpin import Vpin, vpin
 from mcp_binance_server.domain.assets import STABLECOINS
@@ -76,7 +76,9 @@ class OrderFlowService:
         tape = watch.feed.tape.window(from_ms).trades if watch.feed and from_ms is not None else ()
         # A tenth of a second of arithmetic must not keep the books from their events.
         judged = self._judged.get((watch.rules.symbol, flow.window))
-        direction, led = await anyio.to_thread.run_sync(partial(_judge, flow, judged, tape, bucket))
+        direction, led = await anyio.to_thread.run_sync(
+            partial(_judge, flow, judged, tape, bucket, self.live.thresholds)
+        )
         self._judged.keep((watch.rules.symbol, flow.window), direction)
         now_ms = self.live.time.now_ms()
         return FlowReport(
@@ -89,13 +91,14 @@ class OrderFlowService:
             vpin=led,
             rates=_rates(watch, asked, now_ms),
             now_ms=now_ms,
+            thresholds=self.live.thresholds,
         )
 
     async def _measured(self, watch: Watch, asked: Window) -> tuple[FlowSample, LargeTrades | Unknown]:
         """Take the tape where it reaches at least as far back as one call for candles would, else ask."""
         # The floor is a sum of dollars; for another quote asset only the percentile can tell what is large.
         is_dollar = watch.rules.quote in STABLECOINS
-        limits = DEFAULTS if is_dollar else replace(DEFAULTS, large_trade_quote=0.0)
+        limits = self.live.thresholds if is_dollar else replace(self.live.thresholds, large_trade_quote=0.0)
         window = Window(max(asked.from_ms, asked.to_ms - CANDLES_MS), asked.to_ms)
         covered_ms = covered_from_ms(watch)
         if covered_ms is not None and covered_ms <= window.from_ms:
@@ -122,25 +125,32 @@ class OrderFlowService:
         return waiting if waiting.progress else Unknown("insufficient_history")
 
     async def _bucket_volume(self, watch: Watch) -> float | None:
-        """Return a fiftieth of the last whole day's volume."""
+        """Return the bucket's part of the last whole day's volume."""
         try:
             days = (await self.client.daily_candles(watch.rules.symbol, 2)).value
         except AppError:
             return None
-        return float(days[0].volume) / DEFAULTS.vpin_buckets if len(days) > 1 else None
+        return float(days[0].volume) / self.live.thresholds.vpin_buckets if len(days) > 1 else None
 
     async def _references(self, text: str) -> References:
         report = await self.profiles.profile(text, PROFILE_HOURS, with_price=False)
-        return reference_levels(report.bars[-SWING_BARS:], report.profile.val, report.profile.vah)
+        profile, bars = report.profile, report.bars[-SWING_BARS:]
+        return reference_levels(bars, profile.val, profile.vah, thresholds=self.live.thresholds)
 
 
 def _judge(
-    sample: FlowSample, judged: FlowDirection | None, tape: Sequence[Trade], bucket: float | None
+    sample: FlowSample,
+    judged: FlowDirection | None,
+    tape: Sequence[Trade],
+    bucket: float | None,
+    thresholds: Thresholds,
 ) -> tuple[FlowDirection, Vpin | Unknown]:
-    direction = judged or flow_direction(sample.seconds, sample.window, gaps=sample.gaps)
+    direction = judged or flow_direction(sample.seconds, sample.window, gaps=sample.gaps, thresholds=thresholds)
     if not tape:
         return direction, Unknown("insufficient_buckets")
-    return direction, Unknown("insufficient_history") if bucket is None else vpin(tape, bucket)
+    if bucket is None:
+        return direction, Unknown("insufficient_history")
+    return direction, vpin(tape, bucket, thresholds.vpin_buckets)
 
 
 def _ofi(watch: Watch, now_ms: int) -> OrderFlowImbalance | Unknown:
@@ -151,12 +161,13 @@ def _ofi(watch: Watch, now_ms: int) -> OrderFlowImbalance | Unknown:
     if have_ms < OFI_MS:
         progress = Progress(
             have_ms=have_ms, need_ms=OFI_MS, ready_ms=now_ms + OFI_MS - have_ms, have_n=max(0, len(seen) - 1),
-            need_n=DEFAULTS.min_events,
+            need_n=watch.thresholds.min_events,
         )  # fmt: skip
         return Unknown("collecting", progress)
     # The state before the window is where its first change begins.
     before = sum(each.time_ms < now_ms - OFI_MS for each in seen)
-    return order_flow_imbalance([each.state for each in seen[max(0, before - 1) :]])
+    states = [each.state for each in seen[max(0, before - 1) :]]
+    return order_flow_imbalance(states, minimum=watch.thresholds.min_events)
 
 
 def _rates(watch: Watch, asked: Window, now_ms: int) -> LevelRates | Unknown:

@@ -6,7 +6,7 @@ from functools import partial
 from mcp_binance_server.analytics.history import History, chained, daily_closes, inverted
 from mcp_binance_server.analytics.portfolio import REFERENCE
 from mcp_binance_server.analytics.portfolio_report import PortfolioReport, judge_portfolio
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.valuation import find_route
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol
@@ -27,11 +27,12 @@ class PortfolioService:
     account: AccountService
     client: SpotClient
     time: ServerTime
+    thresholds: Thresholds = DEFAULTS
 
     async def risk(self) -> PortfolioReport:
         """Return the portfolio judged by ninety daily closes of its largest holdings."""
         valued = await self.account.valued()
-        routes = _routes(valued)
+        routes = _routes(valued, self.thresholds.risk_max_assets)
         legs = tuple(dict.fromkeys(leg for route in routes.values() for leg in route))
         parts = await gather(*(partial(self._closes, leg) for leg in legs))
         known: dict[str, History] = {leg: part.value for leg, part in zip(legs, parts, strict=True) if part.value}
@@ -43,7 +44,9 @@ class PortfolioService:
             for leg, part in zip(legs, parts, strict=True)
             if part.failure is not None
         )
-        return judge_portfolio(valued.portfolio, histories, as_of_ms=valued.as_of_ms, missing=missing)
+        return judge_portfolio(
+            valued.portfolio, histories, as_of_ms=valued.as_of_ms, missing=missing, thresholds=self.thresholds
+        )
 
     async def _closes(self, leg: str) -> dict[int, Price]:
         reading = await self.client.daily_candles(Symbol(leg.removeprefix(INVERSE)), DAYS)
@@ -51,10 +54,10 @@ class PortfolioService:
         return inverted(closes) if leg.startswith(INVERSE) else closes
 
 
-def _routes(valued: ValuedAccount) -> dict[str, tuple[str, ...]]:
+def _routes(valued: ValuedAccount, most: int) -> dict[str, tuple[str, ...]]:
     """Return which daily candles make the history of each holding; bitcoin's too, which the others are held against."""
     holdings = valued.portfolio.holdings
-    wanted = [each.asset for each in holdings[: DEFAULTS.risk_max_assets]]
+    wanted = [each.asset for each in holdings[:most]]
     if any(not each.is_stable for each in holdings):
         wanted.append(REFERENCE)
     routes = {asset: find_route(asset, valued.prices).legs for asset in wanted}

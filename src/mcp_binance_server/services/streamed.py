@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.market import Origin, Ticker, Trade
 from mcp_binance_server.domain.observations import Observation
@@ -23,6 +23,7 @@ class Streamed:
     hub: Hub | None
     network: Network
     time: ServerTime
+    thresholds: Thresholds = DEFAULTS
 
     def ticker(self, rules: SymbolRules) -> Observation[Ticker] | None:
         """Return the last 24 hours, if they were told a moment ago."""
@@ -47,7 +48,7 @@ class Streamed:
         return feed if feed is not None and feed.is_live and self._is_fresh(feed.book_ms) else None
 
     def _is_fresh(self, at_ms: int) -> bool:
-        return self.time.now_ms() - at_ms <= DEFAULTS.stale_ms
+        return self.time.now_ms() - at_ms <= self.thresholds.stale_ms
 
     def _told(self, value: ValueT, rules: SymbolRules, at_ms: int) -> Observation[ValueT]:
         origin: Origin = "simulated_stream" if self.network.simulated else "streamed"

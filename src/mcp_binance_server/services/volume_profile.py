@@ -7,7 +7,7 @@ from typing import NamedTuple
 from mcp_binance_server.analytics.envelope import Source, Window
 from mcp_binance_server.analytics.profile import VolumeProfile, profile_of_candles, profile_of_trades
 from mcp_binance_server.analytics.profile_report import ProfileReport
-from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
 from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price
@@ -39,10 +39,11 @@ class VolumeProfileService:
 
     market: MarketService
     client: SpotClient
+    thresholds: Thresholds = DEFAULTS
     _made: Kept[_Traded] = field(default_factory=lambda: Kept[_Traded](MOST_KEPT), repr=False)
 
     async def profile(
-        self, text: str, hours: int, *, bin_size: Price | None = None, rows: Rows = 1, with_price: bool = True
+        self, text: str, hours: int, *, bin_size: Price | None = None, rows: Rows | None = None, with_price: bool = True
     ) -> ProfileReport:
         """Return the profile of the last hours, and the price now unless the caller has it."""
         rules = await self.market.rules(text)
@@ -51,7 +52,7 @@ class VolumeProfileService:
         to_ms = settled_ms(now_ms, INTERVAL_MS[interval])
         window = Window(to_ms - hours * HOUR_MS, to_ms)
         traded, price = await gather(
-            lambda: self._traded(rules, interval, window, bin_size, rows),
+            lambda: self._traded(rules, interval, window, bin_size, rows or self.thresholds.profile_rows),
             lambda: self._price(rules.symbol, asked=with_price),
         )
         found: _Traded = traded.required()
@@ -76,7 +77,7 @@ class VolumeProfileService:
             return made
         bars = await closed_candles(self.client, rules.symbol, interval, window.from_ms, window.to_ms)
         trades = await self._trades(rules.symbol, window, bars)
-        thresholds = replace(DEFAULTS, profile_rows=rows, profile_max_bins=MOST_BINS)
+        thresholds = replace(self.thresholds, profile_rows=rows, profile_max_bins=MOST_BINS)
         if trades is None:
             profile = profile_of_candles(bars, rules.tick, bin_size=bin_size, thresholds=thresholds)
             return self._made.keep(key, _Traded(profile, bars, "klines"))

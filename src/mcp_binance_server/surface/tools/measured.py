@@ -9,8 +9,7 @@ from mcp_binance_server.analytics.envelope import Basis, Metric
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer
 from mcp_binance_server.surface.views.measures import context_member, metric_member
-
-THRESHOLDS = "project defaults"
+from mcp_binance_server.surface.views.thresholds import changed_lines, threshold_words
 
 WindowSecs = Annotated[int, Field(description="Seconds to look back", ge=10, le=300)]
 
@@ -30,6 +29,6 @@ def measured(context: Context, symbol: str, basis: Basis, metrics: Mapping[str, 
         network=context.live.network.name,
         context=context_member(basis),
         metrics={name: metric_member(metric) for name, metric in metrics.items()},
-        thresholds=THRESHOLDS,
+        thresholds=threshold_words(context.live.thresholds),
     )
-    return ToolAnswer(text, answer)
+    return ToolAnswer("\n".join([text, *changed_lines(context.live.thresholds)]), answer)

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 from mcp_binance_server.analytics.envelope import Basis, Metric
 from mcp_binance_server.analytics.liquidity import Stop, VacuumReport
 from mcp_binance_server.analytics.profile_report import ProfileReport
+from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.surface.context import Context
@@ -18,14 +19,15 @@ from mcp_binance_server.surface.views.decimals import exact, volume
 from mcp_binance_server.surface.views.liquidity import vacuum_line
 from mcp_binance_server.surface.views.profile import profile_line
 
+A_TENTH = 0.1
 BinSize = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
 
 
 class GetVolumeProfile(Arguments):
     symbol: Pair
     duration_hours: Annotated[int, Field(ge=1, le=168)] = 24
-    tick_size: BinSize | None = optional("Price range of one bin, e.g. '50'; a 50th of the range if left out")
-    rows: Annotated[Literal[1, 2], Field(description="Rows by which the value area grows")] = 1
+    tick_size: BinSize | None = optional("Price range of one bin, e.g. '50'; by the range if left out")
+    rows: Literal[1, 2] | None = optional("Rows by which the value area grows; one, unless it is set otherwise")
 
 
 def profile_metrics(report: ProfileReport) -> dict[str, Metric]:
@@ -98,8 +100,14 @@ class GetLiquidityVacuums(Arguments):
     symbol: Pair
     lookback_minutes: Annotated[int, Field(ge=5, le=1440)] = 30
     percentile: Annotated[int, Field(ge=1, le=50)] | None = optional(
-        "Call bins below this percentile thin, not those below a tenth of the median"
+        "Call bins below this percentile thin, not those far below the median"
     )
+
+
+def _rule(report: VacuumReport) -> str:
+    fraction = report.thresholds.vacuum_fraction
+    named = "a_tenth" if fraction == A_TENTH else plain_number(fraction)
+    return f"below_{named}_of_the_median_bin"
 
 
 def vacuum_metrics(report: VacuumReport, percentile: int | None) -> dict[str, Metric]:
@@ -117,7 +125,7 @@ def vacuum_metrics(report: VacuumReport, percentile: int | None) -> dict[str, Me
             }
             for each in found.vacuums
         ]
-    rule = "below_a_tenth_of_the_median_bin" if percentile is None else f"below_percentile_{percentile}"
+    rule = _rule(report) if percentile is None else f"below_percentile_{percentile}"
     inside = None if vacuums is None or price is None else around is not None
     stops = report.stops
     return {

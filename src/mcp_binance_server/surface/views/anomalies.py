@@ -9,13 +9,15 @@ from mcp_binance_server.analytics.behaviour import BookSide
 from mcp_binance_server.analytics.envelope import Metric
 from mcp_binance_server.analytics.level_history import MOST_PASSING, MOST_PRICES
 from mcp_binance_server.analytics.microstructure_report import AnomalyReport
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import Thresholds
+from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.markdown import money, plain, share, span
 from mcp_binance_server.surface.views.measures import metric_member, why
 from mcp_binance_server.surface.views.order_flow import NO_STREAM
+from mcp_binance_server.surface.views.thresholds import in_percent
 
 NAMES: dict[AnomalyType, str] = {
     "quote_stuffing": "Quote stuffing",
@@ -23,19 +25,6 @@ NAMES: dict[AnomalyType, str] = {
     "absorption": "Absorption",
     "spoof_like": "Spoof-like",
     "flash_crash_flags": "Flash-crash flags",
-}
-RULES: dict[AnomalyType, str] = {
-    "quote_stuffing": f">{DEFAULTS.stuffing_per_s:.0f}/s and z>={DEFAULTS.stuffing_z}",
-    "iceberg": f"executed/displayed >={DEFAULTS.iceberg_ratio:.0f}, >={DEFAULTS.iceberg_refills} refills within 1 s",
-    "absorption": f">{DEFAULTS.absorption_drop:.0%} traded off and refilled >={DEFAULTS.absorption_times} times",
-    "spoof_like": (
-        f"z>={DEFAULTS.spoof_z}, >={DEFAULTS.wall_share:.0%} of side, gone in <{DEFAULTS.spoof_life_ms // 1000} s, "
-        f"<{DEFAULTS.spoof_traded:.0%} traded, other side traded"
-    ),
-    "flash_crash_flags": (
-        f"depth <p{DEFAULTS.crash_depth_percentile}, spread >p{DEFAULTS.crash_spread_percentile}, "
-        f"volatility >{DEFAULTS.crash_volatility_ratio:.0f}x, OFI z>{DEFAULTS.crash_ofi_z:.0f}"
-    ),
 }
 FLAGS = {
     "thin_depth": "thin depth",
@@ -46,6 +35,28 @@ FLAGS = {
 ALL_FLAGS = len(FLAGS)
 LIKENESS: dict[BookSide, str] = {"bid": "accumulation-like", "ask": "distribution-like"}
 LIMITS = f"at most {MOST_PRICES} traded prices and {MOST_PASSING} passing levels are examined"
+
+
+def rule_of(kind: AnomalyType, thresholds: Thresholds) -> str:
+    """Say the rule of a pattern with the numbers in force."""
+    t, number = thresholds, plain_number
+    rules: dict[AnomalyType, str] = {
+        "quote_stuffing": f">{number(t.stuffing_per_s)}/s and z>={number(t.stuffing_z)}",
+        "iceberg": (
+            f"executed/displayed >={number(t.iceberg_ratio)}, >={t.iceberg_refills} refills "
+            f"within {number(t.refill_ms / 1000)} s"
+        ),
+        "absorption": f">{in_percent(t.absorption_drop)} traded off and refilled >={t.absorption_times} times",
+        "spoof_like": (
+            f"z>={number(t.spoof_z)}, >={in_percent(t.wall_share)} of side, "
+            f"gone in <{number(t.spoof_life_ms / 1000)} s, <{in_percent(t.spoof_traded)} traded, other side traded"
+        ),
+        "flash_crash_flags": (
+            f"depth <p{t.crash_depth_percentile}, spread >p{t.crash_spread_percentile}, "
+            f"volatility >{number(t.crash_volatility_ratio)}x, OFI z>{number(t.crash_ofi_z)}"
+        ),
+    }
+    return rules[kind]
 
 
 def finding(rules: SymbolRules, found: Anomaly) -> str:
@@ -85,7 +96,7 @@ def anomaly_rows(report: AnomalyReport) -> list[str]:
     """Return the table of a window's verdicts: a row for each finding, or one that says why there is none."""
     rows = ["| Pattern | Finding | Measured | Rule | Severity |", "|-|-|-|-|-|"]
     for verdict in report.verdicts:
-        rule = RULES[verdict.type]
+        rule = rule_of(verdict.type, report.thresholds)
         for found, measured, severity in _cells(report, verdict):
             rows.append(f"| {NAMES[verdict.type]} | {found} | {measured} | {rule} | {severity} |")
             rule = ""  # once for each pattern is enough
@@ -108,7 +119,7 @@ def anomalies_line(report: AnomalyReport) -> str:
 
 def anomaly_metrics(report: AnomalyReport) -> dict[str, Metric]:
     """Return the anomalies as measures: what was found, and what could not be assessed."""
-    found = [_member(report.rules, each) for verdict in report.verdicts for each in verdict.found]
+    found = [_member(report.rules, each, report.thresholds) for verdict in report.verdicts for each in verdict.found]
     lacking = [_lacking(verdict.type, verdict.unknown) for verdict in report.verdicts if verdict.unknown is not None]
     counts = {verdict.type: verdict.total for verdict in report.verdicts if verdict.unknown is None}
     return {
@@ -151,13 +162,13 @@ def _price(rules: SymbolRules, price: float) -> str:
     return money(Decimal(repr(price)), rules.quote, rules.tick)
 
 
-def _member(rules: SymbolRules, found: Anomaly) -> dict[str, Any]:
+def _member(rules: SymbolRules, found: Anomaly, thresholds: Thresholds) -> dict[str, Any]:
     member: dict[str, Any] = {
         "type": found.type,
         "severity": found.severity,
         "confidence": found.confidence,
         "measured": dict(found.measured),
-        "rule": RULES[found.type],
+        "rule": rule_of(found.type, thresholds),
         "text": finding(rules, found),
     }
     if found.price is not None:

@@ -12,12 +12,13 @@ from mcp_binance_server.analytics.liquidity import (
     VacuumReport,
     WallReport,
 )
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.analytics.vacuums import Vacuum
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, money, percent, plain, share, span, stamp
 from mcp_binance_server.surface.views.measures import collecting, why
 from mcp_binance_server.surface.views.order_flow import base
+from mcp_binance_server.surface.views.thresholds import in_percent, threshold_line
 from mcp_binance_server.surface.views.trading import NOT_ADVICE
 
 SOURCES = {
@@ -28,6 +29,7 @@ SOURCES = {
 }
 ROLES = {"Bid": "support", "Ask": "resistance"}
 MOST_ROWS = 10
+MOST_WALLS = 20
 
 
 def liquidity_page(report: LiquidityReport) -> str:
@@ -47,6 +49,8 @@ def liquidity_page(report: LiquidityReport) -> str:
             "",
             "## Stop Loss Guidance",
             *_guidance(report),
+            "",
+            threshold_line(report.thresholds),
             "",
             NOT_ADVICE,
             f"*Last updated: {stamp(report.now_ms)}*",
@@ -105,7 +109,7 @@ def _vacuums(report: LiquidityReport) -> list[str]:
         lines += [_vacuum_row(report, each) for each in _nearest(report, vacuums)]
         lines.append("")
     else:
-        least = share(DEFAULTS.vacuum_fraction, 0)
+        least = in_percent(found.thresholds.vacuum_fraction)
         lines.append(f"_None: every one of {found.found.bins} price bins holds {least} of the median bin or more_")
     more = len(vacuums) - MOST_ROWS
     further = f"; {more} more further away" if more > 0 else ""
@@ -133,11 +137,11 @@ def _range(rules: SymbolRules, vacuum: Vacuum) -> str:
 
 
 def _too_little(report: VacuumReport) -> str:
-    found = report.found
+    found, limits = report.found, report.thresholds
     if found.why_null == "insufficient_events":
-        return f"too few trades: {found.n:,} of {DEFAULTS.vacuum_min_trades:,} needed; try a longer lookback"
+        return f"too few trades: {found.n:,} of {limits.vacuum_min_trades:,} needed; try a longer lookback"
     if found.why_null == "insufficient_bars":
-        return f"too few bars: {found.n:,} of {DEFAULTS.vacuum_min_bars:,} needed; try a longer lookback"
+        return f"too few bars: {found.n:,} of {limits.vacuum_min_bars:,} needed; try a longer lookback"
     return why(found.why_null)
 
 
@@ -154,17 +158,22 @@ def _seen(found: WallReport) -> str:
     seconds = found.span_ms // 1000
     if found.progress is not None:
         return f"{found.snapshots} snapshots over {seconds} s"
-    return f"seen in >= {share(DEFAULTS.wall_persistence, 0)} of {found.snapshots} snapshots over {seconds} s"
+    least = in_percent(found.thresholds.wall_persistence)
+    return f"seen in >= {least} of {found.snapshots} snapshots over {seconds} s"
 
 
 def _wall_rows(rules: SymbolRules, found: WallReport) -> list[str]:
     shown = found.standing
     if not shown:
-        large = f"no level stands out from its neighbours (z >= {DEFAULTS.wall_z}) and holds"
+        limits = found.thresholds
+        large = f"no level stands out from its neighbours (z >= {plain_number(limits.wall_z)}) and holds"
         lasting = "" if found.progress or found.snapshots == 1 else " for long enough"
-        return [f"_None: {large} {share(DEFAULTS.wall_share, 0)} of its side{lasting}_"]
+        return [f"_None: {large} {in_percent(limits.wall_share)} of its side{lasting}_"]
     rows = ["| Side | Price | Quantity | Share of side | Persistence (95%) | Role |", "|-|-|-|-|-|-|"]
-    return rows + [_wall_row(rules, each) for each in shown]
+    largest = sorted(shown, key=lambda each: each.wall.candidate.share, reverse=True)[:MOST_WALLS]
+    rows += [_wall_row(rules, each) for each in shown if each in largest]
+    left_out = len(shown) - len(largest)
+    return [*rows, "", f"_{left_out} with a smaller share left out_"] if left_out else rows
 
 
 def _wall_row(rules: SymbolRules, each: SidedWall) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_binance_server.analytics.envelope import Confidence, Metric
 from mcp_binance_server.analytics.microstructure_report import HealthReport
-from mcp_binance_server.analytics.thresholds import DEFAULTS, Component
+from mcp_binance_server.analytics.thresholds import Component
 from mcp_binance_server.surface.views.anomalies import not_assessed
 from mcp_binance_server.surface.views.markdown import plain
 from mcp_binance_server.surface.views.measures import collecting, metric_member, why
@@ -25,7 +25,7 @@ def health_title(report: HealthReport) -> str:
 
 def health_rows(report: HealthReport) -> list[str]:
     """Return the table of components, and a line for each that is missing."""
-    names = list(DEFAULTS.health_weights)
+    names = list(report.thresholds.health_weights)
     titles, cells = [each.capitalize() for each in names], [_cell(report, each) for each in names]
     reasons = dict.fromkeys(_reason(report, name) for name in report.health.missing)  # several may share one
     lines = [f"| {' | '.join(titles)} |", "|-|-|-|-|-|", f"| {' | '.join(cells)} |", ""]
@@ -54,7 +54,7 @@ def health_metrics(report: HealthReport) -> dict[str, Metric]:
     """Return the score, its word and its parts."""
     health = report.health
     score = None if health.score is None else round(health.score, 1)
-    parts = {name: _rounded(health.components.get(name)) for name in DEFAULTS.health_weights}
+    parts = {name: _rounded(health.components.get(name)) for name in report.thresholds.health_weights}
     return {
         "score": Metric(
             value=score,
@@ -71,7 +71,7 @@ def health_metrics(report: HealthReport) -> dict[str, Metric]:
 
 
 def _confidence(report: HealthReport) -> Confidence:
-    if report.health.score is None or report.basis.age_ms > DEFAULTS.stale_ms:
+    if report.health.score is None or report.basis.age_ms > report.thresholds.stale_ms:
         return "none"
     return "low" if report.health.missing else "medium"
 
@@ -94,7 +94,8 @@ def _reason(report: HealthReport, name: Component) -> str:
     if unknown.progress is not None:
         return f"_{alike.capitalize()}: {collecting(unknown.progress)}_"
     if name == "resilience" and unknown.why_null == "insufficient_events":
-        return f"_Resilience: {report.recoveries.depletions} of {DEFAULTS.min_depletions} sudden losses of depth seen_"
+        seen, need = report.recoveries.depletions, report.thresholds.min_depletions
+        return f"_Resilience: {seen} of {need} sudden losses of depth seen_"
     return f"_{alike.capitalize()} unavailable: {not_assessed(unknown)}_"
 
 

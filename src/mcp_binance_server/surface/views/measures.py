@@ -20,7 +20,7 @@ WHY: dict[str, str] = {
     "insufficient_bars": "too few bars",
     "insufficient_history": "too little history",
     "insufficient_components": "too few components are known",
-    "insufficient_baseline": "no hour of baseline yet",
+    "insufficient_baseline": "too little baseline yet",
     "gap_in_window": "events are missing in the window",
     "degenerate": "all values are alike",
     "zero_variance": "all values are alike",

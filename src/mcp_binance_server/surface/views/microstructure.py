@@ -6,7 +6,7 @@ from mcp_binance_server.analytics.anomalies import Verdict
 from mcp_binance_server.analytics.book_metrics import Depth
 from mcp_binance_server.analytics.microstructure_report import BookReport, MarketPart, MicrostructureReport
 from mcp_binance_server.analytics.profile_report import ProfileReport
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.anomalies import NAMES, anomaly_rows
@@ -14,11 +14,13 @@ from mcp_binance_server.surface.views.liquidity import compact_money
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, money, percent, plain, share, span, stamp
 from mcp_binance_server.surface.views.market_health import health_rows, health_title
 from mcp_binance_server.surface.views.measures import collecting, why
+from mcp_binance_server.surface.views.thresholds import in_percent, threshold_line
 from mcp_binance_server.surface.views.trading import NOT_ADVICE
 
 PLACES = {"inside": "inside value area", "above": "above value area", "below": "below value area"}
 ROWS = {"value_area_one_row": "one-row rule", "value_area_two_row": "two-row rule"}
 CHEAP_BPS = 2
+HOUR_MS = 3_600_000
 WEAK = 0.5
 
 
@@ -33,7 +35,7 @@ def microstructure_page(report: MicrostructureReport) -> str:
             "",
             *_market(report),
             "",
-            "_Thresholds: project defaults_",
+            threshold_line(report.thresholds),
             "",
             NOT_ADVICE,
             f"*Last updated: {stamp(report.now_ms)}*",
@@ -49,7 +51,7 @@ def _profile(report: MicrostructureReport) -> list[str]:
     if profile.poc is None or profile.vah is None or profile.val is None:
         return [f"_Unavailable: {why(profile.why_null)}_"]
     poc, vah, val = (_price(report.rules, each) for each in (profile.poc, profile.vah, profile.val))
-    area = f"{share(float(DEFAULTS.profile_area), 0)}, {ROWS[profile.method]}"
+    area = f"{in_percent(float(report.thresholds.profile_area))}, {ROWS[profile.method]}"
     return [
         f"**POC**: {poc} · **VAH**: {vah} · **VAL**: {val} ({area})",
         f"**Current Price**: {_place(report.rules, seen)}",
@@ -79,7 +81,7 @@ def _market(report: MicrostructureReport) -> list[str]:
         sections = [line for heading in headings for line in (heading, unavailable, "")]
         return [*sections, "**Recommendation**: *No judgement without the order book.*"]
     return [
-        *_book(report.rules, part.book),
+        *_book(report.rules, part.book, report.thresholds),
         "",
         *_anomalies(report, part),
         "",
@@ -90,7 +92,7 @@ def _market(report: MicrostructureReport) -> list[str]:
     ]
 
 
-def _book(rules: SymbolRules, book: BookReport) -> list[str]:
+def _book(rules: SymbolRules, book: BookReport, thresholds: Thresholds) -> list[str]:
     bids, asks = book.levels
     heading = f"## Order Book (snapshot, age {book.age_ms:,} ms, {bids}/{asks} levels)"
     top, band = book.top, book.band
@@ -112,7 +114,7 @@ def _book(rules: SymbolRules, book: BookReport) -> list[str]:
         "|-|-|-|-|-|",
         f"| {' | '.join(cells)} |",
     ]
-    stale = book.age_ms > DEFAULTS.stale_ms
+    stale = book.age_ms > thresholds.stale_ms
     return [*lines, "", f"_Stale: the book has been silent for {span(book.age_ms)}_"] if stale else lines
 
 
@@ -178,7 +180,7 @@ def _conditions(part: MarketPart) -> str:
 
 def _baseline(span_ms: int) -> str:
     # The newest second is still running, so a full hour is always a little short.
-    return "hour" if span_ms >= DEFAULTS.baseline_ms - 2_000 else span(round(span_ms, -3))
+    return "hour" if span_ms >= HOUR_MS - 2_000 else span(round(span_ms, -3))
 
 
 def _capacity(rules: SymbolRules, buy: Depth, sell: Depth) -> str:

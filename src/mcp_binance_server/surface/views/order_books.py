@@ -42,7 +42,7 @@ def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
 def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
     """Return every measure of a book; where it is broken, each says so."""
     rules, top = view.rules, report.top
-    trust = confidence_of_instant(view.age_ms)
+    trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
 
     def metric(value: object, unit: Unit | None, why_null: WhyNull | None = None) -> Metric:
         if value is None:
@@ -80,7 +80,7 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
 def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
     """Return what one order would get; nothing beyond the known levels is guessed."""
     rules, taken = view.rules, report.walk
-    trust = confidence_of_instant(view.age_ms)
+    trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
     step = QUOTE_STEP if taken.unit == "quote" else rules.step
 
     def metric(value: object, unit: Unit) -> Metric:

@@ -6,12 +6,13 @@ from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.flow import LargeTrades
 from mcp_binance_server.analytics.flow_direction import FlowDirection
 from mcp_binance_server.analytics.flow_report import FlowReport, References
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import amount, money, plain, share, stamp
 from mcp_binance_server.surface.views.measures import collecting, why
+from mcp_binance_server.surface.views.thresholds import threshold_line
 from mcp_binance_server.surface.views.trading import NOT_ADVICE
 
 SOURCES = {"klines_1s": "1s klines (exact taker volumes)", "aggTrade": "live trades (exact aggressor flags)"}
@@ -33,6 +34,8 @@ def order_flow_page(report: FlowReport) -> str:
             f"- {_large(report)}",
             *_levels(report),
             "",
+            threshold_line(report.thresholds),
+            "",
             NOT_ADVICE,
             f"*Last updated: {stamp(report.now_ms)}*",
         ]
@@ -47,7 +50,7 @@ def order_flow_line(report: FlowReport) -> str:
     if not sample.known_ms:
         return f"{opening} unknown, the exchange has no candles of this window."
     volumes = f"bought {base(report.rules, sample.bought)}, sold {base(report.rules, sample.sold)}"
-    return f"{opening} {volumes}; {_interval(direction, sample.flow.buy_ratio)}; direction {direction.direction}."
+    return f"{opening} {volumes}; {_interval(report)}; direction {direction.direction}."
 
 
 def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
@@ -73,27 +76,28 @@ def _metrics(report: FlowReport) -> list[str]:
     vwap = "unknown" if flow.vwap is None else money(Decimal(repr(flow.vwap)), rules.quote, rules.tick)
     return [
         f"**Buy Volume**: {base(rules, sample.bought)} · **Sell Volume**: {base(rules, sample.sold)}",
-        f"**Imbalance Ratio**: {_interval(report.direction, flow.buy_ratio)} · **Net Pressure**: {net}",
+        f"**Imbalance Ratio**: {_interval(report)} · **Net Pressure**: {net}",
         f"**VWAP**: {vwap} · **Trades**: {sample.trades:,} · **OFI (10 s)**: {_ofi(report)}",
         _source(report),
     ]
 
 
-def _interval(direction: FlowDirection, ratio: float | None) -> str:
+def _interval(report: FlowReport) -> str:
+    direction, ratio = report.direction, report.sample.flow.buy_ratio
     if ratio is None:
         return f"unknown ({why('no_trades')})"
     share = direction.share
     if share is None:
-        return f"{ratio:.3f} (no interval: {_too_little(direction)})"
+        return f"{ratio:.3f} (no interval: {_too_little(direction, report.thresholds)})"
     return f"{ratio:.3f} (95% interval {share.low:.3f}-{share.high:.3f})"
 
 
-def _too_little(direction: FlowDirection) -> str:
+def _too_little(direction: FlowDirection, thresholds: Thresholds) -> str:
     if direction.why_null != "insufficient_events":
         return why(direction.why_null)
-    if direction.trades < DEFAULTS.min_events:
-        return f"{direction.trades} of {DEFAULTS.min_events} aggregate trades needed"
-    return f"trades in {direction.seconds} of {DEFAULTS.min_seconds} seconds needed"
+    if direction.trades < thresholds.min_events:
+        return f"{direction.trades} of {thresholds.min_events} aggregate trades needed"
+    return f"trades in {direction.seconds} of {thresholds.min_seconds} seconds needed"
 
 
 def _ofi(report: FlowReport) -> str:
@@ -101,7 +105,7 @@ def _ofi(report: FlowReport) -> str:
     if isinstance(ofi, Unknown):
         return unknown_words(ofi, NO_STREAM)
     if ofi.value is None:
-        return f"unknown ({_few(ofi.why_null, ofi.n, DEFAULTS.min_events)})"
+        return f"unknown ({_few(ofi.why_null, ofi.n, report.thresholds.min_events)})"
     return f"{base(report.rules, Decimal(repr(ofi.value)), signed=True)} ({ofi.n} events)"
 
 
@@ -124,7 +128,9 @@ def _verdict(report: FlowReport) -> str:
     bought = f"{share(ratio)} of aggressor volume bought"
     interval = direction.share
     if interval is None:
-        return f"{bought}; no interval: {_too_little(direction)} (confidence: {direction.confidence})"
+        return (
+            f"{bought}; no interval: {_too_little(direction, report.thresholds)} (confidence: {direction.confidence})"
+        )
     if not interval.side_of(0.5):
         span = f"{share(interval.low)}-{share(interval.high)}"
         return f"{bought}; the interval {span} includes 50% (confidence: {direction.confidence})"
@@ -137,7 +143,8 @@ def _large(report: FlowReport) -> str:
     if isinstance(large, Unknown):
         return f"Large trades: {unknown_words(large, why(large.why_null))}"
     if large.threshold_quote is None:
-        return f"Large trades: unknown ({_few(large.why_null, large.n, DEFAULTS.large_trade_min_n)} aggregate trades)"
+        few = _few(large.why_null, large.n, report.thresholds.large_trade_min_n)
+        return f"Large trades: unknown ({few} aggregate trades)"
     return f"Large trades (>= {_threshold(report.rules, large)}): {large.buys} buys, {large.sells} sells"
 
 

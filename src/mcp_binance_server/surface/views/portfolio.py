@@ -5,10 +5,11 @@ from decimal import Decimal
 from mcp_binance_server.analytics.assessment import Advice, Assessment
 from mcp_binance_server.analytics.portfolio import AssetRisk, PortfolioRisk
 from mcp_binance_server.analytics.portfolio_report import PortfolioReport
-from mcp_binance_server.analytics.scenarios import Shock, WhatIf
-from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.scenarios import Shock
+from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.valuation import Holding
 from mcp_binance_server.surface.views.markdown import amount, day_of, money, percent, plain, share, stamp
+from mcp_binance_server.surface.views.thresholds import changed_lines, in_percent
 from mcp_binance_server.surface.views.trading import NOT_ADVICE
 
 CENT = Decimal("0.01")
@@ -21,6 +22,7 @@ NO_HOLDINGS = [
     "- 40% major cryptocurrencies (BTC/ETH)",
     "- 30% diversified altcoins based on risk tolerance",
 ]
+ADVISED_FLOOR = Decimal("0.25")
 ADVICE: dict[Advice, str] = {
     "increase_stablecoins": "*- Increase stablecoin allocation to 25-30% to reduce volatility*",
     "diversify": "*- Diversify into additional altcoins to spread risk*",
@@ -42,15 +44,16 @@ def portfolio_page(report: PortfolioReport) -> str:
             "",
             *_composition(report),
             "",
-            *_assessment(report.assessment),
+            *_assessment(report.assessment, report.thresholds),
             "",
             *_concentration(report),
             "",
-            *_measured(report.risk),
+            *_measured(report.risk, report.thresholds.var_min_n),
             *(f"_Unavailable: {plain(reason)}_" for reason in report.missing),
             "",
-            *_scenarios(report.scenarios, report.risk),
+            *_scenarios(report),
             "",
+            *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
             NOT_ADVICE,
             last_line,
         ]
@@ -92,7 +95,7 @@ def _class(asset: AssetRisk) -> str:
     return f"{volatility.label}, default" if volatility.basis == "default" and volatility.n else volatility.label
 
 
-def _assessment(assessment: Assessment | None) -> list[str]:
+def _assessment(assessment: Assessment | None, thresholds: Thresholds) -> list[str]:
     if assessment is None:
         return ["**Risk Assessment**: Nothing in this portfolio could be valued."]
     volatile = (
@@ -103,12 +106,19 @@ def _assessment(assessment: Assessment | None) -> list[str]:
         "moderately": f"moderately weighted toward {volatile}",
         "mostly_lower": "mostly in lower-volatility assets",
     }[assessment.weighting]
-    bullets = [ADVICE[each] for each in assessment.advice] or ["*- No rule-based change suggested*"]
+    bullets = [_advice(each, thresholds) for each in assessment.advice] or ["*- No rule-based change suggested*"]
     return [
         f"**Risk Assessment**: Your portfolio is {weighting}. Consider the following for balanced diversification:",
         "",
         *bullets,
     ]
+
+
+def _advice(advice: Advice, thresholds: Thresholds) -> str:
+    floor = thresholds.stablecoin_floor
+    if advice == "increase_stablecoins" and floor != ADVISED_FLOOR:
+        return f"*- Increase stablecoin allocation to {in_percent(float(floor))} or more to reduce volatility*"
+    return ADVICE[advice]
 
 
 def _concentration(report: PortfolioReport) -> list[str]:
@@ -122,11 +132,11 @@ def _concentration(report: PortfolioReport) -> list[str]:
     ]
 
 
-def _measured(risk: PortfolioRisk) -> list[str]:
+def _measured(risk: PortfolioRisk, least: int) -> list[str]:
     if risk.why_null == "zero_variance":
         return ["## Measured Risk", "_None: stablecoins alone, held at par_"]
     if risk.window is None:
-        return ["## Measured Risk", f"_Collecting: {risk.n} of {DEFAULTS.var_min_n} daily closes_"]
+        return ["## Measured Risk", f"_Collecting: {risk.n} of {least} daily closes_"]
     heading = (
         f"## Measured Risk ({risk.n + 1} daily closes to {day_of(risk.window.to_ms)}, n={risk.n}, "
         f"coverage {share(risk.coverage, 0)})"
@@ -167,12 +177,14 @@ def _tail(risk: PortfolioRisk) -> str:
     )
 
 
-def _scenarios(scenarios: WhatIf, risk: PortfolioRisk) -> list[str]:
-    rows = [_shock_row("Every non-stable asset -20%", scenarios.market)]
+def _scenarios(report: PortfolioReport) -> list[str]:
+    scenarios, risk, thresholds = report.scenarios, report.risk, report.thresholds
+    fall = in_percent(float(thresholds.market_shock))
+    rows = [_shock_row(f"Every non-stable asset {fall}", scenarios.market)]
     btc = scenarios.btc
     if btc.shock is not None:
         assumed = f" ({', '.join(map(plain, btc.assumed))} assumed to move with it)" if btc.assumed else ""
-        rows.append(_shock_row(f"BTC -10%, others by beta{assumed}", btc.shock))
+        rows.append(_shock_row(f"BTC {in_percent(float(thresholds.btc_shock))}, others by beta{assumed}", btc.shock))
     calmer = scenarios.stablecoins
     if calmer is not None and calmer.tail.var is not None and risk.tail.var is not None:
         rows.append(

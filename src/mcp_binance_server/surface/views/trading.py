@@ -20,6 +20,7 @@ from mcp_binance_server.surface.views.markdown import (
     time_of_day,
 )
 from mcp_binance_server.surface.views.market import shown_price
+from mcp_binance_server.surface.views.thresholds import changed_lines
 
 NOT_ADVICE = "*Computed by the stated rules from public data; not financial advice.*"
 ARTICLES = {"aggressive": "an", "balanced": "a", "conservative": "a"}
@@ -51,6 +52,7 @@ def trading_page(report: TradingReport, *, defaults: tuple[bool, bool]) -> str:
             "",
             *_added(report),
             "",
+            *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
             NOT_ADVICE,
             *(["*Stale: no trades in the last 24 hours*"] if not view.ticker.has_traded else []),
             f"*Last updated: {stamp(view.ticker.close_time_ms)}*",
