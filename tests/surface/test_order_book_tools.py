@@ -152,9 +152,10 @@ async def test_a_silent_book_is_first_marked_stale_and_then_asked_for() -> None:
         _, asked = await told(live.client, "get_orderbook_metrics", symbol="BTCUSDT")
 
     assert "stale" in text
-    assert stale["context"]["source"] == ["book"]
+    assert (stale["context"]["source"], stale["context"]["stale"]) == (["book"], True)
     assert {metric["confidence"] for metric in stale["metrics"].values() if "confidence" in metric} == {"none"}
     assert asked["context"]["source"] == ["depth"]
+    assert "stale" not in asked["context"]
 
 
 async def warm(live: LiveMarket) -> None:

@@ -104,3 +104,4 @@ class Basis:
     depth_levels: tuple[int, int] | None = None
     truncated: bool = False
     gaps: int = 0
+    stale: bool = False

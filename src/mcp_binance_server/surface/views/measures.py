@@ -49,6 +49,8 @@ def context_member(basis: Basis) -> dict[str, Any]:
         "truncated": basis.truncated,
         "gaps": basis.gaps,
     }
+    if basis.stale:
+        context["stale"] = True
     if basis.depth_levels is not None:
         bids, asks = basis.depth_levels
         context["depth_levels"] = {"bids": bids, "asks": asks}

@@ -36,6 +36,7 @@ def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
         depth_levels=(len(book.bids), len(book.asks)),
         truncated=truncated,
         gaps=view.gaps,
+        stale=view.is_stale,
     )
 
 
