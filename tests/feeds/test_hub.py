@@ -4,6 +4,7 @@ import asyncio
 from contextlib import ExitStack
 from itertools import pairwise
 
+import anyio
 import msgspec
 import pytest
 
@@ -143,6 +144,26 @@ async def test_an_event_that_cannot_be_read_is_counted_and_harms_nothing(open_fl
                 floor.hub.on_event(f"btcusdt@{stream}", msgspec.Raw(body))
 
             assert (feed.is_live, feed.counts.malformed) == (True, 4)
+
+
+async def test_who_waits_for_a_broken_book_waits_until_it_is_mended(open_floor: OpenFloor) -> None:
+    async with open_floor() as floor, anyio.create_task_group() as tasks:
+        with floor.hub.reading(BTC) as feed:
+            assert feed is not None
+            await floor.run(3_000)
+            floor.exchange.hub.faults.add(StreamFault(kind="drop", stream=DEPTH))
+            floor.exchange.hub.faults.add(StreamFault(kind="stale_snapshot"))
+            await floor.run(200)
+            assert not feed.is_live
+            seen = list[bool]()
+
+            async def wait() -> None:
+                await floor.hub.wait_until_live(BTC, 60_000)
+                seen.append(feed.is_live)
+
+            tasks.start_soon(wait)
+            await floor.run(3_000)
+            assert seen == [True]
 
 
 async def test_a_doubled_event_changes_nothing(open_floor: OpenFloor) -> None:

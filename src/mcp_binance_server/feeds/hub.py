@@ -119,6 +119,8 @@ class Hub:
         """Wait until the symbol's book is in step, but not for long."""
         watched = self._watched.get(symbol)
         if watched is not None and not watched.feed.is_live:
+            if watched.live.is_set():  # it was in step once, and has lost it since
+                watched.live = anyio.Event()
             with anyio.move_on_after(wait_ms / 1000):
                 await watched.live.wait()
 
@@ -145,7 +147,6 @@ class Hub:
         """Mark every symbol of a socket: its events may be missing."""
         for watched in self._of(names):
             watched.feed.on_lost()
-            watched.live = anyio.Event()
 
     def _of(self, names: Iterable[str]) -> list[_Watched]:
         lost = frozenset(names)
