@@ -41,7 +41,6 @@ class HubHealth:
     most: int
     connections: int
     reconnects: int
-    unreadable: int
     weight_used: int
     weight_limit: int
     at_ms: int
@@ -86,7 +85,6 @@ class OrderBookService:
             most=hub.most if hub else 0,
             connections=sum(socket.is_open for socket in sockets),
             reconnects=sum(socket.counts.lost for socket in sockets),
-            unreadable=sum(socket.counts.unreadable for socket in sockets),
             weight_used=await budget.used(),
             weight_limit=budget.limit,
             at_ms=now_ms,
