@@ -59,11 +59,12 @@ from mcp_binance_server.services.remote_charts import RemoteCharts
 from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
-from mcp_binance_server.state.engine import Reserves
+from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 
 LOG = logging.getLogger(__name__)
@@ -79,6 +80,9 @@ class App:
     """A running server and the parts that tests and commands may look at."""
 
     server: Server[Any]
+    dispatcher: Dispatcher
+    engine: StateEngine
+    clock: Clock
     network: Network
     market: MarketService
     analysis: AnalysisService
@@ -159,8 +163,8 @@ async def running_app(
             guides=GuideService(Library(clock, settings.guide_config)),
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
-        server = build_server(shown, context)
-        yield App(server, network, market, analysis, account, context)
+        dispatcher = Dispatcher(shown, context)
+        yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, account, context)
 
 
 def _hub(settings: Settings, thresholds: Thresholds, client: SpotClient, dialer: Dialer) -> Hub | None:

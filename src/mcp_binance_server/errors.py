@@ -30,6 +30,7 @@ AppError
 │   ├── ChartRefused                  definite: it will not draw this
 │   └── ChartUnavailable              it failed, or what came back is no image
 ├── ChartNotDrawn             -32603  our own renderer failed, or is too busy
+├── InsufficientScope         -32600  the caller's token does not allow this
 ├── EngineUnavailable         -32603  the state engine did not answer in time
 └── SettingsError                     the environment cannot be used; the process does not start
 """
@@ -309,6 +310,21 @@ class OutcomeUnknown(ExchangeError):
     @property
     def message(self) -> str:
         return "Binance did not say whether the request was executed; it may have been."
+
+
+@dataclass(kw_only=True, eq=False)
+class InsufficientScope(AppError):
+    code: ClassVar[int] = -32600
+    error_type: ClassVar[str] = "insufficient_scope"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/credentials.md"
+    recovery_suggestion: ClassVar[str] = "Ask for a token with the scopes in needed_scopes"
+
+    needed_scopes: tuple[str, ...]
+    reason: str = "insufficient_scope"
+
+    @property
+    def message(self) -> str:
+        return f"This needs the scope {' '.join(self.needed_scopes)}, which your token does not have."
 
 
 @dataclass(kw_only=True, eq=False)

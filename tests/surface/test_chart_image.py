@@ -19,6 +19,7 @@ from mcp_binance_server.charts.render import apart
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 from support.charts import ENVIRONMENT, paths
 from support.clock import FakeClock
@@ -306,7 +307,7 @@ async def test_whoever_would_wait_too_long_for_a_turn_is_told_so(app: App, era: 
     remote = app.context.charting.remote
     keyless = replace(remote, client=replace(remote.client, caller=replace(remote.client.caller, key=None)))
     charting = replace(app.context.charting, local=local, remote=keyless)
-    server = build_server(CATALOGUE, replace(app.context, charting=charting))
+    server = build_server(Dispatcher(CATALOGUE, replace(app.context, charting=charting)))
 
     async with Client(server, mode=era, cache=None) as client:
         answer = (await generate(client, SMALL)).structured_content

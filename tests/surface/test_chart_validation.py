@@ -13,6 +13,7 @@ from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 from support.clock import FakeClock
 from support.contracts import read_contract
@@ -153,7 +154,7 @@ async def test_without_a_plan_the_server_s_own_is_used_and_said(
     plans = PlanMemory(clock, PLANS[configured] if configured else None)
     plans.learn(refusal)
     service = replace(app.context.chart_validation, plans=plans, has_key=True)
-    server = build_server(CATALOGUE, replace(app.context, chart_validation=service))
+    server = build_server(Dispatcher(CATALOGUE, replace(app.context, chart_validation=service)))
 
     async with Client(server, cache=None) as client:
         answer = await judged(client, CHART)

@@ -13,6 +13,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue
 from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 from mcp_binance_server.surface.spec import Arguments, PromptSpec
 from support.clock import FakeClock
@@ -120,7 +121,7 @@ GREET = PromptSpec("greet", "Greets", GreetArguments, greet)
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_a_prompt_is_a_record_like_a_tool(app: App, mode: str) -> None:
-    server = build_server(Catalogue(prompts=(GREET,)), app.context)
+    server = build_server(Dispatcher(Catalogue(prompts=(GREET,)), app.context))
 
     async with Client(server, mode=mode, cache=None) as client:
         listed = (await client.list_prompts()).prompts

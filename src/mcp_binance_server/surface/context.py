@@ -1,8 +1,9 @@
-"""What a handler is given: the services, a way to tell that it is still at work, and later who is asking."""
+"""What a handler is given: the services, a way to tell that it is still at work."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from mcp_binance_server.exchange.attempt import Principal
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.anomalies import AnomalyService
@@ -51,3 +52,18 @@ class Context:
     chart_language: ChartLanguageService
     charting: ChartingService
     progress: Report | None = None
+
+    def acting_for(self, principal: Principal | None) -> "Context":
+        """Return the same services, with the account that they read changed to this principal's, or to none."""
+        if principal is self.account.client.principal:
+            return self
+        client = replace(self.account.client, principal=principal)
+        account = replace(self.account, client=client)
+        return replace(
+            self,
+            account=account,
+            analysis=replace(self.analysis, account=account),
+            orders=replace(self.orders, client=client),
+            portfolio=replace(self.portfolio, account=account),
+            preview=replace(self.preview, account=client),
+        )

@@ -1,7 +1,5 @@
-"""The MCP server: every method of the protocol, answered from the catalogue."""
+"""The MCP server: every method of the protocol, as the SDK hands it to us."""
 
-from base64 import b64encode
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,16 +7,12 @@ from mcp import types
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
-from pydantic import ValidationError
 
 from mcp_binance_server import __version__
-from mcp_binance_server.errors import AppError, InvalidArguments, ResourceNotFound, echo
-from mcp_binance_server.surface.catalogue import Catalogue
+from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.completions import complete
-from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.errors import RequestContext, bad_arguments, guarded, tool_failure
-from mcp_binance_server.surface.spec import Page, Picture
-from mcp_binance_server.surface.uris import parse
+from mcp_binance_server.surface.dispatch import Dispatcher
+from mcp_binance_server.surface.errors import RequestContext, guarded
 
 NAME = "mcp-binance-server"
 INSTRUCTIONS = (
@@ -35,32 +29,17 @@ LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
 
 
 class Surface:
-    """Answers each MCP method by looking up one record and running it."""
+    """The protocol's methods: parameters in, the dispatcher's answer out."""
 
-    def __init__(self, catalogue: Catalogue, context: Context) -> None:
-        self._catalogue = catalogue
-        self._context = context
-        self._has_guides = catalogue.has_guides
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._ask = dispatcher
+        self._catalogue = dispatcher.catalogue
 
     async def list_tools(self, _ctx: RequestContext, _params: Paginated) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[spec.wire for spec in self._catalogue.tools])
 
     async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
-        spec = self._catalogue.tool(params.name)
-        if spec is None:
-            raise InvalidArguments(summary=f"Unknown tool: {echo(params.name)}")
-        try:
-            arguments = spec.arguments.model_validate(params.arguments or {})
-        except ValidationError as error:
-            return tool_failure(bad_arguments(spec.name, error), has_guides=self._has_guides)
-        try:
-            context = replace(self._context, progress=ctx.session.report_progress) if spec.slow else self._context
-            answer = await spec.run(context, arguments)
-        except AppError as error:
-            return tool_failure(error, has_guides=self._has_guides)
-        text = types.TextContent(type="text", text=answer.text)
-        structured = answer.structured.model_dump(mode="json")
-        return types.CallToolResult(content=[text, *answer.attached], structured_content=structured)
+        return await self._ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress)
 
     async def list_resources(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[spec.wire for spec in self._catalogue.resources])
@@ -69,34 +48,18 @@ class Surface:
         return types.ListResourceTemplatesResult(resource_templates=[spec.wire for spec in self._catalogue.templates])
 
     async def read_resource(
-        self, _ctx: RequestContext, params: types.ReadResourceRequestParams
+        self, ctx: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        address = parse(params.uri)
-        reader = self._catalogue.readers.get(address.category)
-        if reader is None:
-            raise ResourceNotFound(provided_uri=params.uri)
-        page = await reader(self._context, address.identifier)
-        contents = _contents(params.uri, page)
-        scope = "public" if page.shareable else "private"
-        return types.ReadResourceResult(contents=[contents], ttl_ms=page.keep_ms, cache_scope=scope)
+        return await self._ask.read_resource(caller_of(ctx), params.uri)
 
     async def list_prompts(self, _ctx: RequestContext, _params: Paginated) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[spec.wire for spec in self._catalogue.prompts])
 
-    async def get_prompt(self, _ctx: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        spec = self._catalogue.prompt(params.name)
-        if spec is None:
-            raise InvalidArguments(summary=f"Unknown prompt: {echo(params.name)}")
-        try:
-            arguments = spec.arguments.model_validate(params.arguments or {})
-        except ValidationError as error:
-            raise bad_arguments(spec.name, error) from None
-        content = types.TextContent(type="text", text=await spec.render(self._context, arguments))
-        message = types.PromptMessage(role="user", content=content)
-        return types.GetPromptResult(description=spec.description, messages=[message])
+    async def get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return await self._ask.get_prompt(caller_of(ctx), params.name, params.arguments)
 
     async def complete(self, _ctx: RequestContext, params: types.CompleteRequestParams) -> types.CompleteResult:
-        return types.CompleteResult(completion=await complete(self._context, params))
+        return types.CompleteResult(completion=await complete(self._ask.context, params))
 
     async def templates_in_resource_list(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         """Add the templates to the resource list, as the guide contract asks; MCP lists them separately too."""
@@ -110,16 +73,9 @@ class Surface:
         return result
 
 
-def _contents(uri: str, page: Page | Picture) -> types.TextResourceContents | types.BlobResourceContents:
-    if isinstance(page, Picture):
-        blob = b64encode(page.data).decode("ascii")
-        return types.BlobResourceContents(uri=uri, blob=blob, mime_type=page.mime_type)
-    return types.TextResourceContents(uri=uri, text=page.text, mime_type=page.mime_type, _meta=page.meta)
-
-
-def build_server(catalogue: Catalogue, context: Context) -> Server[Any]:
+def build_server(dispatcher: Dispatcher) -> Server[Any]:
     """Return the one MCP server that every transport drives."""
-    surface = Surface(catalogue, context)
+    surface, catalogue = Surface(dispatcher), dispatcher.catalogue
     guard = partial(guarded, has_guides=catalogue.has_guides)
 
     def input_schema(name: str) -> dict[str, Any] | None:

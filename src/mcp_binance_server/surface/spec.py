@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 from mcp import types
 from pydantic import BaseModel, ConfigDict
 
+from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.uris import parse
 
@@ -33,6 +34,13 @@ class ListAnswer(Answer):
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+
+PRIVATE_GROUPS = frozenset({"account", "orders"})
+
+
+def scope_of(group: str) -> Scope:
+    """Return what a caller must be allowed to do to use a group of tools or a category of addresses."""
+    return "account:read" if group in PRIVATE_GROUPS else "market:read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,10 @@ class ToolSpec(Generic[ArgumentsT]):
     """Whether it asks anybody outside this machine."""
     slow: bool = False
     """Whether it may take so long that it should tell a client which asked for it that it is still at work."""
+
+    @property
+    def scope(self) -> Scope:
+        return scope_of(self.toolset)
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -131,6 +143,7 @@ class PromptSpec(Generic[ArgumentsT]):
     render: Callable[[Context, ArgumentsT], Awaitable[str]]
     toolset: str = "analysis"
     live: bool = False
+    scope: Scope = "market:read"
 
     @cached_property
     def wire(self) -> types.Prompt:

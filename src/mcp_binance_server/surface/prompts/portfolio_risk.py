@@ -18,4 +18,5 @@ PORTFOLIO_RISK = PromptSpec(
     description="Assess portfolio risk and provide diversification recommendations based on current holdings",
     arguments=PortfolioRisk,
     render=portfolio_risk,
+    scope="account:read",
 )

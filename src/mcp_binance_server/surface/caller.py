@@ -1,0 +1,27 @@
+"""Who makes one call, as the door that let it in found out."""
+
+from dataclasses import dataclass
+
+from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.surface.errors import RequestContext
+
+CALLER = "mcp_binance_server.caller"
+"""Where a door leaves the caller in the scope of an HTTP request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A visitor, and whose account their signed reads are for: nobody's, without a principal."""
+
+    visitor: Visitor
+    principal: Principal | None
+
+
+def caller_of(ctx: RequestContext) -> Caller | None:
+    """Return who calls; None on a pipe, where only the user of this process can.
+
+    Raises:
+        KeyError: an HTTP request that came through no door of ours; it must not pass for the process's own user.
+    """
+    return None if ctx.request is None else ctx.request.scope[CALLER]

@@ -1,0 +1,111 @@
+"""Every question a client can ask, answered from the catalogue: the one way in, whatever the transport."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp import types
+from pydantic import ValidationError
+
+from mcp_binance_server.domain.access import Scope
+from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
+from mcp_binance_server.surface.caller import Caller
+from mcp_binance_server.surface.catalogue import Catalogue
+from mcp_binance_server.surface.context import Context, Report
+from mcp_binance_server.surface.errors import bad_arguments, tool_failure
+from mcp_binance_server.surface.spec import Page, Picture, scope_of
+from mcp_binance_server.surface.uris import parse
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatcher:
+    """Looks up one record, makes sure that the caller may use it, and runs it for that caller.
+
+    A caller of None is the process's own user, who may do everything.
+    """
+
+    catalogue: Catalogue
+    context: Context
+
+    async def call_tool(
+        self, caller: Caller | None, name: str, arguments: Mapping[str, Any] | None, report: Report | None = None
+    ) -> types.CallToolResult:
+        """Call a tool; what the model can mend is an answer, not an error.
+
+        Raises:
+            InvalidArguments: there is no such tool.
+            InsufficientScope: the caller may not use it.
+        """
+        spec = self.catalogue.tool(name)
+        if spec is None:
+            raise InvalidArguments(summary=f"Unknown tool: {echo(name)}")
+        context = self._for(caller, spec.scope)
+        has_guides = self.catalogue.has_guides
+        try:
+            given = spec.arguments.model_validate(arguments or {})
+        except ValidationError as error:
+            return tool_failure(bad_arguments(spec.name, error), has_guides=has_guides)
+        try:
+            answer = await spec.run(replace(context, progress=report) if spec.slow else context, given)
+        except AppError as error:
+            return tool_failure(error, has_guides=has_guides)
+        text = types.TextContent(type="text", text=answer.text)
+        structured = answer.structured.model_dump(mode="json")
+        return types.CallToolResult(content=[text, *answer.attached], structured_content=structured)
+
+    async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:
+        address = parse(uri)
+        reader = self.catalogue.readers.get(address.category)
+        if reader is None:
+            raise ResourceNotFound(provided_uri=uri)
+        page = await reader(self._for(caller, scope_of(address.category)), address.identifier)
+        scope = "public" if page.shareable else "private"
+        return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
+
+    async def get_prompt(
+        self, caller: Caller | None, name: str, arguments: Mapping[str, str] | None
+    ) -> types.GetPromptResult:
+        spec = self.catalogue.prompt(name)
+        if spec is None:
+            raise InvalidArguments(summary=f"Unknown prompt: {echo(name)}")
+        context = self._for(caller, spec.scope)
+        try:
+            given = spec.arguments.model_validate(arguments or {})
+        except ValidationError as error:
+            raise bad_arguments(spec.name, error) from None
+        content = types.TextContent(type="text", text=await spec.render(context, given))
+        message = types.PromptMessage(role="user", content=content)
+        return types.GetPromptResult(description=spec.description, messages=[message])
+
+    def scope_needed(self, method: str, name: str) -> Scope | None:
+        """Return what a call needs, by its method and the name or address in it; None for what everybody may ask."""
+        match method:
+            case "tools/call":
+                spec = self.catalogue.tool(name)
+            case "prompts/get":
+                spec = self.catalogue.prompt(name)
+            case "resources/read":
+                try:
+                    return scope_of(parse(name).category)
+                except AppError:
+                    return None
+            case _:
+                return None
+        return spec.scope if spec else None
+
+    def _for(self, caller: Caller | None, scope: Scope) -> Context:
+        if caller is None:
+            return self.context
+        if missing := caller.visitor.lacks(frozenset({scope})):
+            raise InsufficientScope(needed_scopes=tuple(sorted(missing)))
+        # Who may not read an account has none, also where a page would only look at it in passing.
+        is_private = "account:read" in caller.visitor.scopes
+        return self.context.acting_for(caller.principal if is_private else None)
+
+
+def _contents(uri: str, page: Page | Picture) -> types.TextResourceContents | types.BlobResourceContents:
+    if isinstance(page, Picture):
+        blob = b64encode(page.data).decode("ascii")
+        return types.BlobResourceContents(uri=uri, blob=blob, mime_type=page.mime_type)
+    return types.TextResourceContents(uri=uri, text=page.text, mime_type=page.mime_type, _meta=page.meta)
