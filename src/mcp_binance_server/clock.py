@@ -1,6 +1,7 @@
 """The only place where time is read; everything else takes a Clock."""
 
 import time
+from math import inf
 from typing import Protocol
 
 import anyio
@@ -21,6 +22,10 @@ class Clock(Protocol):
         """Wait; zero still yields to other tasks."""
         ...
 
+    async def sleep_until_ms(self, monotonic_ms: float) -> None:
+        """Wait for a moment of monotonic time, which may be infinity; for tasks that watch time, not take it."""
+        ...
+
 
 class SystemClock:
     """The machine's clocks."""
@@ -33,3 +38,8 @@ class SystemClock:
 
     async def sleep_ms(self, duration_ms: float) -> None:
         await anyio.sleep(max(0.0, duration_ms) / 1000)  # noqa: TID251 - this is the one place
+
+    async def sleep_until_ms(self, monotonic_ms: float) -> None:
+        if monotonic_ms == inf:
+            await anyio.sleep_forever()
+        await self.sleep_ms(monotonic_ms - self.monotonic_ms())

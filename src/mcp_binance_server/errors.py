@@ -31,6 +31,8 @@ AppError
 │   └── ChartUnavailable              it failed, or what came back is no image
 ├── ChartNotDrawn             -32603  our own renderer failed, or is too busy
 ├── InsufficientScope         -32600  the caller's token does not allow this
+├── TooManySessions           -32000  no place is free; in sessions/errors.py
+├── SessionNotFound           -32600  no session of the caller's has this id; in sessions/errors.py
 ├── EngineUnavailable         -32603  the state engine did not answer in time
 └── SettingsError                     the environment cannot be used; the process does not start
 """

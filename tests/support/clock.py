@@ -1,5 +1,9 @@
 """A clock that moves only when a test, or a sleeper, moves it."""
 
+from heapq import heappop, heappush
+from itertools import count
+
+import anyio
 import anyio.lowlevel
 
 
@@ -10,6 +14,8 @@ class FakeClock:
         self._now_ms = float(now_ms)
         self._monotonic_ms = 0.0
         self.slept_ms: list[float] = []
+        self._watchers: list[tuple[float, int, anyio.Event]] = []
+        self._order = count()
 
     def now_ms(self) -> int:
         return int(self._now_ms)
@@ -22,10 +28,21 @@ class FakeClock:
         self.advance(max(0.0, duration_ms))
         await anyio.lowlevel.checkpoint()
 
+    async def sleep_until_ms(self, monotonic_ms: float) -> None:
+        """Wait for others to move the clock: one who watches time does not take it."""
+        if monotonic_ms <= self._monotonic_ms:
+            await anyio.lowlevel.checkpoint()
+            return
+        woken = anyio.Event()
+        heappush(self._watchers, (monotonic_ms, next(self._order), woken))
+        await woken.wait()
+
     def advance(self, duration_ms: float) -> None:
-        """Let both clocks run on."""
+        """Let both clocks run on, and wake whoever watched for a moment that has come."""
         self._now_ms += duration_ms
         self._monotonic_ms += duration_ms
+        while self._watchers and self._watchers[0][0] <= self._monotonic_ms:
+            heappop(self._watchers)[2].set()
 
     def set_wall(self, now_ms: int) -> None:
         """Jump the wall clock, as an operator or NTP would; monotonic time does not notice."""

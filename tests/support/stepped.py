@@ -45,6 +45,9 @@ class SteppedClock:
         heappush(self._sleepers, (self._passed_ms + duration_ms, next(self._order), woken))
         await woken.wait()
 
+    async def sleep_until_ms(self, monotonic_ms: float) -> None:
+        await self.sleep_ms(monotonic_ms - self._passed_ms)
+
     def advance(self, duration_ms: float) -> None:
         """Let time pass and wake whoever slept that long."""
         self._passed_ms += duration_ms

@@ -1,0 +1,98 @@
+"""A session: who connected, from where, and until when it lives."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Generic, NewType
+from uuid import uuid4
+
+from mcp_binance_server.errors import echo
+from mcp_binance_server.sessions.farewells import Farewell
+from mcp_binance_server.sessions.vault import HeldT, Vault
+
+ConnectionId = NewType("ConnectionId", str)
+"""A random UUID of version 4, written with dashes."""
+
+
+def new_connection_id() -> ConnectionId:
+    return ConnectionId(str(uuid4()))
+
+
+@dataclass(eq=False, slots=True, kw_only=True, repr=False)
+class Session(Generic[HeldT]):
+    """One connected client.
+
+    Wall time is for display alone: the life of a session is counted in monotonic milliseconds, which the registry
+    brings. A session with a request in flight does not age.
+    """
+
+    connection_id: ConnectionId
+    owner: str
+    remote_addr: str
+    user_agent: str | None
+    created_ms: int
+    idle_ms: int
+    vault: Vault[HeldT]
+    used_ms: int
+    used_at: float
+    in_flight: int = 0
+    has_ended: bool = False
+    _farewells: dict[int, Farewell] = field(default_factory=dict[int, Farewell])
+    _numbers: "count[int]" = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        self.remote_addr = echo(self.remote_addr)
+        self.user_agent = echo(self.user_agent or "").strip() or None
+
+    @property
+    def created_at(self) -> datetime:
+        return datetime.fromtimestamp(self.created_ms / 1000, UTC)
+
+    @property
+    def last_activity(self) -> datetime:
+        return datetime.fromtimestamp(self.used_ms / 1000, UTC)
+
+    @property
+    def credentials(self) -> HeldT | None:
+        """What the client brought to sign with; None after the end."""
+        return self.vault.read()
+
+    @property
+    def label(self) -> str:
+        """Name the session in a log: whoever reads a whole id could use it."""
+        return f"{self.connection_id[:8]}…"
+
+    def on_end(self, farewell: Farewell) -> Callable[[], None]:
+        """Have something done when the session ends; return how to call that off.
+
+        Raises:
+            ValueError: it has ended, nobody would do it.
+        """
+        if self.has_ended:
+            raise ValueError(f"session {self.label} has ended")
+        number = next(self._numbers)
+        self._farewells[number] = farewell
+
+        def call_off() -> None:
+            self._farewells.pop(number, None)
+
+        return call_off
+
+    def deadline(self, now: float) -> float:
+        """Return when it can end at the earliest if nobody uses it from now on."""
+        return (now if self.in_flight else self.used_at) + self.idle_ms
+
+    def is_over(self, now: float) -> bool:
+        return self.has_ended or now >= self.deadline(now)
+
+    def close(self) -> list[Farewell]:
+        """End it and forget its credentials; return what is still to be done."""
+        self.has_ended = True
+        self.vault.wipe()
+        farewells = list(self._farewells.values())
+        self._farewells.clear()
+        return farewells
+
+    def __repr__(self) -> str:
+        return f"Session({self.label}, owner={self.owner!r}, remote_addr={self.remote_addr!r})"

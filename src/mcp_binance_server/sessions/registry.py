@@ -1,0 +1,271 @@
+"""Every session of this process: opened within the cap, found by its owner only, ended on time, leaving nothing."""
+
+import logging
+from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import Generic
+
+import anyio
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.sessions.agenda import Agenda
+from mcp_binance_server.sessions.errors import Fullness, SessionNotFound, TooManySessions
+from mcp_binance_server.sessions.farewells import Farewell, say_farewells
+from mcp_binance_server.sessions.model import ConnectionId, Session, new_connection_id
+from mcp_binance_server.sessions.places import Places
+from mcp_binance_server.sessions.share import Share
+from mcp_binance_server.sessions.vault import HeldT, Vault
+from mcp_binance_server.state.engine import StateEngine
+
+LOG = logging.getLogger(__name__)
+
+CAP = 50
+IDLE_MS = 30_000
+PER_CLIENT = 10
+FAREWELL_SECS = 2.0
+RETRY_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many sessions there are, and how many there were; opened = live + expired + ended."""
+
+    live: int
+    opened: int
+    refused: int
+    expired: int
+    ended: int
+
+
+class Registry(Generic[HeldT]):
+    """Sessions by their ids.
+
+    A session is over at `idle_ms` after its last use, whether or not anything has swept it. A registry has places only
+    while it is `running`: its one task wakes when a session may be over, and then ends it, or keeps its place for as
+    long as the latest use lets it live. So a session costs the engine one call per idle time, however often it is used.
+    """
+
+    def __init__(
+        self,
+        engine: StateEngine,
+        clock: Clock,
+        *,
+        cap: int = CAP,
+        idle_ms: int = IDLE_MS,
+        per_client: int = PER_CLIENT,
+        pool: str = "sessions",
+        farewell_secs: float = FAREWELL_SECS,
+    ) -> None:
+        self._clock = clock
+        self._idle_ms = idle_ms
+        self._farewell_secs = farewell_secs
+        self._places = Places(engine, pool, cap, slack_ms=max(RETRY_MS, idle_ms // 3))
+        self._share = Share(per_client)
+        self._sessions: dict[ConnectionId, Session[HeldT]] = {}
+        self._checks: Agenda[ConnectionId] = Agenda()
+        self._farewells: list[Farewell] = []
+        self._nap: anyio.CancelScope | None = None
+        self._catching_up: anyio.Event | None = None
+        self._is_running = False
+        self._opened = self._refused = self._expired = self._ended = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator["Registry[HeldT]"]:
+        """Let sessions be opened; at the end every one of them is ended."""
+        async with anyio.create_task_group() as tasks:
+            self._is_running = True
+            tasks.start_soon(self._keep_up)
+            try:
+                yield self
+            finally:
+                self._is_running = False
+                tasks.cancel_scope.cancel()
+                await self._end(*self._sessions.values())
+                await self._say_left_over()
+
+    async def open(
+        self, visitor: Visitor, *, remote_addr: str, user_agent: str | None = None, credentials: HeldT | None = None
+    ) -> Session[HeldT]:
+        """Give a visitor a session.
+
+        Raises:
+            TooManySessions: all places are taken, or this client's share of them.
+            EngineUnavailable: nobody knows whether a place is free.
+        """
+        await self._catch_up()
+        member = new_connection_id()
+        if not self._share.take(member, visitor.name, remote_addr):
+            raise self._refusal("too_many_from_you", self._share.members_of(remote_addr))
+        try:
+            await self._take_place(member)
+        except BaseException:
+            self._share.give_back(member)
+            raise
+        session = self._sessions[member] = Session(
+            connection_id=member,
+            owner=visitor.name,
+            remote_addr=remote_addr,
+            user_agent=user_agent,
+            created_ms=self._clock.now_ms(),
+            used_ms=self._clock.now_ms(),
+            used_at=self._clock.monotonic_ms(),
+            idle_ms=self._idle_ms,
+            vault=Vault(credentials),
+        )
+        self._opened += 1
+        self._checks.put(member, session.deadline(session.used_at))
+        if self._nap is not None:
+            self._nap.cancel()
+        return session
+
+    def find(self, connection_id: str, visitor: Visitor) -> Session[HeldT] | None:
+        """Return the visitor's live session; None, without a word why, for every other id."""
+        session = self._sessions.get(ConnectionId(connection_id))
+        if session is None or session.owner != visitor.name or session.is_over(self._clock.monotonic_ms()):
+            return None
+        return session
+
+    @contextmanager
+    def in_use(self, session: Session[HeldT]) -> Generator[None]:
+        """Hold a session during a request: it does not age, and is as good as new afterwards.
+
+        Raises:
+            SessionNotFound: it is over.
+        """
+        if session.is_over(self._clock.monotonic_ms()):
+            raise SessionNotFound
+        self.touch(session)
+        session.in_flight += 1
+        try:
+            yield
+        finally:
+            self.touch(session)
+            session.in_flight -= 1
+
+    def touch(self, session: Session[HeldT]) -> None:
+        """Note a sign of life; it wakes none that is over."""
+        now = self._clock.monotonic_ms()
+        if not session.is_over(now):
+            session.used_at = now
+            session.used_ms = self._clock.now_ms()
+
+    async def end(self, session: Session[HeldT]) -> None:
+        """End a session: its id is unknown, its credentials are gone and its place is free; then do its farewells.
+
+        Ending it again does nothing. A farewell that fails or takes too long stops no other.
+        """
+        await self._end(session)
+
+    def snapshot(self) -> Counts:
+        """Count, as if everything that is over had been swept."""
+        now = self._clock.monotonic_ms()
+        overdue = sum(session.is_over(now) for session in self._sessions.values())
+        return Counts(
+            live=len(self._sessions) - overdue,
+            opened=self._opened,
+            refused=self._refused,
+            expired=self._expired + overdue,
+            ended=self._ended,
+        )
+
+    async def _take_place(self, member: ConnectionId) -> None:
+        if not self._is_running:
+            raise self._refusal("too_many_sessions", ())
+        try:
+            admission = await self._places.take(member, self._idle_ms)
+        except EngineUnavailable:
+            self._refused += 1
+            raise
+        if not admission.admitted:
+            # Of our own sessions we know better than the engine when they may be over.
+            are_all_ours = admission.count <= len(self._sessions)
+            raise self._refusal("too_many_sessions", self._sessions, inf if are_all_ours else admission.retry_ms)
+        if not self._is_running:  # it closed while the engine answered, and nobody would end this one
+            await self._places.leave(member)
+            raise self._refusal("too_many_sessions", ())
+
+    def _refusal(self, reason: Fullness, holders: Iterable[ConnectionId], elsewhere_ms: float = inf) -> TooManySessions:
+        self._refused += 1
+        now = self._clock.monotonic_ms()
+        held = (self._sessions[member] for member in holders if member in self._sessions)
+        wait_ms = min((session.deadline(now) - now for session in held), default=self._idle_ms)
+        if reason == "too_many_sessions":
+            wait_ms = 0 if self._places.leaving else min(wait_ms, elsewhere_ms)
+        return TooManySessions(retry_after_secs=max(1, ceil(wait_ms / 1000)), reason=reason)
+
+    async def _keep_up(self) -> None:
+        while True:
+            if not self._farewells:
+                with anyio.CancelScope() as self._nap:
+                    await self._clock.sleep_until_ms(self._checks.next())
+            try:
+                await self._catch_up()
+                await self._say_left_over()
+            except Exception:  # a defect must not end the server with all its sessions
+                LOG.exception("sessions could not be looked after")
+                await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
+
+    async def _catch_up(self) -> None:
+        """End what is over and keep the places of what is not, as far as it was time to look at them."""
+        while self._catching_up is not None:  # who comes meanwhile may need a place that is just being freed
+            await self._catching_up.wait()
+        now = self._clock.monotonic_ms()
+        due = [self._sessions[member] for member in self._checks.pop_due(now)]
+        if not due:
+            return
+        over = [session for session in due if session.is_over(now)]
+        used = [session for session in due if not session.is_over(now)]
+        for session in used:
+            self._checks.put(session.connection_id, session.deadline(now))
+        for session in over:
+            self._farewells += self._forget(session)
+        self._catching_up = anyio.Event()
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._places.leave(*(session.connection_id for session in over))
+                await self._renew(used)
+        finally:
+            self._catching_up.set()
+            self._catching_up = None
+
+    async def _renew(self, used: list[Session[HeldT]]) -> None:
+        now = self._clock.monotonic_ms()
+        for number, session in enumerate(used):
+            member = session.connection_id
+            try:
+                is_kept = session.has_ended or await self._places.keep(member, session.deadline(now) - now)
+            except EngineUnavailable:
+                LOG.warning("places of %d live sessions could not be renewed yet", len(used) - number)
+                for each in used[number:]:
+                    if not each.has_ended:
+                        self._checks.put(each.connection_id, now + RETRY_MS)
+                return
+            if session.has_ended:  # perhaps while the engine was asked, which then gave the place anew
+                await self._places.leave(member)
+            elif not is_kept:
+                LOG.warning("session %s lost its place and found no other", session.label)
+                self._farewells += self._forget(session)
+
+    async def _end(self, *sessions: Session[HeldT]) -> None:
+        ours = [session for session in sessions if session.connection_id in self._sessions]
+        farewells = [farewell for session in ours for farewell in self._forget(session)]
+        await self._places.leave(*(session.connection_id for session in ours))
+        await say_farewells(farewells, within_secs=self._farewell_secs)
+
+    def _forget(self, session: Session[HeldT]) -> list[Farewell]:
+        if session.is_over(self._clock.monotonic_ms()):
+            self._expired += 1
+        else:
+            self._ended += 1
+        del self._sessions[session.connection_id]
+        self._checks.drop(session.connection_id)
+        self._share.give_back(session.connection_id)
+        return session.close()
+
+    async def _say_left_over(self) -> None:
+        farewells, self._farewells = self._farewells, []
+        await say_farewells(farewells, within_secs=self._farewell_secs)

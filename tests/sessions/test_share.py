@@ -1,0 +1,47 @@
+"""Who has no name is counted by where it comes from."""
+
+import pytest
+
+from mcp_binance_server.domain.access import ANYBODY
+from mcp_binance_server.sessions.model import new_connection_id
+from mcp_binance_server.sessions.share import Share, client_of
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("2001:db8:0:7::1", "2001:db8:0:7:ffff:ffff:ffff:ffff", True),
+        ("2001:db8:0:7::1", "2001:DB8:0000:0007::2", True),
+        ("2001:db8:0:7::1", "2001:db8:0:8::1", False),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+        ("", "", True),
+        ("not an address", "another", False),
+    ],
+)
+def test_a_client_is_an_address_of_ipv4_or_a_line_of_ipv6(one: str, other: str, is_same: bool) -> None:  # noqa: FBT001
+    assert (client_of(one) == client_of(other)) is is_same
+
+
+def test_a_share_is_per_client_and_comes_back_once() -> None:
+    share = Share(2)
+    members = [new_connection_id() for _ in range(4)]
+
+    assert [share.take(member, ANYBODY, "192.0.2.1") for member in members[:3]] == [True, True, False]
+    assert share.take(members[3], ANYBODY, "192.0.2.2")
+    assert share.members_of("192.0.2.1") == members[:2]
+
+    share.give_back(members[0])
+    share.give_back(members[0])
+    share.give_back(members[2])
+
+    assert share.take(members[0], ANYBODY, "192.0.2.1")
+    assert not share.take(members[2], ANYBODY, "192.0.2.1")
+
+
+def test_who_has_a_name_and_a_share_of_zero_are_not_counted() -> None:
+    for share, owner in ((Share(1), "ann"), (Share(0), ANYBODY)):
+        assert all(share.take(new_connection_id(), owner, "192.0.2.1") for _ in range(100))
+        assert share.members_of("192.0.2.1") == []
