@@ -12,6 +12,8 @@ from mcp_binance_server.app import App
 from mcp_binance_server.domain.symbols import SymbolTable, fold
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 
+pytestmark = pytest.mark.flood
+
 CONTRACT_CODES = {-32003, -32404}
 CASES, EACH = 50_000, 100
 PARTS = (

@@ -25,6 +25,8 @@ from support.desk import NETWORK, Loop
 from support.guides import GuideFolder
 from support.requirement import requirement
 
+pytestmark = pytest.mark.flood
+
 CASES = 10_000
 FLIPS = 10_000
 CANARY = "the canary outside the roots"

@@ -11,6 +11,8 @@ import pytest
 from support.process import Process
 from support.raw import ENVELOPE, INITIALIZE
 
+pytestmark = pytest.mark.flood
+
 MUTANTS = {"handshake": 12_000, "modern": 8_000}
 BATCH = 100
 VALID_CALL_EVERY = 1_000

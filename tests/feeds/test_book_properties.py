@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import ClassVar
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -11,6 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from feeds.recorded import book_of, delta_of
 from mcp_binance_server.domain.book import BookDelta, WrittenLevel
 from mcp_binance_server.feeds.book import Applied, Gap, JoinBuffer, Joined, LevelCounts, LocalBook, Stale
+
+pytestmark = pytest.mark.flood
 
 ZEROS = ("0", "0.00", "0.00000000")
 

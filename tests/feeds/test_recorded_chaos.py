@@ -15,6 +15,8 @@ from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 
+pytestmark = pytest.mark.flood
+
 RUNS = 200
 EVENTS = 200
 SHOWN = 50

@@ -12,6 +12,8 @@ from mcp_binance_server.guide.library import CHECK_MS
 from support.clock import FakeClock
 from support.guides import GuideFolder
 
+pytestmark = pytest.mark.flood
+
 LOG = logging.getLogger(__name__)
 
 DOCUMENTS = 5_000

@@ -16,6 +16,8 @@ from support.charts import ENVIRONMENT
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 
+pytestmark = pytest.mark.flood
+
 TOOL = "generate_chart_image"
 CHART = {"symbol": "BINANCE:BTCUSDT", "interval": "1h", "theme": "dark", "range": "7D"}
 STUDIES = [{"name": "Bollinger Bands"}, {"name": "Volume"}, {"name": "RSI"}]

@@ -31,6 +31,7 @@ class History:
         self._days: Lru[int, Candle | None] = Lru(4_000)
         self._quarters: Lru[int, tuple[Candle, ...]] = Lru(600)
         self._minutes: Lru[int, tuple[Candle, ...]] = Lru(600)
+        self._windows: Lru[tuple[int, int], Candle | None] = Lru(5_000)
         self._tapes: Lru[int, tuple[Trade, ...]] = Lru(200)
 
     def until(self, now_ms: int) -> int:
@@ -39,7 +40,7 @@ class History:
 
     def window(self, start_ms: int, end_ms: int) -> Candle | None:
         """Add up the trades with start <= time < end; None when there are none."""
-        return merge(self._parts(max(start_ms, LISTED_MS), end_ms))
+        return self._windows.get((start_ms, end_ms), lambda: merge(self._parts(max(start_ms, LISTED_MS), end_ms)))
 
     def last(self, end_ms: int) -> Trade | None:
         """Return the newest trade before `end_ms`."""

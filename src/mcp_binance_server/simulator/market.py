@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 
 from mcp_binance_server.simulator.book import BUCKET_MS, Book, Moment, Top
@@ -31,6 +31,23 @@ class Day:
     top: Top | None
 
 
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What the prices of a market come from."""
+
+    seed: int
+    reference_day: int
+    usd: frozenset[tuple[str, float]]
+    temper: Temper
+
+
+@lru_cache(maxsize=512)
+def _history(symbol: Symbol, origins: Origins, ended_ms: int | None) -> History:
+    # What has been worked out of a market is true of every market with its origins, so it is worked out once.
+    prices = Prices(origins.seed, origins.reference_day, dict(origins.usd))
+    return History(symbol, origins.seed, prices, ended_ms, origins.temper)
+
+
 class Market:
     """Prices that move with the clock and depend on nothing but seed, symbol and time."""
 
@@ -45,21 +62,19 @@ class Market:
         frozen: Mapping[str, int] | None = None,
         temper: Temper = ORDINARY,
     ) -> None:
-        prices = Prices(seed, reference_day, usd or {})
         self.listing = listing
         self.sources: Mapping[str, Source] = {}
         self._frozen = frozen or {}
-        self._histories = {
-            name: History(symbol, seed, prices, None if symbol.trading and not quiet else DELISTED_MS, temper)
-            for name, symbol in listing.symbols.items()
-        }
+        self._origins = Origins(seed, reference_day, frozenset((usd or {}).items()), temper)
+        self._quiet = quiet
         self._books: dict[str, Book] = {}
         self._changes: Lru[tuple[str, int], Changes] = Lru(2_000)
         self._seed = seed
         self._temper = temper
 
     def history(self, symbol: Symbol) -> History:
-        return self._histories[symbol.name]
+        ended_ms = None if symbol.trading and not self._quiet else DELISTED_MS
+        return _history(symbol, self._origins, ended_ms)
 
     def unit(self, symbol: Symbol) -> Symbol:
         """Return the symbol in the units its book and its trades count in."""

@@ -16,6 +16,8 @@ from mcp_binance_server.charts.render.spec import Anchor, ChartSpec, DrawingSpec
 from mcp_binance_server.charts.studies.table import STUDIES
 from mcp_binance_server.domain.candles import Candle
 
+pytestmark = pytest.mark.flood
+
 STYLES: list[Style] = ["candle", "hollowCandle", "heikinAshi", "bar", "line", "area", "baseline"]
 THEMES: list[Theme] = ["light", "dark"]
 SCALES: list[Scale] = ["regular", "logarithmic", "percent", "indexedTo100"]
