@@ -1,4 +1,4 @@
-"""The one account of the simulator and its three kinds of API key."""
+"""An account of the simulator and its three kinds of API key."""
 
 import hashlib
 import string
@@ -22,6 +22,10 @@ class DemoAccount:
         self.ed25519_api_key = _token(seed, "ed25519 key")
         self.rsa_api_key = _token(seed, "rsa key")
         self._seed = seed
+
+    def knows(self, key: str) -> bool:
+        """Tell whether an API key is one of this account's."""
+        return key in {self.api_key, self.ed25519_api_key, self.rsa_api_key}
 
     def __repr__(self) -> str:
         return "DemoAccount(keys hidden)"

@@ -8,6 +8,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.listing import Symbol
 from mcp_binance_server.simulator.market import Market
 from mcp_binance_server.simulator.params import Params, legal_symbol
+from mcp_binance_server.simulator.portfolio import Portfolio
 
 STATUSES = ("TRADING", "HALT", "BREAK")
 
@@ -19,6 +20,12 @@ class Call:
     exchange: SimulatedExchange
     params: Params
     now_ms: int
+    key: str = ""
+
+    @property
+    def portfolio(self) -> Portfolio:
+        """What the caller holds; a signed call only."""
+        return self.exchange.portfolio(self.key)
 
     @property
     def market(self) -> Market:

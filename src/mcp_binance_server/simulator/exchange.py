@@ -1,4 +1,4 @@
-"""The simulated exchange: one seed, one clock, one account, and a scenario on stage."""
+"""The simulated exchange: one seed, one clock, its customers, and a scenario on stage."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from mcp_binance_server.simulator.faults import Faults
 from mcp_binance_server.simulator.hub import Hub
 from mcp_binance_server.simulator.limits import WeightMeter
 from mcp_binance_server.simulator.listing import Listing
+from mcp_binance_server.simulator.portfolio import Portfolio
 from mcp_binance_server.simulator.recording import read_recordings
 from mcp_binance_server.simulator.replay import Replay
 from mcp_binance_server.simulator.scenario import SCENARIOS, Stage
@@ -35,6 +36,14 @@ class ReceivedRequest:
     weight: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A second customer: keys of their own, and what they hold."""
+
+    account: DemoAccount
+    portfolio: Portfolio
+
+
 class SimulatedExchange:
     """State shared by all requests; the market itself is a function of seed and time.
 
@@ -55,6 +64,7 @@ class SimulatedExchange:
         self.seed = seed
         self.skew_ms = 0
         self.account = DemoAccount(seed)
+        self.guests: list[Guest] = []
         self.faults = Faults()
         self.hub = Hub()
         self.meter = WeightMeter(WEIGHT_LIMIT)
@@ -79,6 +89,14 @@ class SimulatedExchange:
     @weight_limit.setter
     def weight_limit(self, limit: int) -> None:
         self.meter.limit = limit
+
+    def holder(self, key: str) -> DemoAccount:
+        """Return the account a key belongs to; for a key that nobody has, the first, which will not know it either."""
+        return next((guest.account for guest in self.guests if guest.account.knows(key)), self.account)
+
+    def portfolio(self, key: str) -> Portfolio:
+        """Return what the holder of a key has."""
+        return next((guest.portfolio for guest in self.guests if guest.account.knows(key)), self.stage.portfolio)
 
     def now_ms(self) -> int:
         """Return the exchange's time, which may be skewed."""

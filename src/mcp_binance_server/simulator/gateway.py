@@ -67,9 +67,9 @@ class Gateway:
             if request.method != "GET":
                 return page(405, "Method Not Allowed")
             if endpoint.signed:
-                authenticate(self._exchange.account, key, raw, params, now_ms)
+                authenticate(self._exchange.holder(key), key, raw, params, now_ms)
             params.accept(endpoint.names)
-            body = endpoint.answer(Call(self._exchange, params, now_ms))
+            body = endpoint.answer(Call(self._exchange, params, now_ms, key))
             params.finish()
         except refusals.Refusal as refusal:
             return refused(refusal)

@@ -21,7 +21,7 @@ TRADE_FILTERS = (
 
 def account(call: Call) -> object:
     """Answer account; zero balances of every listed asset are part of it unless left out."""
-    portfolio = call.exchange.stage.portfolio
+    portfolio = call.portfolio
     balances = _all_balances(call, portfolio)
     if call.params.flag("omitZeroBalances", usual=False):
         balances = [balance for balance in balances if not balance.empty]
@@ -48,7 +48,7 @@ def account(call: Call) -> object:
 def open_orders(call: Call) -> object:
     """Answer openOrders."""
     symbol = call.optional_symbol()
-    orders = call.exchange.stage.portfolio.orders
+    orders = call.portfolio.orders
     return [order.body() for order in orders if order.open and (symbol is None or order.symbol == symbol.name)]
 
 
@@ -58,7 +58,7 @@ def all_orders(call: Call) -> object:
     first, (start_ms, end_ms) = call.params.whole("orderId"), _day_span(call)
     orders = [
         order
-        for order in call.exchange.stage.portfolio.orders
+        for order in call.portfolio.orders
         if order.symbol == symbol.name and (first is None or order.order_id >= first)
     ]
     inside = [order for order in orders if start_ms <= order.placed_ms <= end_ms]
@@ -72,7 +72,7 @@ def one_order(call: Call) -> object:
     number, client_id = call.params.whole("orderId"), call.params.text("origClientOrderId")
     if number is None and client_id is None:
         raise refusals.missing_either("origClientOrderId", "orderId")
-    orders = [order for order in call.exchange.stage.portfolio.orders if order.symbol == symbol.name]
+    orders = [order for order in call.portfolio.orders if order.symbol == symbol.name]
     order = next((one for one in orders if _named(one, number, client_id)), None)
     if order is None:
         raise refusals.no_such_order()
@@ -90,7 +90,7 @@ def my_trades(call: Call) -> object:
     number, first, (start_ms, end_ms) = call.params.whole("orderId"), call.params.whole("fromId"), _day_span(call)
     fills = [
         fill
-        for fill in call.exchange.stage.portfolio.fills
+        for fill in call.portfolio.fills
         if fill.symbol == symbol.name
         and number in {None, fill.order_id}
         and (first is None or fill.trade_id >= first)

@@ -34,7 +34,7 @@ def authenticate(account: DemoAccount, key: str, raw: bytes, params: Params, now
     """
     if not KEY_FORMAT.fullmatch(key):
         raise refusals.bad_key_format()
-    if key not in {account.api_key, account.ed25519_api_key, account.rsa_api_key}:
+    if not account.knows(key):
         raise refusals.rejected_key()
     check_time(params, now_ms)
     params.required("signature")
