@@ -30,6 +30,10 @@ AppError
 │   ├── ChartRefused                  definite: it will not draw this
 │   └── ChartUnavailable              it failed, or what came back is no image
 ├── ChartNotDrawn             -32603  our own renderer failed, or is too busy
+├── NotStreamed               -32603  a symbol without a live market; in feeds/errors.py
+├── StreamsFull               -32603  as much is followed as may be; likewise
+├── TokenRefused              -32600  no token, or none that opens this door; in transports/grpc/errors.py
+├── ServerStopping            -32603  the server goes away; likewise
 ├── InsufficientScope         -32600  the caller's token does not allow this
 ├── TooManySessions           -32000  no place is free; in sessions/errors.py
 ├── SessionNotFound           -32600  no session of the caller's has this id; in sessions/errors.py

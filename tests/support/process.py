@@ -81,6 +81,14 @@ class Process:
         self.say(INITIALIZED)
         return answer
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
     def resident_mib(self) -> float:
         """Return the memory the process holds now."""
         fields = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()

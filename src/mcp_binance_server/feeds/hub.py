@@ -1,7 +1,7 @@
 """Who watches what: one stream for each symbol, shared by all its readers, opened on first use, closed after idle."""
 
 import logging
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -27,6 +27,9 @@ BOOKS_A_SOCKET = 50
 QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
 
+Tell = Callable[[], None]
+"""Told that something of a symbol may be new; brief, and it never raises."""
+
 
 @dataclass(eq=False)
 class _Watched:
@@ -38,6 +41,11 @@ class _Watched:
     readers: int = 0
     idle_since_ms: float = 0.0
     live: anyio.Event = field(default_factory=anyio.Event)
+    followers: list[Tell] = field(default_factory=list[Tell])
+
+    def tell(self) -> None:
+        for follower in self.followers:
+            follower()
 
 
 @dataclass(eq=False)
@@ -72,7 +80,9 @@ class Hub:
     thresholds: Thresholds = DEFAULTS
     random: Random = field(default_factory=Random, repr=False)
     _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
-    _routes: dict[str, Route] = field(default_factory=dict[str, Route], repr=False)
+    _routes: dict[str, tuple[Route, list[Tell]]] = field(
+        default_factory=dict[str, tuple[Route, list[Tell]]], repr=False
+    )
     _seats: list[_Seat] = field(default_factory=list[_Seat], repr=False)
     _tasks: anyio.abc.TaskGroup | None = field(default=None, repr=False)
     _is_sweeping: bool = field(default=False, repr=False)
@@ -110,6 +120,20 @@ class Hub:
             watched.idle_since_ms = self.clock.monotonic_ms()
             self._sweep_later()
 
+    @contextmanager
+    def following(self, symbol: Symbol, tell: Tell) -> Generator[SymbolFeed | None]:
+        """Hold a symbol's feed as `reading` does, and be told of each event, and when its book comes or goes."""
+        with self.reading(symbol) as feed:
+            watched = self._watched.get(symbol)
+            if feed is None or watched is None:
+                yield None
+                return
+            watched.followers.append(tell)
+            try:
+                yield feed
+            finally:
+                watched.followers.remove(tell)
+
     def peek(self, symbol: Symbol) -> SymbolFeed | None:
         """Return the feed of a symbol that somebody watches, without opening one."""
         watched = self._watched.get(symbol)
@@ -136,7 +160,10 @@ class Hub:
         """Hand an event to the feed it belongs to; one of a stream that was just left belongs to nobody."""
         route = self._routes.get(stream)
         if route is not None:
-            route(data)
+            take, followers = route
+            take(data)
+            for follower in followers:
+                follower()
 
     def on_opened(self, names: Iterable[str]) -> None:
         """Remember that the streams of a socket may speak from now on."""
@@ -147,6 +174,7 @@ class Hub:
         """Mark every symbol of a socket: its events may be missing."""
         for watched in self._of(names):
             watched.feed.on_lost()
+            watched.tell()
 
     def _of(self, names: Iterable[str]) -> list[_Watched]:
         lost = frozenset(names)
@@ -167,7 +195,7 @@ class Hub:
         names = tuple(routes)
         seat = self._seat(self._tasks)
         watched = self._watched[symbol] = _Watched(feed, seat.socket, names)
-        self._routes.update(routes)
+        self._routes.update({name: (take, watched.followers) for name, take in routes.items()})
         seat.symbols.add(symbol)
         seat.socket.subscribe(names)
         if seat.socket.is_open:
@@ -177,6 +205,7 @@ class Hub:
     def _stop(self, symbol: Symbol) -> None:
         watched = self._watched.pop(symbol)
         watched.feed.close()
+        watched.tell()
         for name in watched.names:
             del self._routes[name]
         watched.socket.unsubscribe(watched.names)
@@ -235,3 +264,4 @@ class Hub:
         watched = self._watched.get(feed.symbol)
         if watched is not None:
             watched.live.set()
+            watched.tell()

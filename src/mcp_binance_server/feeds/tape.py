@@ -1,5 +1,6 @@
 """The tape: the newest aggregate trades of a symbol, what is missing among them, and who was the aggressor."""
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -167,6 +168,12 @@ class Tape:
         newest = tuple(islice(reversed(self._trades), count))[::-1]
         is_whole = not newest or newest[-1].trade_id - newest[0].trade_id == count - 1
         return newest if is_whole else None
+
+    def after(self, trade_id: int, most: int) -> tuple[Trade, ...]:
+        """Return the trades that follow on an id, oldest first, at most so many; what is missing shows in their ids."""
+        trades = self._trades
+        first = bisect_right(trades, trade_id, key=lambda trade: trade.trade_id)
+        return tuple(trades[place] for place in range(first, min(first + most, len(trades))))
 
     def window(self, from_ms: int) -> TapeWindow:
         """Return the trades at `from_ms` and after it, and whether they are all there were."""

@@ -40,7 +40,7 @@ class Dispatcher:
         spec = self.catalogue.tool(name)
         if spec is None:
             raise InvalidArguments(summary=f"Unknown tool: {echo(name)}")
-        context = self._for(caller, spec.scope)
+        context = self.context_for(caller, spec.scope)
         has_guides = self.catalogue.has_guides
         try:
             given = spec.arguments.model_validate(arguments or {})
@@ -59,7 +59,7 @@ class Dispatcher:
         reader = self.catalogue.readers.get(address.category)
         if reader is None:
             raise ResourceNotFound(provided_uri=uri)
-        page = await reader(self._for(caller, scope_of(address.category)), address.identifier)
+        page = await reader(self.context_for(caller, scope_of(address.category)), address.identifier)
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
 
@@ -69,7 +69,7 @@ class Dispatcher:
         spec = self.catalogue.prompt(name)
         if spec is None:
             raise InvalidArguments(summary=f"Unknown prompt: {echo(name)}")
-        context = self._for(caller, spec.scope)
+        context = self.context_for(caller, spec.scope)
         try:
             given = spec.arguments.model_validate(arguments or {})
         except ValidationError as error:
@@ -94,7 +94,12 @@ class Dispatcher:
                 return None
         return spec.scope if spec else None
 
-    def _for(self, caller: Caller | None, scope: Scope) -> Context:
+    def context_for(self, caller: Caller | None, scope: Scope) -> Context:
+        """Return the services as this caller may use them.
+
+        Raises:
+            InsufficientScope: the caller lacks the scope.
+        """
         if caller is None:
             return self.context
         if missing := caller.visitor.lacks(frozenset({scope})):

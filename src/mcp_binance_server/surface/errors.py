@@ -58,12 +58,13 @@ def guarded(
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001 - the one place where the unexpected becomes an answer
-            raise _internal(ctx.method, error, has_guides=has_guides) from None
+            raise internal(ctx.method, error, has_guides=has_guides) from None
 
     return wrapper
 
 
-def _internal(method: str, error: Exception, *, has_guides: bool) -> MCPError:
+def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPError:
+    """Log what nobody expected and return an error that tells nothing of it but an id to report."""
     error_id = uuid.uuid4().hex[:8]
     LOG.error("%s failed, error_id=%s", method, error_id, exc_info=error)
     data = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from mcp_binance_server.telemetry.redact import Redactor
 
 # httpx2 writes whole signed addresses at INFO; the others are merely loud.
-QUIET_LOGGERS = ("httpx2", "httpcore", "httpcore2", "websockets", "uvicorn.access")
+QUIET_LOGGERS = ("httpx2", "httpcore", "httpcore2", "websockets", "uvicorn.access", "grpc")
 LONGEST_LINE = 2_000
 
 

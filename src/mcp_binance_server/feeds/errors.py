@@ -1,0 +1,37 @@
+"""Why a market cannot be followed; the tree they belong to is drawn in `mcp_binance_server.errors`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mcp_binance_server.errors import AppError
+
+GUIDE = "guide://document/data/freshness.md"
+
+
+@dataclass(kw_only=True, eq=False)
+class NotStreamed(AppError):
+    error_type: ClassVar[str] = "not_streamed"
+    guide: ClassVar[str] = GUIDE
+    recovery_suggestion: ClassVar[str] = "Ask for it instead: get_ticker, get_order_book, get_recent_trades"
+
+    symbol: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.symbol} cannot be followed: {self.reason}."
+
+
+@dataclass(kw_only=True, eq=False)
+class StreamsFull(AppError):
+    error_type: ClassVar[str] = "streams_full"
+    guide: ClassVar[str] = GUIDE
+    retryable: ClassVar[bool] = True
+    recovery_suggestion: ClassVar[str] = "Follow fewer symbols, or try again when others have left"
+
+    what: str
+    most: int
+
+    @property
+    def message(self) -> str:
+        return f"{self.what}: {self.most} at most."

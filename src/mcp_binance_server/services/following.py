@@ -1,0 +1,198 @@
+"""Symbols followed as they move: a reader is woken, and takes what is newest when it is ready for it. No queue."""
+
+from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+import anyio
+import anyio.lowlevel
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import MarketView, Origin, Trade
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.exchange.networks import host_of
+from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull
+from mcp_binance_server.feeds.feed import FeedState, SymbolFeed
+from mcp_binance_server.services.live import LiveService
+
+Kind = Literal["ticker", "book", "trades"]
+
+# Then the other symbols have their turn.
+TRADES_A_TURN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TickerNews:
+    """The last 24 hours, as told a moment ago."""
+
+    view: MarketView
+
+
+@dataclass(frozen=True, slots=True)
+class BookNews:
+    """The best levels of a book in step, and when its last change arrived."""
+
+    rules: SymbolRules
+    book: BookSnapshot
+    levels: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TradeNews:
+    """The next trade; `missed` of those before it this reader will not see."""
+
+    rules: SymbolRules
+    trade: Trade
+    missed: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedNews:
+    """Whether a symbol's book can be shown, and how often it was broken since its stream was opened."""
+
+    rules: SymbolRules
+    state: FeedState
+    gaps: int
+    at_ms: int
+
+
+News = TickerNews | BookNews | TradeNews | FeedNews
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a reader wants to be told, and at most how often."""
+
+    kinds: frozenset[Kind]
+    book_levels: int
+    pause_ms: int = 0
+
+
+@dataclass(eq=False)
+class _Followed:
+    """One symbol, and how much of it this reader has seen."""
+
+    rules: SymbolRules
+    feed: SymbolFeed
+    live: LiveService
+    wish: Wish
+    _state: FeedState | None = None
+    _book_id: int | None = None
+    _ticker_ms: int | None = None
+    _trade_id: int | None = None
+
+    def __post_init__(self) -> None:
+        newest = self.feed.tape.newest
+        self._trade_id = newest.trade_id if newest else None
+
+    def news(self) -> Generator[News]:
+        """Tell what is new; each state is read when the reader comes for it."""
+        if "ticker" in self.wish.kinds:
+            yield from self._ticker()
+        if "trades" in self.wish.kinds:
+            yield from self._trades()
+        yield from self._feed()
+        if "book" in self.wish.kinds:
+            yield from self._book()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a turn was too short for all trades."""
+        newest = self.feed.tape.newest
+        return "trades" in self.wish.kinds and newest is not None and newest.trade_id != self._trade_id
+
+    def _feed(self) -> Generator[News]:
+        while (state := self._shown_state()) != self._state:
+            self._state = state
+            counts = self.feed.counts
+            yield FeedNews(self.rules, state, counts.gaps + counts.lost, self.live.time.now_ms())
+
+    def _shown_state(self) -> FeedState:
+        return "syncing" if self.feed.state == "live" and not self.feed.is_live else self.feed.state
+
+    def _ticker(self) -> Generator[News]:
+        ticker = self.feed.ticker
+        if ticker is not None and ticker.close_time_ms != self._ticker_ms:
+            self._ticker_ms = ticker.close_time_ms
+            network, age_ms = self.live.network, max(0, self.live.time.now_ms() - ticker.close_time_ms)
+            origin: Origin = "simulated_stream" if network.simulated else "streamed"
+            host = host_of(network.stream_url or network.rest_url)
+            yield TickerNews(MarketView(ticker, self.rules, host, origin, age_ms))
+
+    def _trades(self) -> Generator[News]:
+        last = self._trade_id
+        for trade in self.feed.tape.after(-1 if last is None else last, TRADES_A_TURN):
+            missed = 0 if last is None else trade.trade_id - last - 1
+            self._trade_id = last = trade.trade_id
+            yield TradeNews(self.rules, trade, missed)
+
+    def _book(self) -> Generator[News]:
+        feed = self.feed
+        if feed.is_live and feed.book.last_update_id != self._book_id:
+            self._book_id = feed.book.last_update_id
+            levels = self.wish.book_levels
+            yield BookNews(self.rules, feed.book.top(levels), levels, feed.book_ms)
+
+
+@dataclass(eq=False)
+class Following:
+    """The symbols of one reader: those with news, each at most once, and a way to wait for more."""
+
+    clock: Clock
+    pause_ms: int
+    _due: dict[_Followed, None] = field(default_factory=dict[_Followed, None])
+    _woken: anyio.Event = field(default_factory=anyio.Event)
+
+    def touch(self, followed: _Followed) -> None:
+        self._due[followed] = None
+        self._woken.set()
+
+    def news(self) -> Generator[News]:
+        """Tell what is new of each symbol; a slow reader is told less, and always the newest."""
+        due, self._due = self._due, {}
+        for followed in due:
+            yield from followed.news()
+            if followed.has_more:
+                self.touch(followed)
+
+    async def wait(self) -> None:
+        """Wait until there may be news, and not less than the pause that was asked for."""
+        await (self.clock.sleep_ms(self.pause_ms) if self.pause_ms else anyio.lowlevel.checkpoint())
+        if not self._due:
+            self._woken = anyio.Event()
+            await self._woken.wait()
+
+
+@asynccontextmanager
+async def following(live: LiveService, texts: Iterable[str], wish: Wish) -> AsyncGenerator[Following]:
+    """Follow the symbols a caller wrote until the block ends.
+
+    Raises:
+        InvalidSymbol: one of them is none.
+        NotStreamed: one has no live market.
+        StreamsFull: there is no room for one of them.
+    """
+    found = [await live.market.rules(text) for text in texts]
+    reader = Following(live.client.caller.clock, wish.pause_ms)
+    with ExitStack() as held:
+        for rules in {each.symbol: each for each in found}.values():
+            held.enter_context(_followed(live, rules, wish, reader))
+        yield reader
+
+
+@contextmanager
+def _followed(live: LiveService, rules: SymbolRules, wish: Wish, reader: Following) -> Generator[None]:
+    if live.hub is None:
+        raise NotStreamed(symbol=rules.symbol, reason="this server opens no market streams")
+    if not rules.is_trading:
+        raise NotStreamed(symbol=rules.symbol, reason=f"it does not trade now ({rules.status})")
+    followed: list[_Followed] = []
+    with live.hub.following(rules.symbol, lambda: reader.touch(followed[0])) as feed:
+        if feed is None:
+            raise StreamsFull(what="Too many symbols are streamed already", most=live.hub.most)
+        followed.append(_Followed(rules, feed, live, wish))
+        reader.touch(followed[0])
+        yield

@@ -1,0 +1,1 @@
+"""The provider.v1 service over gRPC, which is not MCP; needs the extra `grpc`."""

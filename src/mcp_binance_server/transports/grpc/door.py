@@ -1,0 +1,105 @@
+"""What every call passes: who calls, what they sent, and the one place where a failure becomes a status."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import anyio
+import grpc
+from google.protobuf.message import DecodeError, Message
+from grpc.aio import ServicerContext
+from mcp.types.version import LATEST_HANDSHAKE_VERSION
+
+from mcp_binance_server.errors import AppError, InvalidArguments
+from mcp_binance_server.surface.errors import internal, to_mcp
+from mcp_binance_server.transports.grpc.callers import Callers
+from mcp_binance_server.transports.grpc.errors import ERROR_KEY, refusal_of
+from mcp_binance_server.transports.grpc.service import Provider, Who
+from mcp_binance_server.transports.proto import provider_pb2 as pb
+
+RequestT = TypeVar("RequestT", bound=Message)
+ResultT = TypeVar("ResultT")
+Context = ServicerContext[bytes, bytes]
+
+SERVICE = "provider.v1.Provider"
+
+
+class Door:
+    """Lets calls in and counts those that are inside.
+
+    Requests come as bytes: the library would answer what it cannot read as if it were our defect.
+    """
+
+    def __init__(self, provider: Provider, callers: Callers, *, has_guides: bool) -> None:
+        self._provider = provider
+        self._callers = callers
+        self._has_guides = has_guides
+        self._inside = 0
+        self._empty = anyio.Event()
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """Return the methods of the service, by name."""
+        provider = self._provider
+        return grpc.method_handlers_generic_handler(
+            SERVICE,
+            {
+                "ListCapabilities": self._unary(pb.ListCapabilitiesRequest, provider.list_capabilities),
+                "Invoke": self._unary(pb.InvokeRequest, provider.invoke),
+                "ReadResource": self._unary(pb.ReadResourceRequest, provider.read_resource),
+                "GetPrompt": self._unary(pb.GetPromptRequest, provider.get_prompt),
+                "Stream": self._streaming(),
+            },
+        )
+
+    async def wait_until_empty(self) -> None:
+        """Wait for the calls inside to be answered."""
+        while self._inside:
+            self._empty = anyio.Event()
+            await self._empty.wait()
+
+    def _unary(
+        self, kind: type[RequestT], answer: Callable[[RequestT, Who], Awaitable[Message]]
+    ) -> "grpc.RpcMethodHandler[Any, Any]":
+        async def handle(data: bytes, context: Context) -> bytes:
+            return (await self._answered(kind, data, context, answer)).SerializeToString()
+
+        return grpc.unary_unary_rpc_method_handler(handle)
+
+    def _streaming(self) -> "grpc.RpcMethodHandler[Any, Any]":
+        async def handle(data: bytes, context: Context) -> None:
+            async def write(event: pb.CloudEvent) -> None:
+                await context.write(event.SerializeToString())
+
+            async def tell(request: pb.StreamRequest, who: Who) -> None:
+                await self._provider.stream(request, who, write)
+
+            await self._answered(pb.StreamRequest, data, context, tell)
+
+        return grpc.unary_stream_rpc_method_handler(handle)
+
+    async def _answered(
+        self, kind: type[RequestT], data: bytes, context: Context, answer: Callable[[RequestT, Who], Awaitable[ResultT]]
+    ) -> ResultT:
+        uri: str | None = None
+        self._inside += 1
+        try:
+            who = await self._callers.of(context.invocation_metadata() or ())
+            request = _read(kind, data)
+            uri = request.uri if isinstance(request, pb.ReadResourceRequest) else None
+            return await answer(request, who)
+        except AppError as error:
+            failure = to_mcp(error, LATEST_HANDSHAKE_VERSION, uri, has_guides=self._has_guides)
+        except Exception as error:  # noqa: BLE001 - the one place where the unexpected becomes an answer
+            failure = internal(kind.__name__, error, has_guides=self._has_guides)
+        finally:
+            self._inside -= 1
+            if not self._inside:
+                self._empty.set()
+        refusal = refusal_of(failure)
+        return await context.abort(refusal.status, refusal.sentence, ((ERROR_KEY, refusal.details),))
+
+
+def _read(kind: type[RequestT], data: bytes) -> RequestT:
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        raise InvalidArguments(summary=f"The request is no provider.v1.{kind.__name__}") from None

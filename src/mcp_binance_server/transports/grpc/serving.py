@@ -1,0 +1,139 @@
+"""`--grpc`: the provider.v1 service on a socket, with health and reflection, until a signal ends it."""
+
+import signal
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+import anyio
+import grpc.aio
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_health.v1.health_pb2 import HealthCheckResponse
+from grpc_reflection.v1alpha import reflection
+
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.surface.dispatch import Dispatcher
+from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
+from mcp_binance_server.transports.grpc.door import SERVICE, Door
+from mcp_binance_server.transports.grpc.service import Provider
+
+HOST, PORT = "127.0.0.1", 50053
+GRACE_SECS = 10.0
+FAREWELL_SECS = 1.0
+MOST_CALLS = 256
+OPTIONS = (
+    ("grpc.max_receive_message_length", 4 * 2**20),
+    # The largest picture, once as bytes and once as base64; most clients take 4 MiB unless told otherwise.
+    ("grpc.max_send_message_length", 24 * 2**20),
+    ("grpc.max_metadata_size", 8 * 2**10),
+    ("grpc.absolute_max_metadata_size", 16 * 2**10),
+    ("grpc.max_concurrent_streams", 100),
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
+    ("grpc.max_connection_idle_ms", 600_000),
+    # Two servers on one port would share the calls between them, and nobody would notice.
+    ("grpc.so_reuseport", 0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the service listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+async def serve_grpc(
+    dispatcher: Dispatcher,
+    *,
+    host: str = HOST,
+    port: int = PORT,
+    ready: Callable[[str], None],
+    authenticate: Authenticate | None = None,
+    lends_own_key: bool = True,
+    grace_secs: float = GRACE_SECS,
+) -> None:
+    """Serve until SIGTERM or SIGINT; calls under way may take `grace_secs` to end, streams end at once.
+
+    Raises:
+        SettingsError: the address cannot be used, or is open to others without a lock.
+    """
+    address = Address(host, port)
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async with running_service(
+            dispatcher, address, authenticate=authenticate, lends_own_key=lends_own_key, grace_secs=grace_secs
+        ) as bound:
+            ready(str(bound))
+            async for _ in signals:
+                break
+
+
+@asynccontextmanager
+async def running_service(
+    dispatcher: Dispatcher,
+    address: Address,
+    *,
+    authenticate: Authenticate | None = None,
+    lends_own_key: bool = True,
+    grace_secs: float = GRACE_SECS,
+) -> AsyncGenerator[Address]:
+    """Listen, with a port of the system's choice where it is 0, and say where; at the end, drain."""
+    if authenticate is None and not address.is_loopback:
+        raise SettingsError(
+            problems=(f"--host: {address.host} can be reached by others, and nobody asks who they are",)
+        )
+    provider = Provider(dispatcher)
+    own = dispatcher.context.account.client.principal if lends_own_key else None
+    door = Door(provider, Callers(own, authenticate), has_guides=dispatcher.catalogue.has_guides)
+    server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
+    server.add_generic_rpc_handlers((door.handlers(),))
+    states = health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(states, server)
+    reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    try:
+        bound = server.add_insecure_port(str(address))
+    except RuntimeError:
+        raise SettingsError(problems=(f"--port: cannot listen on {address}; is it in use?",)) from None
+    await server.start()
+    await states.set(SERVICE, HealthCheckResponse.SERVING)
+    try:
+        yield Address(address.host, bound)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _drain(server, states, provider, door, grace_secs)
+
+
+async def _drain(
+    server: grpc.aio.Server, states: health.aio.HealthServicer, provider: Provider, door: Door, grace_secs: float
+) -> None:
+    # Whoever watches our health and does not read holds the library's lock on it.
+    with anyio.move_on_after(grace_secs / 10):
+        await states.enter_graceful_shutdown()
+    provider.stop_streams()
+    is_over = anyio.Event()
+
+    async def stop() -> None:
+        await server.stop(grace_secs * 9 / 10)
+        is_over.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stop)
+        await door.wait_until_empty()
+        # The last answers leave; a watcher of our health would stay for the whole of the grace.
+        with anyio.move_on_after(FAREWELL_SECS):
+            await is_over.wait()
+        await server.stop(None)

@@ -1,0 +1,24 @@
+"""A provider.v1 service on the simulated exchange, reached over a real socket."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from mcp_binance_server.app import App
+from mcp_binance_server.settings import Settings, read_settings
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from support.charts import ENVIRONMENT
+from support.provider import Provider, provided
+
+
+@pytest.fixture
+def settings(exchange: SimulatedExchange) -> Settings:
+    account = exchange.account
+    keys = {"BINANCE_API_KEY": account.api_key, "BINANCE_SECRET_KEY": account.secret_key}
+    return read_settings({**keys, **ENVIRONMENT})
+
+
+@pytest.fixture
+async def provider(app: App) -> AsyncIterator[Provider]:
+    async with provided(app.dispatcher) as served:
+        yield served

@@ -1,0 +1,229 @@
+"""The service as a process: health, reflection, signals, and what it says when it cannot start."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import grpc
+import pytest
+from grpc import StatusCode
+from grpc.aio import EOF, AioRpcError, Channel, UnaryStreamCall, insecure_channel
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
+
+from mcp_binance_server.app import App
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.transports.grpc import extra
+from mcp_binance_server.transports.grpc.serving import Address, running_service, serve_grpc
+from mcp_binance_server.transports.proto import provider_pb2 as pb
+from support.process import Process
+from support.provider import Provider, as_is, refused
+
+SERVING, NOT_SERVING = HealthCheckResponse.SERVING, HealthCheckResponse.NOT_SERVING
+MIB = 2**20
+
+# A server on an exchange that answers account calls late.
+SERVER = """
+import sys
+import anyio, httpx2
+from mcp_binance_server.app import running_app
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.exchange.networks import OFFLINE
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.cli.serve import prepare_logging
+from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.transports.grpc.serving import serve_grpc
+
+async def main():
+    exchange = SimulatedExchange(SystemClock())
+    exchange.faults.add(Fault(kind="delay", path="*/account", delay_ms={delay_ms}, times=None))
+    account = exchange.account
+    settings = read_settings({{
+        "BINANCE_API_KEY": account.api_key, "BINANCE_SECRET_KEY": account.secret_key, "MCP_BINANCE_LOG_LEVEL": "DEBUG",
+    }})
+    prepare_logging(settings)
+    network = httpx2.ASGITransport(build_app(exchange))
+    async with running_app(
+        settings, network=OFFLINE, transport=network, dialer=Loopback(exchange), attempt_secs=60
+    ) as app:
+        await serve_grpc(app.dispatcher, port=0, ready=lambda address: print(address, flush=True), grace_secs={grace})
+    print(exchange.hub.open_connections, flush=True)
+
+anyio.run(main)
+"""
+
+
+@asynccontextmanager
+async def started(delay_ms: int = 0, grace: float = 10.0) -> AsyncGenerator[tuple[Process, Provider]]:
+    with Process(code=SERVER.format(delay_ms=delay_ms, grace=grace)) as process:
+        address = process.line().decode()
+        async with insecure_channel(address, options=[("grpc.max_send_message_length", -1)]) as channel:
+            yield process, Provider(channel)
+        if process.is_running:
+            process.terminate()
+
+
+def watch_health(channel: Channel) -> UnaryStreamCall[bytes, HealthCheckResponse]:
+    watch = channel.unary_stream("/grpc.health.v1.Health/Watch", as_is, HealthCheckResponse.FromString)
+    return watch(HealthCheckRequest(service="provider.v1.Provider").SerializeToString())
+
+
+async def health(channel: Channel, service: str) -> int:
+    ask = channel.unary_unary("/grpc.health.v1.Health/Check", as_is, HealthCheckResponse.FromString)
+    answer = await ask(HealthCheckRequest(service=service).SerializeToString())
+    return answer.status
+
+
+async def test_a_signal_lets_calls_end_ends_streams_and_leaves_nothing() -> None:
+    async with started(delay_ms=3_000) as (process, provider):
+        clock = asyncio.get_running_loop().time
+        await provider.capabilities()
+        stream = provider.stream(pb.StreamRequest(symbols=["BTCUSDT"]))
+        await stream.read()
+        watcher = watch_health(provider.channel)
+        healthy = await watcher.read()
+        slow = asyncio.create_task(provider.invoke("get_account_info"))
+        await asyncio.sleep(0.5)  # noqa: TID251 - the call must have begun
+
+        began = clock()
+        os.kill(process.pid, signal.SIGTERM)
+        unhealthy = await watcher.read()
+        async with refused() as told:
+            while await stream.read() is not EOF:
+                pass
+        is_still_at_work = not slow.done()
+        answer = await slow
+        code = await asyncio.to_thread(process.wait)
+        took = clock() - began
+
+        assert (healthy, unhealthy) == (HealthCheckResponse(status=SERVING), HealthCheckResponse(status=NOT_SERVING))
+        assert (told[0].status, told[0].error["data"]["error_type"]) == (StatusCode.UNAVAILABLE, "server_stopping")
+        assert not answer.is_error
+        assert (code, process.line()) == (0, b"0")
+        assert is_still_at_work
+        assert took < 10.0
+    said = process.errors.read_text()
+    assert "Traceback" not in said
+    assert "never awaited" not in said
+
+
+async def test_who_takes_longer_than_the_grace_is_cut_off() -> None:
+    async with started(delay_ms=40_000, grace=1.0) as (process, provider):
+        await provider.capabilities()
+        slow = asyncio.create_task(provider.invoke("get_account_info"))
+        await asyncio.sleep(0.5)  # noqa: TID251 - the call must have begun
+
+        os.kill(process.pid, signal.SIGINT)
+        with anyio.fail_after(20), pytest.raises(AioRpcError):
+            await slow
+        assert await asyncio.to_thread(process.wait) == 0
+    assert "Traceback" not in process.errors.read_text()
+
+
+def peak_mib(process: Process) -> float:
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+
+async def test_a_small_message_that_unpacks_into_a_large_one_takes_no_memory_and_secrets_reach_no_log() -> None:
+    key, secret = "K7q" + "kV" * 30, "S9w" + "mX" * 30
+    metadata = (
+        ("x-binance-api-key", key),
+        ("x-binance-secret-key", secret),
+        ("authorization", "Bearer hunter2hunter2"),
+    )
+    async with started() as (process, provider):
+        async with refused() as seen:
+            await provider.read("binance://account/balances", metadata)
+        before = peak_mib(process)
+        with pytest.raises(AioRpcError) as caught:
+            await provider.channel.unary_unary("/provider.v1.Provider/Invoke")(
+                bytes(64 * MIB), metadata=metadata, timeout=60, compression=grpc.Compression.Gzip
+            )
+        peak = peak_mib(process)
+    said = process.errors.read_text() + process.output.read_text() + str(seen[0].error)
+
+    assert caught.value.code() is StatusCode.RESOURCE_EXHAUSTED
+    assert peak - before < 24
+    assert seen[0].status is StatusCode.UNAUTHENTICATED
+    assert not any(word[at : at + 9] in said for word in (key, secret, "hunter2hunter2") for at in range(len(word) - 8))
+
+
+async def test_health_and_reflection_tell_what_is_served(app: App) -> None:
+    async with (
+        running_service(app.dispatcher, Address("127.0.0.1", 0)) as bound,
+        insecure_channel(str(bound)) as channel,
+    ):
+        assert [await health(channel, name) for name in ("", "provider.v1.Provider")] == [SERVING, SERVING]
+        reflect = channel.stream_stream(
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+            as_is,
+            ServerReflectionResponse.FromString,
+        )()
+        await reflect.write(ServerReflectionRequest(list_services="").SerializeToString())
+        listed = await reflect.read()
+        await reflect.write(ServerReflectionRequest(file_containing_symbol="provider.v1.Provider").SerializeToString())
+        described = await reflect.read()
+        await reflect.done_writing()
+        reflect.cancel()
+
+    assert isinstance(listed, ServerReflectionResponse)
+    assert isinstance(described, ServerReflectionResponse)
+    names = {each.name for each in listed.list_services_response.service}
+    assert {"provider.v1.Provider", "grpc.health.v1.Health"} <= names
+    assert b"CloudEvent" in described.file_descriptor_response.file_descriptor_proto[0]
+
+
+async def test_a_port_in_use_is_told_as_such(app: App) -> None:
+    async with running_service(app.dispatcher, Address("127.0.0.1", 0)) as bound:
+        with pytest.raises(SettingsError, match=f"cannot listen on {bound}; is it in use"):
+            await serve_grpc(app.dispatcher, port=bound.port, ready=print)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104 - refused
+async def test_an_address_others_can_reach_needs_a_lock(app: App, host: str) -> None:
+    with pytest.raises(SettingsError, match="can be reached by others"):
+        await serve_grpc(app.dispatcher, host=host, port=0, ready=print)
+
+
+@pytest.mark.parametrize("host", ["::1", "localhost"])
+async def test_the_loopback_has_other_names(app: App, host: str) -> None:
+    async with (
+        running_service(app.dispatcher, Address(host, 0)) as bound,
+        insecure_channel(str(bound)) as channel,
+    ):
+        assert (await Provider(channel).capabilities()).tools
+
+
+def test_without_the_extra_one_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extra, "NEEDED", ("grpc", "no_such_package"))
+
+    with pytest.raises(
+        SettingsError, match=r"\(no_such_package\); install them with: pip install 'mcp-binance"
+    ) as said:
+        extra.require_grpc()
+
+    assert "grpc," not in said.value.message
+    monkeypatch.undo()
+    extra.require_grpc()
+
+
+def test_nobody_else_pays_for_grpc() -> None:
+    code = (
+        "import sys, mcp_binance_server.app, mcp_binance_server.cli.main, mcp_binance_server.cli.serve, "
+        "mcp_binance_server.transports.grpc.extra; "
+        "print([name for name in sys.modules if name.split('.')[0] in ('grpc', 'google', 'grpc_health')])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,331 @@
+"""The live market as a stream: all kinds of events, every trade, no queue, and nothing left when the reader goes."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from grpc import StatusCode
+from grpc.aio import EOF, AioRpcError, UnaryStreamCall, insecure_channel
+
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.transports.grpc.errors import ServerStopping
+from mcp_binance_server.transports.grpc.service import Provider as Service
+from mcp_binance_server.transports.grpc.serving import Address, running_service
+from mcp_binance_server.transports.proto import provider_pb2 as pb
+from support.desk import raw
+from support.provider import Provider, provided, refused, until
+from support.stepped import LiveMarket, live_market, settled
+
+BTC = pb.StreamRequest(symbols=["btcusdt"])
+
+
+@dataclass
+class Reader:
+    """Somebody who reads a stream, event by event."""
+
+    call: UnaryStreamCall[bytes, pb.CloudEvent]
+    events: list[pb.CloudEvent] = field(default_factory=list[pb.CloudEvent])
+
+    async def read(self) -> None:
+        while (event := await self.call.read()) is not EOF:
+            assert isinstance(event, pb.CloudEvent)
+            self.events.append(event)
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        return [json.loads(event.data) for event in self.events if event.type == f"provider.v1.{kind}"]
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A live market and a service on it."""
+
+    market: LiveMarket
+    provider: Provider
+
+    @property
+    def hub(self) -> Hub:
+        hub = self.market.app.context.live.hub
+        assert hub is not None
+        return hub
+
+    @property
+    def readers(self) -> list[int]:
+        return [each.readers for each in self.hub.watched()]
+
+    async def run(self, seconds: float) -> None:
+        """Let simulated time pass, slowly enough for the socket to carry what is said."""
+        for _ in range(round(seconds * 10)):
+            await self.market.run(0.1)
+            await asyncio.sleep(0.002)  # noqa: TID251 - the socket is real
+
+    @asynccontextmanager
+    async def reading(self, request: pb.StreamRequest = BTC) -> AsyncGenerator[Reader]:
+        """Read a stream for as long as the block lasts, then leave it."""
+        reader = Reader(self.provider.stream(request))
+        task = asyncio.create_task(reader.read())
+        try:
+            await until(lambda: bool(self.readers) and all(self.readers))
+            yield reader
+        finally:
+            reader.call.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def open_floor(scenario: str = "market", environment: Mapping[str, str] | None = None) -> AsyncGenerator[Floor]:
+    async with live_market(scenario, environment=environment) as market, provided(market.app.dispatcher) as provider:
+        yield Floor(market, provider)
+
+
+async def test_a_reader_is_told_the_ticker_the_book_and_every_trade() -> None:
+    async with open_floor("busy") as floor, floor.reading() as reader:
+        await floor.run(5)
+        depth = await raw(floor.market.exchange, "depth?symbol=BTCUSDT&limit=10")
+        await until(lambda: reader.told("book")[-1]["last_update_id"] == depth["lastUpdateId"])
+        printed = floor.hub.watched()[0].feed.tape.after(-1, 10_000)
+        ticker = json.loads((await floor.provider.invoke("get_ticker", {"symbol": "BTCUSDT"})).structured_json)
+
+    book, trades = reader.told("book")[-1], reader.told("trade")
+    for side in ("bids", "asks"):
+        assert [[*map(Decimal, level)] for level in book[side]] == [[*map(Decimal, level)] for level in depth[side]]
+    assert [(each["trade_id"], Decimal(each["price"]), Decimal(each["quantity"])) for each in trades] == [
+        (each.trade_id, each.price, each.quantity) for each in printed
+    ]
+    assert [each["aggressor"] == "sell" for each in trades] == [each.buyer_is_maker for each in printed]
+    assert len(trades) > 20
+    assert {each["missed"] for each in trades} == {0}
+    assert len(reader.told("ticker")) >= 4
+    assert {"success": True, **reader.told("ticker")[-1]} == ticker
+    assert [each["state"] for each in reader.told("feed")][-1] == "live"
+
+
+async def test_an_event_has_the_attributes_of_cloudevents_and_an_id_of_its_own() -> None:
+    async with open_floor("busy") as floor, floor.reading() as reader:
+        await floor.run(3)
+
+    assert len({(event.source, event.id) for event in reader.events}) == len(reader.events) > 20
+    for event in reader.events:
+        assert (event.specversion, event.datacontenttype) == ("1.0", "application/json")
+        assert (event.source, event.subject) == ("ws://exchange.test", "BTCUSDT")
+        assert datetime.fromisoformat(event.time).tzinfo is not None
+        assert json.loads(event.data)["symbol"] == "BTCUSDT"
+
+
+async def test_no_book_is_told_before_it_is_in_step_and_a_cut_is_told() -> None:
+    async with open_floor() as floor, floor.reading() as reader:
+        await floor.run(3)
+        floor.market.exchange.hub.faults.add(StreamFault(kind="cut", stream="btcusdt@depth@100ms"))
+        await floor.run(8)
+
+    states, is_live = list[str](), False
+    for event in reader.events:
+        if event.type == "provider.v1.feed":
+            states.append(json.loads(event.data)["state"])
+            is_live = states[-1] == "live"
+        elif event.type == "provider.v1.book":
+            assert is_live
+    assert states[0] == "connecting"
+    assert states.count("live") == 2
+    assert reader.told("feed")[-1] == {"symbol": "BTCUSDT", "state": "live", "gaps": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [("TICKER", "ticker"), ("BOOK", "book"), ("TRADES", "trade")], ids=lambda each: each
+)
+async def test_only_what_was_asked_for_is_told(kind: str, told: str) -> None:
+    request = pb.StreamRequest(symbols=["BTCUSDT"], kinds=[f"EVENT_KIND_{kind}"])
+
+    async with open_floor("busy") as floor, floor.reading(request) as reader:
+        await floor.run(3)
+
+    assert {event.type for event in reader.events} == {f"provider.v1.{told}", "provider.v1.feed"}
+
+
+async def test_a_pause_thins_out_states_and_loses_no_trade() -> None:
+    request = pb.StreamRequest(symbols=["BTCUSDT"], limits=pb.StreamLimits(min_interval_ms=1_000, book_levels=3))
+
+    async with open_floor("busy") as floor, floor.reading(request) as reader:
+        await floor.run(10)
+        tape = floor.hub.watched()[0].feed.tape
+        newest = tape.newest
+        assert newest is not None
+
+    ids = [trade["trade_id"] for trade in reader.told("trade")]
+    assert 5 <= len(reader.told("book")) <= 11
+    assert len(reader.told("book")[-1]["bids"]) == 3
+    assert ids == [*range(ids[0], ids[-1] + 1)]
+    assert len(ids) > len(tape) // 2
+
+
+async def test_readers_share_one_stream_and_nothing_is_left_when_they_go() -> None:
+    async with open_floor(environment={"MCP_BINANCE_FEED_LINGER_SECS": "5"}) as floor:
+        await floor.provider.capabilities()
+        before = len(asyncio.all_tasks())
+        both = pb.StreamRequest(symbols=["BTCUSDT", "ethusdt", "BTCUSDT"])
+        async with floor.reading(both), floor.reading() as reader:
+            await floor.run(2)
+            assert floor.readers == [2, 1]
+            assert floor.market.exchange.hub.open_connections == 1
+            assert reader.told("book")
+        await until(lambda: floor.readers == [0, 0])
+
+        await floor.market.run(7)
+        assert floor.hub.watched() == []
+        assert floor.market.exchange.hub.open_connections == 0
+        assert len(asyncio.all_tasks()) <= before
+
+
+async def test_a_deadline_ends_a_stream() -> None:
+    async with open_floor() as floor:
+        with pytest.raises(AioRpcError) as caught:
+            await Reader(floor.provider.stream(BTC, timeout=0.3)).read()
+        await until(lambda: floor.readers == [0])
+
+    assert caught.value.code() is StatusCode.DEADLINE_EXCEEDED
+
+
+def resident_kib() -> int:
+    fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    return int(fields[1]) * 4
+
+
+def print_trades(floor: Floor, count: int) -> int:
+    """Let so many more trades come by the stream at once, and return the id of the last."""
+    newest = floor.hub.watched()[0].feed.tape.newest
+    assert newest is not None
+    for trade_id in range(newest.trade_id + 1, newest.trade_id + 1 + count):
+        trade = {"a": trade_id, "p": "1.0", "q": "1", "f": trade_id, "l": trade_id, "T": newest.time_ms, "m": True}
+        floor.hub.on_event("btcusdt@aggTrade", msgspec.Raw(msgspec.json.encode(trade)))
+    return newest.trade_id + count
+
+
+async def test_who_reads_slowly_is_told_what_was_missed_and_costs_no_memory(scale: int) -> None:
+    # Half a thousand trades are kept of each symbol, and a book of a thousand levels is 50 kB, ten times a second.
+    environment = {"MCP_BINANCE_FEED_SYMBOLS": "1000"}
+    request = pb.StreamRequest(symbols=["BTCUSDT"], limits=pb.StreamLimits(book_levels=1_000))
+    async with open_floor("busy", environment) as floor:
+        reader = Reader(floor.provider.stream(request))
+        await until(lambda: floor.readers == [1])
+        await floor.run(15)
+        before = resident_kib()
+        await floor.run(15 * scale)
+        grown = resident_kib() - before
+        last_trade, last_book = print_trades(floor, 2_000), floor.hub.watched()[0].feed.book.last_update_id
+        task = asyncio.create_task(reader.read())
+        await until(lambda: reader.told("trade") and reader.told("trade")[-1]["trade_id"] == last_trade)
+        await until(lambda: reader.told("book")[-1]["last_update_id"] == last_book)
+        reader.call.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    trades, books = reader.told("trade"), reader.told("book")
+    missed = sum(trade["missed"] for trade in trades)
+    print(f"{grown} KiB more, {len(books)} books of {150 * (scale + 1)}, {missed} trades missed")  # noqa: T201 - figures
+    assert grown < 5_000  # a queue would hold 7,500 for every 15 seconds
+    assert len(books) < 140
+    assert missed > 1_000
+    assert len(trades) + missed == last_trade - trades[0]["trade_id"] + 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "status"),
+    [
+        (pb.StreamRequest(), -32602, StatusCode.INVALID_ARGUMENT),
+        (pb.StreamRequest(symbols=["BTCUSDT"] * 51), -32602, StatusCode.INVALID_ARGUMENT),
+        (pb.StreamRequest(symbols=["BTC/USDT"]), -32003, StatusCode.INVALID_ARGUMENT),
+        (pb.StreamRequest(symbols=["BTCUSDT"], kinds=[pb.EVENT_KIND_UNSPECIFIED]), -32602, StatusCode.INVALID_ARGUMENT),
+        (pb.StreamRequest(symbols=["BTCUSDT", "LUNAUSDT"]), -32603, StatusCode.FAILED_PRECONDITION),
+        (
+            pb.StreamRequest(symbols=["BTCUSDT"], limits=pb.StreamLimits(book_levels=1_001)),
+            -32602,
+            StatusCode.INVALID_ARGUMENT,
+        ),
+        (
+            pb.StreamRequest(symbols=["BTCUSDT"], limits=pb.StreamLimits(min_interval_ms=60_001)),
+            -32602,
+            StatusCode.INVALID_ARGUMENT,
+        ),
+    ],
+)
+async def test_a_wish_that_makes_no_sense_is_refused(request_: pb.StreamRequest, code: int, status: StatusCode) -> None:
+    async with open_floor() as floor:
+        async with refused() as seen:
+            await floor.provider.stream(request_).read()
+
+        assert (seen[0].status, seen[0].error["code"]) == (status, code)
+        assert not any(floor.readers)
+
+
+async def test_a_kind_from_the_future_is_refused(provider: Provider) -> None:
+    async with refused() as seen:
+        await provider.raw("Stream", pb.StreamRequest(symbols=["BTCUSDT"]).SerializeToString() + b"\x10\x63")
+
+    assert seen[0].sentence == "kinds: there is no kind 99"
+
+
+async def test_without_streams_or_room_there_is_nothing_to_follow(provider: Provider) -> None:
+    async with refused() as off:
+        await provider.stream(BTC).read()
+    async with (
+        open_floor(environment={"MCP_BINANCE_FEED_SYMBOLS": "1"}) as floor,
+        floor.reading(),
+        refused() as full,
+    ):
+        await floor.provider.stream(pb.StreamRequest(symbols=["ETHUSDT"])).read()
+
+    assert (off[0].status, off[0].error["data"]["error_type"]) == (StatusCode.FAILED_PRECONDITION, "not_streamed")
+    assert (full[0].status, full[0].error["data"]["most"]) == (StatusCode.RESOURCE_EXHAUSTED, 1)
+    assert full[0].error["data"]["retryable"] is True
+
+
+async def test_so_many_streams_and_no_more() -> None:
+    async with live_market() as market, anyio.create_task_group() as tasks:
+        service = Service(market.app.dispatcher, most_streams=2)
+        told = list[pb.CloudEvent]()
+
+        async def write(event: pb.CloudEvent) -> None:
+            told.append(event)
+
+        async def stream() -> None:
+            with pytest.raises(ServerStopping):
+                await service.stream(BTC, None, write)
+
+        tasks.start_soon(stream)
+        tasks.start_soon(stream)
+        await settled()
+        with pytest.raises(Exception, match="Too many streams are open: 2 at most"):
+            await service.stream(BTC, None, write)
+        service.stop_streams()
+        with pytest.raises(ServerStopping):
+            await service.stream(BTC, None, write)
+        assert told
+
+
+async def test_a_server_that_stops_tells_its_readers_at_once() -> None:
+    async with live_market() as market, anyio.create_task_group() as tasks:
+        bound, is_time = list[Address](), anyio.Event()
+
+        async def serve() -> None:
+            async with running_service(market.app.dispatcher, Address("127.0.0.1", 0)) as address:
+                bound.append(address)
+                await is_time.wait()
+
+        tasks.start_soon(serve)
+        await until(lambda: bound)
+        async with insecure_channel(str(bound[0])) as channel:
+            call = Provider(channel).stream(BTC)
+            await call.read()
+            is_time.set()
+            async with refused() as seen:
+                await Reader(call).read()
+        assert (seen[0].status, seen[0].error["data"]["error_type"]) == (StatusCode.UNAVAILABLE, "server_stopping")
+        assert seen[0].error["data"]["retryable"] is True
