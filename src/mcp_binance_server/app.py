@@ -99,8 +99,11 @@ async def running_app(
     transport: httpx2.AsyncBaseTransport | None = None,
     dialer: Dialer | None = None,
     attempt_secs: float = ATTEMPT_SECS,
+    callers_bring_keys: bool = False,
 ) -> AsyncGenerator[App]:
     """Build the server from settings and take it down again; nothing is sent before the first request.
+
+    Where callers bring keys of their own, weight is kept back for private reads though the process has no key.
 
     Raises:
         SettingsError: the private key cannot be read or used, or a threshold is wrong.
@@ -111,7 +114,8 @@ async def running_app(
     thresholds = tuned(settings.analytics, prefix=ANALYTICS_PREFIX)
     async with AsyncExitStack() as stack:
         # Nothing here places orders, so nothing is kept back for them.
-        engine = MemoryEngine(clock, reserves=Reserves(order_percent=0) if principal else Reserves.none())
+        has_keys = principal is not None or callers_bring_keys
+        engine = MemoryEngine(clock, reserves=Reserves(order_percent=0) if has_keys else Reserves.none())
         await engine.start()
         stack.push_async_callback(engine.close)
         channel = Channel(deadline_secs=attempt_secs, transport=transport)

@@ -50,6 +50,7 @@ def _upper(text: object) -> object:
 ChartPlan = Annotated[Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"], BeforeValidator(_upper)]
 Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide"]
 Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Address = Annotated[Trimmed, AfterValidator(_http_address)]
 StreamAddress = Annotated[Trimmed, AfterValidator(_stream_address)]
@@ -128,6 +129,41 @@ class Settings(BaseModel):
         alias="MCP_BINANCE_GUIDE_CONFIG",
         description="YAML file with your own guide folders, categories and collections",
     )
+    session_cap: PositiveInt = Field(
+        50, alias="MCP_BINANCE_SESSION_CAP", description="How many HTTP sessions may be open at a time"
+    )
+    session_idle_secs: PositiveInt = Field(
+        30, alias="MCP_BINANCE_SESSION_IDLE_SECS", description="After how many idle seconds an HTTP session ends"
+    )
+    allowed_hosts: Words = Field(
+        (),
+        alias="MCP_BINANCE_ALLOWED_HOSTS",
+        description="Comma-separated names this server is reached by over HTTP; the machine's own are always allowed",
+    )
+    allowed_origins: Words = Field(
+        (),
+        alias="MCP_BINANCE_ALLOWED_ORIGINS",
+        description="Comma-separated origins (https://example.com) of web pages that may call over HTTP",
+    )
+    trusted_proxies: Words = Field(
+        (),
+        alias="MCP_BINANCE_TRUSTED_PROXIES",
+        description="Comma-separated addresses of proxies whose X-Forwarded-For and -Proto are believed",
+    )
+    token_file: Path | None = Field(
+        None, alias="MCP_BINANCE_TOKEN_FILE", description="File of bearer tokens, hashed: see mcp-binance-server token"
+    )
+    oauth_issuer: Address | None = Field(
+        None, alias="MCP_BINANCE_OAUTH_ISSUER", description="Authorization server whose access tokens are accepted"
+    )
+    oauth_jwks_url: Address | None = Field(
+        None, alias="MCP_BINANCE_OAUTH_JWKS_URL", description="Its keys, when its metadata does not say where they are"
+    )
+    public_url: Address | None = Field(
+        None,
+        alias="MCP_BINANCE_PUBLIC_URL",
+        description="Address clients use for /mcp: the audience that a token must be made for",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", alias="MCP_BINANCE_LOG_LEVEL", description="How much is logged on standard error"
     )
@@ -141,6 +177,14 @@ class Settings(BaseModel):
                 "an API key and its secret belong together: set BINANCE_API_KEY with BINANCE_SECRET_KEY "
                 "or BINANCE_PRIVATE_KEY_FILE, or none of them"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _callers_are_known_by_one_means(self) -> Self:
+        if self.token_file and self.oauth_issuer:
+            raise ValueError("set MCP_BINANCE_TOKEN_FILE or MCP_BINANCE_OAUTH_ISSUER, not both")
+        if self.oauth_issuer and not self.public_url:
+            raise ValueError("MCP_BINANCE_OAUTH_ISSUER needs MCP_BINANCE_PUBLIC_URL: tokens are made for an address")
         return self
 
 

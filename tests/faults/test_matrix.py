@@ -15,6 +15,7 @@ from mcp_binance_server.settings import Settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from support.calls import arguments_of
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 
@@ -40,17 +41,6 @@ FAULTS: dict[str, tuple[Fault, tuple[int, str]]] = {
     "reset": (Fault(kind="cut_before", times=None), UNAVAILABLE),
     "reset within": (Fault(kind="cut_within", times=None), UNAVAILABLE),
 }
-TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
-    "get_server_time": {},
-    "get_account_info": {},
-    "get_open_orders": {},
-    "get_order": {"symbol": "BTCUSDT", "order_id": 41200880004},
-    "get_klines": {"symbol": "BTCUSDT", "interval": "1h"},
-    "get_indicators": {"symbol": "BTCUSDT", "indicators": ["rsi"]},
-    "search_symbols": {"query": "btc"},
-    "estimate_slippage": {"symbol": "BTCUSDT", "side": "BUY", "amount": "1000"},
-    "preview_order": {"symbol": "BTCUSDT", "side": "BUY", "quantity": "0.001", "price": "100000"},
-}
 # Answered from the table of symbols, which is an hour old at most and says so: no request, so no fault.
 FROM_THE_TABLE = {"search_symbols", "get_exchange_info"}
 # Tells how our own streams are doing.
@@ -75,8 +65,7 @@ class Target:
             elif self.kind == "prompt":
                 await client.get_prompt(self.name, {} if self.name == "portfolio_risk" else {"symbol": "BTCUSDT"})
             else:
-                arguments = TOOL_ARGUMENTS.get(self.name, {"symbol": "BTCUSDT"})
-                result = await client.call_tool(self.name, arguments)
+                result = await client.call_tool(self.name, arguments_of(self.name))
                 data: dict[str, Any] = result.structured_content
                 return (data["code"], data, data["error"]) if result.is_error else None
         except MCPError as error:

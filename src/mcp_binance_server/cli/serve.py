@@ -17,11 +17,17 @@ An MCP client starts it by itself; to look around by hand, try: mcp-binance-serv
 """
 
 
-def run_stdio() -> int:
+def prepare() -> Settings:
+    """Read the settings and set up the logs; a name that means nothing is warned of."""
     settings = read_settings()
     prepare_logging(settings)
     for name in unknown_variables():
         LOG.warning("the environment variable %s means nothing to this version", name)
+    return settings
+
+
+def run_stdio() -> int:
+    settings = prepare()
     if sys.stdin.isatty():
         sys.stderr.write(WAITING)
     anyio.run(_serve, settings)

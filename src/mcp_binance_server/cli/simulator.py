@@ -62,7 +62,8 @@ def run_simulator(
 
 
 def _listen(port: int) -> socket.socket:
-    listener = socket.socket()
+    # The protocol is named because asyncio sends without delay only where it sees it; else each answer takes 40 ms.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))

@@ -1,7 +1,7 @@
 """The public side of Spot REST: one method per call, equal reads shared for a second."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
@@ -50,12 +50,21 @@ WireT = TypeVar("WireT")
 MINUTE_MS = 60_000
 
 
+@dataclass(slots=True)
+class ReadCount:
+    """How many shared reads were asked for, and how many of them had to be sent."""
+
+    asked: int = 0
+    sent: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class SpotClient:
     """Public market data; every answer names the host that gave it."""
 
     caller: Caller
     engine: StateEngine
+    reads: ReadCount = field(default_factory=ReadCount)
 
     async def ticker(self, symbol: Symbol) -> Reading[Ticker]:
         answer = await self._shared(TICKER_24H, {"symbol": symbol}, TickerWire)
@@ -150,9 +159,11 @@ class SpotClient:
 
     async def _shared(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Reading[WireT]:
         async def produce() -> bytes:
+            self.reads.sent += 1
             body = await self.caller.read(endpoint, params, shape)
             return body.host.encode() + b"\n" + body.content
 
+        self.reads.asked += 1
         configured = host_of(self.caller.network.rest_url)
         kept = await self.engine.single_flight(
             f"cache:{configured}:{endpoint.name}?{rest_query(params)}",

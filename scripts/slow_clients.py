@@ -1,0 +1,180 @@
+"""What slow clients do to a good one: hundreds that drip their head, drip their body, or never read their answer.
+
+    python scripts/slow_clients.py --connections 400 --seconds 20 [--deadline 0.5] [--tool slowhttptest]
+
+Starts a small server of its own and prints one JSON object: how long slow connections lasted, and how long a good
+client's requests took meanwhile and just before. With `--tool`, that program attacks instead
+of ours.
+"""
+
+import argparse
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TOY = Path(__file__).parents[1] / "tests" / "support" / "toy.py"
+KINDS = {
+    "head": b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: ",
+    "body": b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100000\r\n\r\n",
+    "reader": b"GET /long HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
+}
+TOOL_KINDS = {"head": "-H", "body": "-B", "reader": "-X"}
+GOOD = b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\nhi"
+TICK_SECS = 0.05
+OPENED_A_SECOND = 200
+GIVE_UP_SECS = 30
+GOOD_EVERY_SECS = 0.004
+
+
+class SlowClient:
+    """One connection that takes its time, and knows when the server lost patience."""
+
+    def __init__(self, port: int, kind: str) -> None:
+        self._drips = kind != "reader"
+        self._socket = socket.socket()
+        if not self._drips:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        self._socket.settimeout(10)
+        self._socket.connect(("127.0.0.1", port))
+        self._socket.sendall(KINDS[kind])
+        self._socket.setblocking(False)  # noqa: FBT003 - its one argument
+        self._poll = select.poll()
+        self._poll.register(self._socket, 0)
+        self.began = time.perf_counter()
+
+    def is_closed(self) -> bool:
+        """Drip once more, where that is the kind, and look whether the server still listens."""
+        if self._poll.poll(0):
+            return True
+        if not self._drips:
+            return False
+        try:
+            self._socket.send(b"x")
+            while self._socket.recv(4_096):
+                pass
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def attack(port: int, kind: str, connections: int) -> dict[str, float]:
+    """Open so many slow connections, two hundred a second; tell how long the server kept them."""
+    os.nice(10)  # attackers have machines of their own
+    clients: list[SlowClient] = []
+    lasted: list[float] = []
+    began = time.perf_counter()
+    while len(lasted) < connections and (now := time.perf_counter() - began) < GIVE_UP_SECS:
+        wanted = min(connections, int(now * OPENED_A_SECOND)) - len(lasted)
+        while len(clients) < wanted:
+            clients.append(SlowClient(port, kind))
+        for client in [each for each in clients if each.is_closed()]:
+            lasted.append(time.perf_counter() - client.began)
+            clients.remove(client)
+            client.close()
+        time.sleep(TICK_SECS)  # noqa: TID251
+    return {"closed": len(lasted), "longest_secs": round(max(lasted, default=GIVE_UP_SECS), 2)}
+
+
+def good_client(port: int, seconds: float) -> dict[str, float]:
+    """Ask again and again on one connection; return how long the answers took."""
+    taken: list[float] = []
+    until = time.perf_counter() + seconds
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while time.perf_counter() < until:
+            began = time.perf_counter()
+            client.sendall(GOOD)
+            answer = b""
+            while not answer.endswith(b"\r\n\r\nhi"):
+                answer += client.recv(4_096)
+            taken.append(1_000 * (time.perf_counter() - began))
+            time.sleep(GOOD_EVERY_SECS)  # noqa: TID251
+    taken.sort()
+    return {
+        "requests": len(taken),
+        "p50_ms": round(taken[len(taken) // 2], 2),
+        "p99_ms": round(taken[len(taken) * 99 // 100], 2),
+        "max_ms": round(taken[-1], 2),
+    }
+
+
+def measured(given: argparse.Namespace) -> dict[str, object]:
+    deadlines = dict.fromkeys(("head_secs", "body_secs", "reading_secs"), given.deadline) if given.deadline else {}
+    server = subprocess.Popen([sys.executable, TOY, json.dumps(deadlines)], stdout=subprocess.PIPE, text=True)  # noqa: S603
+    try:
+        port = int(server.stdout.readline() if server.stdout else 0)
+        attacked = attacked_by_tool if given.tool else attacked_by_us
+        found: dict[str, object] = {}
+        for kind in KINDS:
+            # Quiet just before, each time: what else the machine does changes by the minute.
+            quiet = good_client(port, given.seconds)
+            found[kind] = {"quiet": quiet, **attacked(given, port, kind)}
+        server.send_signal(signal.SIGTERM)
+        found["exit_code"] = server.wait(30)
+        return found
+    finally:
+        server.kill()
+
+
+def attacked_by_us(given: argparse.Namespace, port: int, kind: str) -> dict[str, object]:
+    options = [f"--attack={kind}", f"--port={port}", f"--connections={given.connections}"]
+    with subprocess.Popen([sys.executable, __file__, *options], stdout=subprocess.PIPE, text=True) as attacker:  # noqa: S603
+        good = good_client(port, given.seconds)
+        return {"good": good, "slow": json.loads(attacker.communicate()[0])}
+
+
+def attacked_by_tool(given: argparse.Namespace, port: int, kind: str) -> dict[str, object]:
+    path = "/long" if kind == "reader" else "/echo"
+    pace = ["-w", "512", "-y", "1024", "-n", "5", "-z", "32"] if kind == "reader" else ["-i", "10"]
+    command = [
+        "nice", given.tool, TOOL_KINDS[kind], "-c", str(given.connections), "-r", str(OPENED_A_SECOND), *pace,
+        "-l", str(int(given.seconds) + 5),
+        "-t", "GET" if kind == "reader" else "POST", "-u", f"http://127.0.0.1:{port}{path}",
+    ]  # fmt: skip
+    before = open_files(port)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as attacker:  # noqa: S603
+        good = good_client(port, given.seconds)
+        # The tool goes on counting connections that were reset, as long as it has bytes left to read.
+        still_open = open_files(port) - before
+        attacker.terminate()
+    return {"good": good, "still_open": still_open}
+
+
+def open_files(port: int) -> int:
+    """Ask the server how many descriptors it has."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        client.sendall(b"GET /counts HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+        answer = b""
+        while chunk := client.recv(4_096):
+            answer += chunk
+    return int(json.loads(answer.partition(b"\r\n\r\n")[2])["descriptors"])
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--connections", type=int, default=400)
+    options.add_argument("--seconds", type=float, default=20)
+    options.add_argument("--deadline", type=float, help="seconds for head, body and reading, when not the real ones")
+    options.add_argument("--tool", help="path of slowhttptest")
+    options.add_argument("--attack", choices=KINDS, help=argparse.SUPPRESS)
+    options.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.attack:
+        print(json.dumps(attack(given.port, given.attack, given.connections)))
+    else:
+        print(json.dumps(measured(given)))
+
+
+if __name__ == "__main__":
+    main()

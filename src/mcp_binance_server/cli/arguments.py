@@ -1,0 +1,96 @@
+"""The command line as it is written: flags, commands, and what they mean."""
+
+import argparse
+import difflib
+import sys
+from collections.abc import Iterator
+from typing import NoReturn, cast
+
+from mcp_binance_server import __version__
+from mcp_binance_server.cli.token_arguments import add_token_command
+
+EXIT_USAGE = 2
+DESCRIPTION = "Binance for AI assistants, over the Model Context Protocol."
+EPILOG = """Without a command the server speaks MCP on standard input and output: that is what an MCP client starts.
+Settings come from the environment (BINANCE_API_KEY, BINANCE_SECRET_KEY, BINANCE_NETWORK …); see README.md.
+"""
+TRANSPORTS = ("stdio", "http", "sse", "grpc")
+HTTP_PORT = 3000
+GRPC_PORT = 50053
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose refusals fit on one line and say where to look."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\nSee {self.prog} --help\n")
+
+
+def parser() -> Parser:
+    root = Parser(
+        prog="mcp-binance-server",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    root.add_argument("--version", action="version", version=f"mcp-binance-server {__version__}")
+    doors = root.add_mutually_exclusive_group()
+    doors.add_argument("--stdio", action="store_true", help="speak MCP on standard input and output (the default)")
+    doors.add_argument("--http", action="store_true", help=f"serve MCP over HTTP, at /mcp (port {HTTP_PORT})")
+    doors.add_argument("--sse", action="store_true", help="the same server, by the name of its /mcp/sse address")
+    doors.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
+    root.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
+    root.add_argument("--port", type=int, help="port to listen on; 0 takes a free one")
+    root.add_argument(
+        "--unsafe-no-auth", action="store_true", help="listen beyond this machine without asking callers who they are"
+    )
+    commands = root.add_subparsers(dest="command", metavar="COMMAND")
+    demo = commands.add_parser("demo", help="an offline exchange with moving prices and the server on it: no key")
+    simulator = commands.add_parser("simulator", help="the offline exchange alone, on a loopback port")
+    simulator.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one (default)")
+    simulator.add_argument("--scenario", default="market", help="what the exchange plays (default: market)")
+    simulator.add_argument("--crowd", type=int, default=0, metavar="N", help="list N more busy symbols, for load")
+    simulator.add_argument("--replay", metavar="DIR", help="replay recorded streams (*.gz) of their symbols")
+    simulator.add_argument("--speed", type=float, default=1, help="how fast a replay runs (default: 1, as recorded)")
+    guide = commands.add_parser("guide", help="your own playbooks: check their configuration")
+    actions = guide.add_subparsers(dest="action", metavar="ACTION", required=True)
+    check = actions.add_parser("check", help="say what a guide.yaml means, or which line is wrong")
+    check.add_argument("file", nargs="?", help="the file (default: MCP_BINANCE_GUIDE_CONFIG, or where it usually lies)")
+    add_token_command(commands)
+    for command in (demo, simulator):
+        command.add_argument("--seed", type=int, default=7, help="same seed, same market (default: 7)")
+    return root
+
+
+def parse(root: Parser, given: list[str]) -> argparse.Namespace:
+    """Read the words behind the program's name; a wrong one ends the process with a sentence about it."""
+    flags = sorted(set(_flags(root)))
+    # argparse would rather complain of the word behind a flag that it does not know.
+    if unknown := [word for word in given if _is_flag(word) and word.partition("=")[0] not in flags]:
+        root.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(unknown[0], flags)}")
+    options = root.parse_args(given)
+    door = next((name for name in TRANSPORTS if getattr(options, name)), None)
+    if door and options.command:
+        root.error(f"--{door} and the command {options.command} exclude each other")
+    return options
+
+
+def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:  # noqa: SLF001 - argparse shows its flags nowhere else
+        yield from action.option_strings
+        for each in cast("dict[str, object]", action.choices or {}).values() if action.nargs == "A..." else ():
+            if isinstance(each, argparse.ArgumentParser):
+                yield from _flags(each)
+
+
+def _is_flag(word: str) -> bool:
+    return word.startswith("-") and not word.lstrip("-").isdecimal()
+
+
+def _hint(flag: str, flags: list[str]) -> str:
+    if any(word in flag.lower() for word in ("key", "secret", "token")):
+        return " (keys come from the environment, never from the command line)"
+    near = difflib.get_close_matches(flag, flags, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

@@ -1,0 +1,61 @@
+"""`mcp-binance-server --grpc`: the provider.v1 service, for programs that speak gRPC and not MCP."""
+
+import sys
+from collections.abc import Mapping
+
+import anyio
+
+from mcp_binance_server.app import running_app
+from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.serve import prepare
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.transports.grpc.callers import Authenticate
+from mcp_binance_server.transports.grpc.extra import require_grpc
+from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated
+
+
+def run_grpc(place: Place, *, unsafe: bool) -> int:
+    """Serve until a signal.
+
+    Raises:
+        SettingsError: gRPC is not installed, or strangers could reach the place and nobody would be asked.
+    """
+    require_grpc()
+    settings = prepare()
+    refuse_strangers(settings, place, unsafe=unsafe)
+    anyio.run(_serve, settings, place)
+    return 0
+
+
+async def _serve(settings: Settings, place: Place) -> None:
+    from mcp_binance_server.transports.grpc.serving import serve_grpc  # noqa: PLC0415 - an extra that few install
+
+    clock = SystemClock()
+    async with (
+        entrance_of(settings, clock) as entrance,
+        running_app(settings, clock=clock, callers_bring_keys=True) as app,
+    ):
+        await serve_grpc(
+            app.dispatcher,
+            host=place.host,
+            port=place.port,
+            ready=lambda address: print(f"provider.v1 on {address}", file=sys.stderr),  # noqa: T201 - a person reads it
+            authenticate=authenticating(entrance.authenticator),
+            lends_own_key=lends_own_key(settings, place),
+        )
+
+
+def authenticating(authenticator: Authenticator) -> Authenticate:
+    """Return the authenticator of HTTP callers as gRPC asks it."""
+    from mcp_binance_server.transports.grpc.errors import TokenRefused  # noqa: PLC0415 - needs the extra
+
+    async def authenticate(told: Mapping[str, str]) -> Visitor:
+        headers = [(name.encode(), value.encode()) for name, value in told.items()]
+        try:
+            return await authenticator.visitor(headers, b"")
+        except Unauthenticated as refused:
+            raise TokenRefused(reason=refused.error or "token_missing") from None
+
+    return authenticate

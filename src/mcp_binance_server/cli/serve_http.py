@@ -1,0 +1,60 @@
+"""`mcp-binance-server --http`: one address for many clients."""
+
+import sys
+from collections.abc import Callable
+
+import anyio
+
+from mcp_binance_server.app import running_app
+from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.serve import prepare
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.transports.http.assembly import Options, assemble
+from mcp_binance_server.transports.http.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, allow
+from mcp_binance_server.transports.http.serving import serve_http
+
+# How many sessions one address may hold where strangers can call and nobody is asked who they are.
+STRANGERS_SHARE = 10
+
+
+def run_http(place: Place, *, unsafe: bool) -> int:
+    """Serve until a signal.
+
+    Raises:
+        SettingsError: strangers could reach the place, and nobody would be asked who they are.
+    """
+    settings = prepare()
+    refuse_strangers(settings, place, unsafe=unsafe)
+    anyio.run(_serve, settings, place)
+    return 0
+
+
+async def _serve(settings: Settings, place: Place) -> None:
+    clock = SystemClock()
+    async with (
+        entrance_of(settings, clock) as entrance,
+        running_app(settings, clock=clock, callers_bring_keys=True) as app,
+    ):
+        options = Options(
+            entrance=entrance,
+            allowed=allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins)),
+            lends_own_key=lends_own_key(settings, place),
+            session_cap=settings.session_cap,
+            session_idle_secs=settings.session_idle_secs,
+            per_client=0 if place.is_local else STRANGERS_SHARE,
+            trusted_proxies=settings.trusted_proxies,
+        )
+        http = assemble(app.server, app.dispatcher, clock, options)
+        async with http.heart.running():
+            await serve_http(
+                http.asgi, host=place.host, port=place.port, ready=_announce(place), drain=http.heart.drain
+            )
+
+
+def _announce(place: Place) -> Callable[[int], None]:
+    def ready(port: int) -> None:
+        shown = f"[{place.host}]" if ":" in place.host else place.host
+        sys.stderr.write(f"MCP at http://{shown}:{port}/mcp  (health: /healthz, figures: /metrics; Ctrl+C stops)\n")
+
+    return ready

@@ -1,0 +1,77 @@
+"""What a host watches: counted here, read as Prometheus text. Loaded only where somebody can ask for it."""
+
+from dataclasses import dataclass, fields
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+
+CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
+PREFIX = "mcp_binance_"
+# From a cached read to the slowest chart.
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The figures of this moment, taken when somebody asks."""
+
+    upstream_weight_used: int
+    sessions: int
+    streams: int
+    streamed_symbols: int
+    reads_asked: int
+    reads_sent: int
+
+
+DESCRIPTIONS = {
+    "upstream_weight_used": "Request weight used at Binance in this minute by this outgoing IP",
+    "sessions": "Live sessions",
+    "streams": "Open market-stream connections to Binance",
+    "streamed_symbols": "Symbols with a live order book",
+    "reads_asked": "Shared market reads asked for since the start",
+    "reads_sent": "Shared market reads that had to be sent upstream since the start; the others are cache hits",
+}
+
+
+class Metrics:
+    """One registry of its own, so that two servers in one process do not count for each other."""
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # a second series for each, which nobody reads
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            f"{PREFIX}requests", "MCP requests by method and outcome", ["method", "outcome"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            f"{PREFIX}request_seconds",
+            "Seconds from an MCP request to its answer",
+            ["method"],
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
+        self._answers = Counter(
+            f"{PREFIX}http_answers", "HTTP answers by route and status", ["route", "status"], registry=self._registry
+        )
+        self._gauges = {
+            item.name: Gauge(f"{PREFIX}{item.name}", DESCRIPTIONS[item.name], registry=self._registry)
+            for item in fields(Moment)
+        }
+
+    def request(self, method: str, outcome: str, seconds: float) -> None:
+        self._requests.labels(method, outcome).inc()
+        self._seconds.labels(method).observe(seconds)
+
+    def answer(self, route: str, status: int) -> None:
+        self._answers.labels(route, str(status)).inc()
+
+    def text(self, moment: Moment) -> bytes:
+        """Return everything in Prometheus's text format."""
+        for name, gauge in self._gauges.items():
+            gauge.set(getattr(moment, name))
+        return generate_latest(self._registry)

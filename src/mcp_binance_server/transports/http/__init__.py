@@ -1,0 +1,1 @@
+"""The HTTP application, from the socket inwards."""

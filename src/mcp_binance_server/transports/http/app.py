@@ -1,0 +1,137 @@
+"""The HTTP application: who may come in, and which door an address leads to."""
+
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.types import Receive, Scope, Send
+
+from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
+from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
+from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated
+from mcp_binance_server.transports.http.auth.challenge import refusal_headers, scope_headers
+from mcp_binance_server.transports.http.keys import KeysRefused
+from mcp_binance_server.transports.http.pair_door import MESSAGES, PairDoor
+from mcp_binance_server.transports.http.probes import Probes
+from mcp_binance_server.transports.http.refusals import refuse
+from mcp_binance_server.transports.http.replies import reply_json
+from mcp_binance_server.transports.http.scopes import ScopeNeeded, missing_scopes
+from mcp_binance_server.transports.http.session_door import NOT_FOUND, SessionDoor, not_allowed
+from mcp_binance_server.transports.http.switchboard import Switchboard, header
+
+LOG = logging.getLogger(__name__)
+
+Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
+METADATA = "/.well-known/oauth-protected-resource"
+PROBES = ("/healthz", "/readyz", "/metrics")
+ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, METADATA, f"{METADATA}/mcp", *PROBES})
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """How callers are told apart, and what a client may read to learn where tokens come from."""
+
+    authenticator: Authenticator
+    metadata: bytes | None = None
+    metadata_url: str | None = None
+
+
+@dataclass
+class HttpApp:
+    """Leads a request that the guard let pass to its door; `running` must be entered first."""
+
+    server: Server[Any]
+    switchboard: Switchboard
+    entrance: Entrance
+    probes: Probes
+    scope_needed: ScopeNeeded
+    _doors: dict[str, Door] = field(init=False)
+    _sessions: SessionDoor = field(init=False)
+    _modern: StreamableHTTPSessionManager = field(init=False)
+
+    def __post_init__(self) -> None:
+        pair = PairDoor(self.switchboard)
+        self._sessions = SessionDoor(self.switchboard)
+        self._modern = StreamableHTTPSessionManager(self.server)
+        self._doors = {"/mcp": self._mcp, "/mcp/sse": pair.sse, MESSAGES: pair.message}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._modern.run())
+            await stack.enter_async_context(self.switchboard.running())
+            yield
+
+    async def drain(self) -> None:
+        """Take no more sessions and let the streams go; requests under way finish by themselves."""
+        self.probes.draining = True
+        await self.switchboard.drain()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        try:
+            if path in ("/healthz", "/readyz"):
+                await self._probe(path, scope, send)
+            elif self.entrance.metadata and path in (METADATA, f"{METADATA}/mcp"):
+                await reply_json(send, self.entrance.metadata)
+            elif path not in self._doors and path != "/metrics":
+                await refuse(send, 404, "not_found", "There is nothing at this address; MCP is at /mcp")
+            else:
+                await self._enter(path, scope, receive, send)
+        except Exception:
+            error_id = uuid.uuid4().hex[:8]
+            LOG.exception("%s %s failed, error_id=%s", scope["method"], path, error_id)
+            await refuse(send, 500, "internal", f"Internal error; please report it with the id {error_id}")
+
+    async def _enter(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        metadata_url = self.entrance.metadata_url
+        try:
+            visitor = await self.entrance.authenticator.visitor(scope["headers"], scope["query_string"])
+        except Unauthenticated as unknown:
+            headers = refusal_headers(unknown, metadata_url)
+            await refuse(send, unknown.status, unknown.error or "token_missing", str(unknown), headers=headers)
+            return
+        if path == "/metrics":
+            await self._probe(path, scope, send)
+            return
+        missing, receive = await missing_scopes(scope, receive, visitor, self.scope_needed)
+        if missing:
+            lacking = InsufficientScope(needed_scopes=tuple(sorted(missing)))
+            await refuse(send, 403, lacking.error_type, lacking.message, headers=scope_headers(missing, metadata_url))
+            return
+        try:
+            await self._doors[path](scope, receive, send, visitor)
+        except KeysRefused as refused:
+            await refuse(send, 400, "keys_refused", str(refused))
+        except SessionNotFound:
+            await refuse(send, 404, "session_not_found", NOT_FOUND)
+        except TooManySessions as full:
+            wait = [(b"retry-after", b"%d" % full.retry_after_secs)]
+            await refuse(send, 503, full.reason, full.message, headers=wait)
+        except EngineUnavailable as lost:
+            await refuse(send, 503, lost.error_type, lost.message, headers=[(b"retry-after", b"1")])
+
+    async def _mcp(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
+        revision = header(scope, b"mcp-protocol-version")
+        if revision is None or revision in HANDSHAKE_PROTOCOL_VERSIONS:
+            await self._sessions(scope, receive, send, visitor)
+        else:
+            self.switchboard.stateless(scope, visitor)
+            await self._modern.handle_request(scope, receive, send)
+
+    async def _probe(self, path: str, scope: Scope, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            await not_allowed(send, b"GET, HEAD")
+        elif path == "/healthz":
+            await self.probes.healthz(send)
+        elif path == "/readyz":
+            await self.probes.readyz(send)
+        else:
+            await self.probes.figures(send)

@@ -1,0 +1,152 @@
+"""One connection of a client: uvicorn's HTTP/1.1 with the patience that uvicorn lacks.
+
+uvicorn waits for ever for the head of a request and for a client that does not read its answer. The body is timed by
+the guard, which can still answer.
+"""
+
+import asyncio
+import logging
+import socket
+import struct
+import sys
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Protocol, runtime_checkable
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from mcp_binance_server.transports.http.refusals import refusal_body
+
+LOG = logging.getLogger(__name__)
+
+# One read of a socket. Tiny chunks cost more to parse than anything else; between two reads others have their turn.
+READ_SIZE = 16 * 2**10
+_AT_ONCE = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """How long a client may take and how many there may be."""
+
+    most: int = 800  # below the 1,024 descriptors that a process commonly may have
+    head_secs: float = 5.0
+    idle_secs: int = 5
+    # Within each such span a client takes its whole answer, or at least this much of it.
+    reading_secs: float = 10.0
+    reading_least: int = 64 * 2**10
+
+
+@runtime_checkable
+class _Sized(Protocol):
+    """A transport of asyncio itself, which reads 256 KiB at a time unless told."""
+
+    max_size: int
+
+
+class Connection(H11Protocol):
+    """A client's connection, closed when the client is too slow for its limits."""
+
+    def __init__(self, config: Config, state: ServerState, limits: ConnectionLimits) -> None:
+        super().__init__(config, state, app_state={})
+        self._limits = limits
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._reading_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        if len(self.connections) >= self._limits.most:
+            self.transport = transport
+            transport.write(_FULL)
+            transport.close()
+            return
+        super().connection_made(transport)
+        # Whatever the kernel does not take at once counts as unread: the deadline must see the last byte too.
+        transport.set_write_buffer_limits(high=0)
+        if isinstance(transport, _Sized):
+            transport.max_size = READ_SIZE
+        self._expect_a_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_timer = _cancelled(self._head_timer)
+        self._reading_timer = _cancelled(self._reading_timer)
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()  # uvicorn forgets it after an error
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        # The first byte of a head ends uvicorn's wait for the next request; ours begins with it.
+        if self.conn.their_state is h11.IDLE:
+            self._expect_a_head()
+        elif self._head_timer is not None:
+            self._head_timer = _cancelled(self._head_timer)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            # Answered before it was whole: the rest could drip for ever, and nobody wants it.
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reading()
+
+    def resume_writing(self) -> None:
+        self._reading_timer = _cancelled(self._reading_timer)
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        LOG.info("refused what is no HTTP request")
+        if under_way := self._under_way():
+            # The application is still at work on the request that broke off: to it, the client has left.
+            under_way.disconnected = True
+            under_way.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
+        self.transport.close()
+
+    def shutdown(self) -> None:
+        """Close as soon as the request in hand is answered; without one, now."""
+        if under_way := self._under_way():
+            under_way.keep_alive = False
+        else:
+            self.transport.close()
+
+    def _under_way(self) -> RequestResponseCycle | None:
+        return self.cycle if self.cycle and not self.cycle.response_complete else None
+
+    def _expect_a_head(self) -> None:
+        if self._head_timer is None and not self.transport.is_closing():
+            self._head_timer = self.loop.call_later(self._limits.head_secs, self._close_for, "a slow head")
+
+    def _watch_reading(self) -> None:
+        self._reading_timer = _cancelled(self._reading_timer)
+        left = self.transport.get_write_buffer_size()
+        self._reading_timer = self.loop.call_later(self._limits.reading_secs, self._check_reading, left)
+
+    def _check_reading(self, before: int) -> None:
+        if before - self.transport.get_write_buffer_size() >= self._limits.reading_least:
+            self._watch_reading()
+        else:
+            self._close_for("a slow reader")
+
+    def _close_for(self, cause: str) -> None:
+        LOG.info("closed a connection: %s", cause)
+        # Otherwise the system goes on for minutes with what this client does not read.
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
+
+
+def _answer(status: HTTPStatus, reason: str, message: str, headers: bytes = b"") -> bytes:
+    body = refusal_body(reason, message)
+    head = f"HTTP/1.1 {status} {status.phrase}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+    return head.encode() + b"connection: close\r\n" + headers + b"\r\n" + body
+
+
+_FULL = _answer(HTTPStatus.SERVICE_UNAVAILABLE, "too_many", "Too many connections; try again", b"retry-after: 1\r\n")

@@ -1,0 +1,116 @@
+"""Where a request says it goes to and comes from: Host and Origin, read strictly, held against a list. Pure.
+
+A page on the web can make a browser talk to a server on this machine, by pointing a name of its own at 127.0.0.1. The
+Host that arrives is still the page's, so a server that answers only to names it knows is out of its reach.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import NamedTuple
+
+from mcp_binance_server.errors import SettingsError, echo
+
+# Any port: behind a forwarded or published one a server does not know its own, and the port tells no friend from foe. A
+# page that points its name here sends the right port too; what gives it away is the name.
+LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+LOOPBACK_ORIGINS = tuple(f"{scheme}://{host}" for scheme in ("http", "https") for host in LOOPBACK_HOSTS)
+
+ANY_PORT = 0
+HIGHEST_PORT = 65_535
+LONGEST = 300  # a name has at most 253 characters
+
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_-]+(?:\.[a-z0-9_-]+)*))(?::([1-9][0-9]{0,4}))?")
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)")
+# To some parsers such a name is an address: 127.1, 0x7f.1, 2130706433.
+_LOOKS_LIKE_A_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+
+
+class Place(NamedTuple):
+    """A host in its one spelling; the scheme only an origin has, the port only who says one."""
+
+    scheme: str
+    host: str
+    port: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The hosts that we answer to and the origins that we answer."""
+
+    hosts: frozenset[Place]
+    origins: frozenset[Place]
+
+    def is_host(self, sent: Sequence[bytes]) -> bool:
+        """Whether these Host headers are one, well formed, and ours."""
+        return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_host(_text(sent[0])), self.hosts)
+
+    def is_origin(self, sent: Sequence[bytes]) -> bool:
+        """Whether these Origin headers are none, as with every client but a browser, or one that may ask."""
+        if not sent:
+            return True
+        return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_origin(_text(sent[0])), self.origins)
+
+
+def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBACK_ORIGINS) -> Allowed:
+    """Return the lists ready to ask: entries are `host`, `host:port` or `host:*`, origins with `scheme://` before.
+
+    An entry without a port means just that; `:*` means any port and none.
+
+    Raises:
+        SettingsError: an entry is nothing of the kind.
+    """
+    return Allowed(
+        frozenset(_entry(each, read_host(_portless(each)), "host") for each in hosts),
+        frozenset(_entry(each, read_origin(_portless(each)), "origin") for each in origins),
+    )
+
+
+@lru_cache(maxsize=256)  # clients send the same few on every request
+def read_host(text: str) -> Place | None:
+    """Return the host and port that a text is from end to end; None if it is anything else."""
+    found = _HOST.fullmatch(text.lower()) if text.isascii() else None
+    if found is None:
+        return None
+    sixth, name, digits = found.groups()
+    port = int(digits) if digits else None
+    host = _in_one_spelling(sixth, name)
+    return Place("", host, port) if host and (port or 0) <= HIGHEST_PORT else None
+
+
+@lru_cache(maxsize=256)
+def read_origin(text: str) -> Place | None:
+    """Return the origin that a text is: a scheme, a host, a port. `null`, a path or a second origin are none."""
+    found = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
+    place = read_host(found[2]) if found else None
+    return place._replace(scheme=found[1]) if found and place else None
+
+
+def _in_one_spelling(sixth: str | None, name: str) -> str | None:
+    try:
+        if sixth is not None:
+            return f"[{IPv6Address(sixth)}]"
+        return str(IPv4Address(name)) if _LOOKS_LIKE_A_NUMBER.fullmatch(name) else name
+    except AddressValueError:
+        return None
+
+
+def _is_listed(place: Place | None, listed: frozenset[Place]) -> bool:
+    return place is not None and (place in listed or place._replace(port=ANY_PORT) in listed)
+
+
+def _text(value: bytes) -> str:
+    return value.decode("latin-1")
+
+
+def _portless(entry: str) -> str:
+    return entry.strip().removesuffix(":*")
+
+
+def _entry(entry: str, place: Place | None, kind: str) -> Place:
+    is_any = entry.strip().endswith(":*")
+    if place is None or (is_any and place.port is not None):
+        raise SettingsError(problems=(f"not an allowed {kind}: {echo(entry)!r}; write name, name:port or name:*",))
+    return place._replace(port=ANY_PORT) if is_any else place

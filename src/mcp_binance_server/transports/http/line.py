@@ -1,0 +1,162 @@
+"""One client's talk with the server: its messages come by POST, ours go to whoever waits for them."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp.types import jsonrpc
+from starlette.requests import Request
+
+from mcp_binance_server.transports.frames import Id
+
+REQUEST_CANCELLED = -32800
+# A reader this far behind has stopped reading; what it misses is said by the end of its stream.
+MOST_WAITING = 1_000
+Answer = jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError
+
+
+class LineClosed(Exception):
+    """The talk is over; whoever still waits gets nothing more."""
+
+
+class IdInUse(Exception):
+    """A request with the id of one that is still being answered."""
+
+
+@dataclass
+class Outlet:
+    """Where messages wait for their reader."""
+
+    _waiting: deque[jsonrpc.JSONRPCMessage] = field(default_factory=deque[jsonrpc.JSONRPCMessage])
+    _arrived: anyio.Event = field(default_factory=anyio.Event)
+    _closed: bool = False
+
+    def put(self, message: jsonrpc.JSONRPCMessage) -> None:
+        if len(self._waiting) >= MOST_WAITING:
+            self.close()
+            return
+        self._waiting.append(message)
+        self._arrived.set()
+
+    async def next(self) -> jsonrpc.JSONRPCMessage:
+        """Return the next message.
+
+        Raises:
+            LineClosed: there is none, and none will come.
+        """
+        while not self._waiting:
+            if self._closed:
+                raise LineClosed
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        return self._waiting.popleft()
+
+    def close(self) -> None:
+        self._closed = True
+        self._arrived.set()
+
+
+class Line:
+    """Runs the server for one session and sorts what it says.
+
+    An answer goes to the POST that asked, or to the session's stream if the client chose to read answers there; a
+    notification to the POST that it belongs to, or to the stream; without anybody to read it, nowhere.
+    """
+
+    def __init__(self, server: Server[Any]) -> None:
+        self._server = server
+        self._send, self._receive = anyio.create_memory_object_stream[SessionMessage | Exception](16)
+        self._asked: dict[Id, Outlet] = {}
+        self._scope = anyio.CancelScope()
+        self.stream: Outlet | None = None
+        self.answers_on_stream = False
+
+    async def run(self) -> None:
+        """Serve until the line is closed."""
+        try:
+            with self._scope:
+                await self._server.run(self._receive, self, self._server.create_initialization_options())
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop what is being worked on and let everybody who waits go."""
+        self._scope.cancel()
+        self._send.close()
+        self._receive.close()
+        for outlet in (*self._asked.values(), *((self.stream,) if self.stream else ())):
+            outlet.close()
+        self._asked.clear()
+
+    def hush(self) -> None:
+        """End the stream; what is being answered goes on."""
+        if self.stream is not None:
+            self.stream.close()
+
+    async def ask(self, message: jsonrpc.JSONRPCRequest, request: Request, *, streams: bool) -> Outlet:
+        """Hand a request to the server and return where its answer will come out, after what belongs to it.
+
+        Raises:
+            IdInUse: the id is that of a request still being answered.
+            LineClosed: the talk is over.
+        """
+        if message.id in self._asked:
+            raise IdInUse
+        outlet = self._asked[message.id] = Outlet()
+
+        async def unanswered() -> None:
+            error = jsonrpc.ErrorData(code=REQUEST_CANCELLED, message="Request cancelled")
+            outlet.put(jsonrpc.JSONRPCError(jsonrpc="2.0", id=message.id, error=error))
+
+        await self._hand(
+            message,
+            ServerMessageMetadata(request_context=request, can_send_request=streams, on_request_unanswered=unanswered),
+        )
+        return outlet
+
+    def forget(self, request_id: Id) -> None:
+        """Drop the outlet of a request whose reader is gone; the work goes on, as the protocol has it."""
+        self._asked.pop(request_id, None)
+
+    async def tell(self, message: jsonrpc.JSONRPCMessage, request: Request) -> None:
+        """Hand over a message that nobody waits here for the answer of.
+
+        Raises:
+            LineClosed: the talk is over.
+        """
+        await self._hand(message, ServerMessageMetadata(request_context=request, can_send_request=bool(self.stream)))
+
+    async def _hand(self, message: jsonrpc.JSONRPCMessage, metadata: ServerMessageMetadata) -> None:
+        try:
+            await self._send.send(SessionMessage(message, metadata=metadata))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            raise LineClosed from None
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Take a message from the server: the outgoing half of a stream as the SDK knows it."""
+        outlet = self._outlet_of(item)
+        if outlet is not None:
+            outlet.put(item.message)
+
+    def _outlet_of(self, item: SessionMessage) -> Outlet | None:
+        message = item.message
+        if isinstance(message, jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError):
+            asked = self._asked.pop(message.id, None) if message.id is not None else None
+            return asked or (self.stream if self.answers_on_stream else None)
+        related = item.metadata.related_request_id if isinstance(item.metadata, ServerMessageMetadata) else None
+        return self._asked.get(related, self.stream) if related is not None else self.stream
+
+    async def aclose(self) -> None:
+        """End with the server: what it still had to say is in the outlets."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,66 @@
+"""Is it alive, can it work, and how much: the addresses that machines ask."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import anyio
+from starlette.types import Send
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.telemetry.metrics import CONTENT_TYPE, Metrics, Moment
+from mcp_binance_server.transports.http.replies import reply_json
+
+Check = Callable[[], Awaitable[object]]
+CHECK_SECS = 1.0
+# A balancer asks every second or two; the exchange should not hear of each time.
+UPSTREAM_KEPT_MS = 10_000
+
+
+@dataclass
+class Probes:
+    """Health for whoever restarts us, readiness for whoever sends us work, figures for whoever watches."""
+
+    clock: Clock
+    metrics: Metrics
+    engine: Check
+    upstream: Check
+    moment: Callable[[], Awaitable[Moment]]
+    draining: bool = False
+    _upstream_said: str = field(default="", init=False)
+    _upstream_asked_ms: float = field(default=float("-inf"), init=False)
+
+    async def healthz(self, send: Send) -> None:
+        await reply_json(send, b'{"status":"ok"}')
+
+    async def readyz(self, send: Send) -> None:
+        """Say whether requests can be served; a market that does not answer makes most of them fail."""
+        found = {"engine": await _outcome(self.engine), "upstream": await self._upstream()}
+        is_ready = not self.draining and all(said == "ok" for said in found.values())
+        status = "ready" if is_ready else "draining" if self.draining else "not ready"
+        body = json.dumps({"status": status, **found}).encode()
+        await reply_json(send, body, status=200 if is_ready else 503)
+
+    async def figures(self, send: Send) -> None:
+        body = self.metrics.text(await self.moment())
+        headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _upstream(self) -> str:
+        now = self.clock.monotonic_ms()
+        if now - self._upstream_asked_ms >= UPSTREAM_KEPT_MS:
+            self._upstream_asked_ms = now
+            self._upstream_said = await _outcome(self.upstream)
+        return self._upstream_said
+
+
+async def _outcome(check: Check) -> str:
+    with anyio.move_on_after(CHECK_SECS):
+        try:
+            await check()
+        except AppError as error:
+            return error.error_type
+        return "ok"
+    return "timeout"

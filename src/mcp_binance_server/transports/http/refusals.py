@@ -1,0 +1,55 @@
+"""What a request gets that is turned away before it is JSON-RPC: a status and a small error without an id."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+from mcp.types import jsonrpc
+from starlette.types import Send
+
+from mcp_binance_server.errors import echo
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+# In bytes, so that the whole stays below 1 kB whatever script the words are in.
+_MESSAGE_SIZE = 600
+_REASON_SIZE = 100
+
+
+class Refusal(NamedTuple):
+    """Why a request goes no further, and what to say."""
+
+    status: int
+    reason: str
+    message: str
+    headers: Headers = ()
+
+    def and_close(self) -> Self:
+        """Return the same, with the connection closed: the rest of the request will not be read."""
+        return self._replace(headers=(*self.headers, (b"connection", b"close")))
+
+    async def answer(self, send: Send) -> None:
+        await refuse(send, self.status, self.reason, self.message, headers=self.headers)
+
+
+async def refuse(send: Send, status: int, reason: str, message: str, *, headers: Headers = ()) -> None:
+    """Answer a request with a status, a sentence for people and a word for programs."""
+    body = refusal_body(reason, message)
+    described = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": [*described, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def refusal_body(reason: str, message: str) -> bytes:
+    """Return the error as bytes: printable text, at most 1 kB."""
+    error = {
+        "code": jsonrpc.INVALID_REQUEST,
+        "message": _shown(message, _MESSAGE_SIZE),
+        "data": {"reason": _shown(reason, _REASON_SIZE)},
+    }
+    answer = {"jsonrpc": "2.0", "id": None, "error": error}
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _shown(text: str, size: int) -> str:
+    return echo(text).encode()[:size].decode(errors="ignore")

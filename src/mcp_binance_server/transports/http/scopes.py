@@ -1,0 +1,58 @@
+"""What a request needs its caller to be allowed, before it is carried out."""
+
+from collections.abc import Callable
+
+import msgspec
+from starlette.types import Message, Receive, Scope
+
+from mcp_binance_server.domain.access import SCOPES, Visitor
+from mcp_binance_server.domain.access import Scope as Permission
+
+ScopeNeeded = Callable[[str, str], Permission | None]
+
+
+class _Params(msgspec.Struct):
+    name: str | None = None
+    uri: str | None = None
+
+
+class _Asked(msgspec.Struct):
+    method: str = ""
+    params: _Params | None = None
+
+
+async def missing_scopes(
+    scope: Scope, receive: Receive, visitor: Visitor, needed: ScopeNeeded
+) -> tuple[frozenset[Permission], Receive]:
+    """Return what the visitor lacks for this request, and the body to read anew.
+
+    A client learns by HTTP 403 which scopes to ask for; so the body is looked into here, for visitors who do not have
+    every scope anyway. Whatever cannot be read is left to be refused by whoever reads it properly.
+    """
+    if visitor.scopes == SCOPES or scope["method"] != "POST":
+        return frozenset(), receive
+    event = await receive()
+    return visitor.lacks(_needed(event.get("body", b""), needed)), _replayed(event, receive)
+
+
+def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
+    try:
+        asked = msgspec.json.decode(body, type=_Asked)
+    except (msgspec.DecodeError, RecursionError):
+        return frozenset()
+    params = asked.params or _Params()
+    found = needed(asked.method, params.name or params.uri or "")
+    return frozenset() if found is None else frozenset({found})
+
+
+def _replayed(event: Message, receive: Receive) -> Receive:
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return event
+
+    return again

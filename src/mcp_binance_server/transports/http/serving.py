@@ -1,0 +1,186 @@
+"""The life of an HTTP server: it listens, winds down when it is told to, and leaves nothing behind."""
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+import anyio
+import anyio.lowlevel
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import Config
+from uvicorn.server import ServerState
+
+from mcp_binance_server.clock import Clock, SystemClock
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.transports.http.connection import Connection, ConnectionLimits
+
+GRACE_SECS = 10.0
+BACKLOG = 2_048
+AT_A_TIME = 8
+SEND_BUFFER = 256 * 2**10
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_LOOK_EVERY_MS = 20.0
+_LAST_WORDS_SECS = 1.0
+
+
+@dataclass(slots=True)
+class Stop:
+    """What the process is told: first to wind down, then to hurry."""
+
+    asked: anyio.Event = field(default_factory=anyio.Event)
+    patience: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    def tell(self) -> None:
+        if self.asked.is_set():
+            self.patience.cancel()
+        self.asked.set()
+
+
+async def serve_http(
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    ready: Callable[[int], None],
+    drain: Callable[[], Awaitable[None]],
+    grace_secs: float = GRACE_SECS,
+    limits: ConnectionLimits | None = None,
+    clock: Clock | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT, on the loop that runs, whichever the caller chose; then return.
+
+    The first signal closes the door: nobody new, idle connections closed, `drain` ends what would not end by itself,
+    and requests in hand are answered, all within the grace time. A second signal ends the rest at once. `ready` gets
+    the port, which matters when it was 0.
+
+    Raises:
+        SettingsError: the address cannot be listened on.
+    """
+    stop = Stop()
+    house = _House(app, limits or ConnectionLimits())
+    listener = _listen(host, port)
+    try:
+        with _told_by_signals(stop):
+            await house.open(listener)
+            ready(listener.getsockname()[1])
+            await stop.asked.wait()
+            house.shut_the_door()
+            with stop.patience:
+                stop.patience.deadline = anyio.current_time() + grace_secs
+                await drain()
+                await house.emptied(clock or SystemClock())
+    finally:
+        with anyio.CancelScope(shield=True):
+            await house.clear()
+        listener.close()
+
+
+class _House:
+    """A listening socket, its connections and the requests in hand."""
+
+    def __init__(self, app: ASGIApp, limits: ConnectionLimits) -> None:
+        self._app = app
+        self._limits = limits
+        self._state = ServerState()
+        self._server: asyncio.Server | None = None
+        self._is_cleared = False
+        self._config = Config(
+            self._answer,
+            http="h11",  # httptools keeps the blanks behind a header's value, which MCP forbids
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            proxy_headers=False,
+            workers=1,
+            timeout_keep_alive=self._limits.idle_secs,
+        )
+
+    async def open(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        # asyncio takes the number for both: how many may wait, and how many it lets in before anybody else has a turn.
+        self._server = await loop.create_server(self._connection, sock=listener, backlog=AT_A_TIME)
+        listener.listen(BACKLOG)
+
+    def shut_the_door(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    async def emptied(self, clock: Clock) -> None:
+        """Wait until every request in hand is answered and every connection closed."""
+        while self._state.connections or self._state.tasks:
+            for connection in [*self._state.connections]:
+                connection.shutdown()
+            await clock.sleep_ms(_LOOK_EVERY_MS)
+
+    async def clear(self) -> None:
+        """End at once whatever is left."""
+        self._is_cleared = True
+        self.shut_the_door()
+        for connection in [*self._state.connections]:
+            connection.transport.abort()
+        # Requests learn that their client has left; those that do not mind are cancelled.
+        await anyio.lowlevel.checkpoint()
+        tasks = [*self._state.tasks]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_LAST_WORDS_SECS)
+        if self._server is not None:
+            with anyio.move_on_after(_LAST_WORDS_SECS):
+                await self._server.wait_closed()
+
+    def _connection(self) -> Connection:
+        return Connection(self._config, self._state, self._limits)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:
+            # The end of its task anyway; raised further, uvicorn would report it as a fault of the application.
+            if not self._is_cleared:
+                raise
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio sends without delay only where it sees it; else each answer takes 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # elsewhere it would let two servers have one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it. Left alone, the system keeps megabytes for each client that does not read.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise SettingsError(problems=(f"cannot listen on {host} port {port}: {error.strerror}",)) from None
+    return listener
+
+
+@contextmanager
+def _told_by_signals(stop: Stop) -> Generator[None]:
+    """Let signals tell; they reach the main thread only, elsewhere whoever started the thread must end it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def tell(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stop.tell)
+
+    before = [(each, signal.signal(each, tell)) for each in SIGNALS]
+    try:
+        yield
+    finally:
+        for each, handler in before:
+            signal.signal(each, handler)

@@ -1,0 +1,133 @@
+"""Sessions and the lines that belong to them, for every door of the HTTP application."""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from mcp.server.lowlevel import Server
+from starlette.types import Scope
+
+from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.sessions.errors import TooManySessions
+from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
+from mcp_binance_server.sessions.registry import Registry
+from mcp_binance_server.surface.caller import CALLER, Caller
+from mcp_binance_server.transports.http.keys import named_key, principal_in
+from mcp_binance_server.transports.http.line import Line
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A session and its line."""
+
+    session: Session[Principal]
+    line: Line
+
+
+@dataclass
+class Switchboard:
+    """Opens a line for each session the registry admits, finds it again, and cuts it when the session ends."""
+
+    server: Server[Any]
+    registry: Registry[Principal]
+    own: Principal | None
+    """The key this process lends to callers who bring none; nobody's where strangers call."""
+    _calls: dict[ConnectionId, Call] = field(default_factory=dict[ConnectionId, Call])
+    _group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Keep the lines running; at the end every session is ended."""
+        async with anyio.create_task_group() as group:
+            self._group = group
+            try:
+                async with self.registry.running():
+                    yield
+            finally:
+                self._group = None
+                group.cancel_scope.cancel()
+
+    async def open(self, scope: Scope, visitor: Visitor) -> Call:
+        """Open a session for the request and start its line.
+
+        Raises:
+            KeysRefused: its keys are not taken.
+            TooManySessions: there is no place.
+        """
+        if self._group is None:
+            raise TooManySessions(retry_after_secs=1)
+        principal = principal_in(scope)
+        session = await self.registry.open(
+            visitor, remote_addr=_address(scope), user_agent=header(scope, b"user-agent"), credentials=principal
+        )
+        call = self._calls[session.connection_id] = Call(session, Line(self.server))
+        session.on_end(self._cut(call))
+        self._group.start_soon(self._run, call)
+        return self._noted(scope, visitor, call)
+
+    def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> Call | None:
+        """Return the visitor's own live session; None for any other id, however it is wrong."""
+        session = self.registry.find(connection_id, visitor)
+        call = self._calls.get(session.connection_id) if session else None
+        if session is None or call is None:
+            return None
+        # Whoever names another key is not who opened the session.
+        named, held = named_key(scope), session.credentials
+        if named is not None and (held is None or named != held.credentials.api_key.encode()):
+            return None
+        return self._noted(scope, visitor, call)
+
+    def calls(self) -> list[Call]:
+        """Return every session that is open, with its line."""
+        return [*self._calls.values()]
+
+    def stateless(self, scope: Scope, visitor: Visitor) -> None:
+        """Note who makes a request that belongs to no session; it brings its own keys or uses those lent.
+
+        Raises:
+            KeysRefused: its keys are not taken.
+        """
+        scope[CALLER] = Caller(visitor, principal_in(scope) or self.own)
+
+    def _noted(self, scope: Scope, visitor: Visitor, call: Call) -> Call:
+        scope[CALLER] = Caller(visitor, call.session.credentials or self.own)
+        return call
+
+    async def _run(self, call: Call) -> None:
+        try:
+            await call.line.run()
+        except Exception:
+            LOG.exception("a session failed and was ended")
+        with anyio.CancelScope(shield=True):
+            await self.registry.end(call.session)
+
+    async def drain(self) -> None:
+        """Open no more sessions, and end the streams: nobody waits on them for an answer."""
+        self._group = None
+        for call in self.calls():
+            call.line.hush()
+
+    def _cut(self, call: Call) -> Farewell:
+        async def cut() -> None:
+            self._calls.pop(call.session.connection_id, None)
+            call.line.close()
+
+        return cut
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """Return the first value of a header as text."""
+    found = next((value for key, value in scope["headers"] if key == name), None)
+    return None if found is None else found.decode("latin-1")
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else "unknown"

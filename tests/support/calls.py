@@ -1,0 +1,31 @@
+"""Arguments that every tool answers; one that is missing here takes just a symbol."""
+
+from typing import Any
+
+CHART = {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}
+TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "get_server_time": {},
+    "get_account_info": {},
+    "get_open_orders": {},
+    "get_order": {"symbol": "BTCUSDT", "order_id": 41200880004},
+    "get_klines": {"symbol": "BTCUSDT", "interval": "1h"},
+    "get_indicators": {"symbol": "BTCUSDT", "indicators": ["rsi"]},
+    "search_symbols": {"query": "btc"},
+    "estimate_slippage": {"symbol": "BTCUSDT", "side": "BUY", "amount": "1000"},
+    "preview_order": {"symbol": "BTCUSDT", "side": "BUY", "quantity": "0.001", "price": "100000"},
+    "fetch_chart_documentation": {},
+    "get_exchanges": {},
+    "get_symbols": {"exchange": "BINANCE"},
+    "construct_chart_config": {"naturalLanguage": "BTCUSDT hourly candles with RSI"},
+    "validate_chart_config": {"config": CHART},
+    "generate_chart_image": {"config": CHART},
+    "search_guides": {"query": "liquidity"},
+    "list_guides": {},
+    "get_content": {"context": "start"},
+    "get_category_content": {"category": "errors"},
+    "get_collection_content": {"collection": "start"},
+}
+
+
+def arguments_of(tool: str) -> dict[str, Any]:
+    return TOOL_ARGUMENTS.get(tool, {"symbol": "BTCUSDT"})

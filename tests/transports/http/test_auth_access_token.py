@@ -1,0 +1,301 @@
+"""Access tokens of an issuer: good ones come in as who they are, no bad one does, and none steers what we fetch."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Awaitable, Callable
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_binance_server.channel import Channel
+from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated
+from mcp_binance_server.transports.http.auth.key_set import KeySet
+from mcp_binance_server.transports.http.auth.oauth import OAuth
+from mcp_binance_server.transports.http.auth.proven import Proof, Proven
+from mcp_binance_server.transports.http.auth.trust import Trust
+from support.clock import FakeClock
+from support.issuer import (
+    ISSUER,
+    RESOURCE,
+    AuthorizationServer,
+    SigningKey,
+    Wire,
+    b64,
+    compact,
+    ec_key,
+    ed_key,
+    rsa_key,
+)
+
+Enter = Callable[[str], Awaitable[Visitor]]
+MakeToken = Callable[[AuthorizationServer], str]
+
+
+async def refused(enter: Enter, token: str) -> Unauthenticated:
+    with pytest.raises(Unauthenticated) as caught:
+        await enter(token)
+    assert token not in f"{caught.value} {caught.value!r}"
+    return caught.value
+
+
+@pytest.mark.parametrize("key", [rsa_key(), ec_key(), ed_key()], ids=lambda key: key.algorithm)
+async def test_a_good_token_of_each_algorithm_comes_in(
+    key: SigningKey, enter: Enter, issuer: AuthorizationServer
+) -> None:
+    visitor = await enter(issuer.token(key))
+
+    assert visitor == Visitor(f"{ISSUER} ada", frozenset({"market:read", "account:read"}))
+
+
+@pytest.mark.parametrize(
+    ("header", "claims"),
+    [
+        ({"typ": None}, {}),
+        ({"typ": "JWT"}, {}),
+        ({"typ": "application/at+jwt"}, {}),
+        ({"kid": None}, {}),
+        ({}, {"aud": ["https://other.example", RESOURCE]}),
+        ({"x5t": "thumbprint", "jku": "https://evil.example/keys", "jwk": {"kty": "OKP"}}, {}),
+    ],
+)
+async def test_what_issuers_do_differently_does_not_matter(
+    header: dict[str, Any], claims: dict[str, Any], enter: Enter, issuer: AuthorizationServer
+) -> None:
+    assert (await enter(issuer.token(header=header, **claims))).name == f"{ISSUER} ada"
+
+
+def unsigned(spelling: str) -> MakeToken:
+    return lambda issuer: compact({"alg": spelling}, json.dumps(issuer.claims()).encode(), lambda _: b"")
+
+
+def signed_with_the_public_key(issuer: AuthorizationServer) -> str:
+    # The classic confusion: what everybody knows, taken for a shared secret.
+    secret = json.dumps(rsa_key().jwk).encode()
+    header = {"alg": "HS256", "kid": "rsa-1"}
+    return compact(header, json.dumps(issuer.claims()).encode(), lambda data: hmac.digest(secret, data, hashlib.sha256))
+
+
+def of_another_key(kid: str, **header: object) -> MakeToken:
+    return lambda issuer: issuer.token(ed_key("another"), {"kid": kid, **header})
+
+
+def stripped(issuer: AuthorizationServer) -> str:
+    return issuer.token().rpartition(".")[0] + "."
+
+
+def changed(issuer: AuthorizationServer) -> str:
+    head, _, signature = issuer.token().split(".")
+    return f"{head}.{b64(json.dumps(issuer.claims(sub='eve')).encode())}.{signature}"
+
+
+def in_ms(issuer: AuthorizationServer, offset_secs: float) -> float:
+    return issuer.clock.now_ms() / 1000 + offset_secs
+
+
+BAD: dict[str, MakeToken] = {
+    "expired": lambda issuer: issuer.token(exp=in_ms(issuer, -10)),
+    "not valid yet": lambda issuer: issuer.token(nbf=in_ms(issuer, 11)),
+    "no exp": lambda issuer: issuer.token(exp=None),
+    "exp as text": lambda issuer: issuer.token(exp="2999999999"),
+    "exp true": lambda issuer: issuer.token(exp=True),
+    "aud wrong": lambda issuer: issuer.token(aud="https://other.example/mcp"),
+    "aud a prefix of ours": lambda issuer: issuer.token(aud="https://mcp.example"),
+    "aud longer than ours": lambda issuer: issuer.token(aud=f"{RESOURCE}/"),
+    "aud in other case": lambda issuer: issuer.token(aud="https://MCP.example/mcp"),
+    "no aud": lambda issuer: issuer.token(aud=None),
+    "aud an empty list": lambda issuer: issuer.token(aud=[]),
+    "aud with a null": lambda issuer: issuer.token(aud=[RESOURCE, None]),
+    "iss wrong": lambda issuer: issuer.token(iss="https://login.example.evil"),
+    "iss with a slash more": lambda issuer: issuer.token(iss=f"{ISSUER}/"),
+    "no iss": lambda issuer: issuer.token(iss=None),
+    "no sub": lambda issuer: issuer.token(sub=None),
+    "empty sub": lambda issuer: issuer.token(sub=""),
+    "sub too long": lambda issuer: issuer.token(sub="a" * 256),
+    "sub with a line feed": lambda issuer: issuer.token(sub="ada\nroot"),
+    "sub a number": lambda issuer: issuer.token(sub=7),
+    "alg none": unsigned("none"),
+    "alg nOnE": unsigned("nOnE"),
+    "alg missing": lambda issuer: issuer.token(header={"alg": None}),
+    "alg of another key": lambda issuer: issuer.token(header={"alg": "ES256"}),
+    "alg not accepted": lambda issuer: issuer.token(rsa_key(algorithm="PS256")),
+    "HS256 with the public key": signed_with_the_public_key,
+    "another key under a known name": of_another_key("ed-1"),
+    "a known key under an unknown name": lambda issuer: issuer.token(header={"kid": "ed-9"}),
+    "another key without a name": lambda issuer: issuer.token(ed_key("another"), {"kid": None}),
+    "kid a number": lambda issuer: issuer.token(header={"kid": 1}),
+    "signature stripped": stripped,
+    "payload changed": changed,
+    "crit": lambda issuer: issuer.token(header={"crit": ["exp"], "exp": 1}),
+    "crit b64": lambda issuer: issuer.token(header={"crit": ["b64"], "b64": True}),
+    "b64 false": lambda issuer: issuer.token(header={"b64": False}),
+    "an ID token's type": lambda issuer: issuer.token(header={"typ": "logout+jwt"}),
+    "type a number": lambda issuer: issuer.token(header={"typ": 5}),
+    "1 MB": lambda issuer: issuer.token(padding="x" * 1_000_000),
+    "deep nesting": lambda _: f"{b64(b'[' * 5_000)}.{b64(b'{}')}.{b64(b'')}",
+    "five parts, encrypted": lambda issuer: f"{issuer.token()}.a.b",
+    "no token at all": lambda _: "x",
+    "only dots": lambda _: "...",
+    "jku": of_another_key("x", jku="https://evil.example/keys"),
+    "x5u": of_another_key("x", x5u="https://evil.example/cert.pem"),
+    "jwk in the header": of_another_key("x", jwk=ed_key("another").jwk),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+async def test_a_bad_token_stays_outside(case: str, enter: Enter, issuer: AuthorizationServer) -> None:
+    await enter(issuer.token())
+    issuer.asked.clear()
+
+    refusal = await refused(enter, BAD[case](issuer))
+
+    assert (refusal.status, refusal.error) == (401, "invalid_token")
+    assert issuer.asked == []
+
+
+@pytest.mark.parametrize("case", ["jku", "x5u", "jwk in the header"])
+async def test_a_token_never_says_where_keys_come_from(case: str, enter: Enter, issuer: AuthorizationServer) -> None:
+    await refused(enter, BAD[case](issuer))
+
+    assert {address.removeprefix(ISSUER) for address in issuer.asked} == {
+        "/.well-known/oauth-authorization-server",
+        "/keys",
+    }
+
+
+@pytest.mark.parametrize("case", ["alg none", "HS256 with the public key", "crit", "1 MB", "an ID token's type"])
+async def test_what_no_key_could_mend_does_not_make_us_look_for_keys(
+    case: str, enter: Enter, issuer: AuthorizationServer, clock: FakeClock
+) -> None:
+    await enter(issuer.token())
+    clock.advance(60_000)
+
+    await refused(enter, BAD[case](issuer))
+
+    assert issuer.looks == 1
+
+
+async def test_the_edges_of_a_tokens_life_are_exact(
+    enter: Enter, issuer: AuthorizationServer, clock: FakeClock
+) -> None:
+    start = clock.now_ms() // 1000 + 1_000
+    token = issuer.token(nbf=start, exp=start + 60)
+    lives: list[bool] = []
+
+    # Ten seconds of leeway at both ends; the last moment is no longer inside.
+    for at_ms in (start * 1000 - 10_001, start * 1000 - 10_000, (start + 70) * 1000 - 1, (start + 70) * 1000):
+        clock.set_wall(at_ms)
+        try:
+            await enter(token)
+            lives.append(True)
+        except Unauthenticated:
+            lives.append(False)
+
+    assert lives == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("claims", "scopes"),
+    [
+        ({"scope": "market:read"}, {"market:read"}),
+        ({"scope": "market:read  trade openid market:write"}, {"market:read", "trade"}),
+        ({"scope": None, "scp": ["account:read", "email"]}, {"account:read"}),
+        ({"scope": None, "scp": "account:read market:read"}, {"account:read", "market:read"}),
+        ({"scope": "market:read", "scp": ["trade"]}, {"market:read"}),
+        ({"scope": "MARKET:READ market:read,account:read"}, set[str]()),
+        ({"scope": None}, set[str]()),
+        ({"scope": ""}, set[str]()),
+    ],
+)
+async def test_only_scopes_we_know_are_kept(
+    claims: dict[str, Any], scopes: set[str], enter: Enter, issuer: AuthorizationServer
+) -> None:
+    assert (await enter(issuer.token(**claims))).scopes == scopes
+
+
+async def test_two_subjects_are_two_visitors_whatever_they_are_called(
+    enter: Enter, issuer: AuthorizationServer
+) -> None:
+    subjects = ["ada", "Ada", "ada ", " ada", "a" * 255, "a" * 254, f"{ISSUER} ada"]
+
+    names = {(await enter(issuer.token(sub=subject))).name for subject in subjects}
+
+    assert len(names) == len(subjects)
+
+
+async def test_the_accepted_algorithms_are_a_choice(
+    issuer: AuthorizationServer, channel: Channel, clock: FakeClock
+) -> None:
+    issuer.keys = [ed_key(), rsa_key(algorithm="PS256")]
+    issuer.publish()
+    door = OAuth(Trust(ISSUER, RESOURCE, algorithms=("PS256",)), channel, clock)
+
+    async def enter(token: str) -> Visitor:
+        return await door.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
+
+    assert (await enter(issuer.token(rsa_key(algorithm="PS256")))).name == f"{ISSUER} ada"
+    await refused(enter, issuer.token(ed_key()))
+
+
+async def test_a_token_that_was_proven_before_still_expires(
+    enter: Enter, issuer: AuthorizationServer, clock: FakeClock
+) -> None:
+    token = issuer.token()
+    await enter(token)
+    await enter(token)
+    clock.advance(310_000)
+
+    assert str(await refused(enter, token)) == "The token has expired."
+
+
+async def test_the_second_request_with_a_token_costs_a_fraction_of_the_first(
+    enter: Enter, issuer: AuthorizationServer
+) -> None:
+    tokens = [issuer.token(sub=f"n{number}") for number in range(200)]
+    await enter(issuer.token())
+
+    start = process_time()
+    for token in tokens:
+        await enter(token)
+    first = process_time() - start
+    for token in tokens:
+        await enter(token)
+
+    assert process_time() - start - first < first / 2
+
+
+def test_proofs_are_few_and_the_one_unused_for_longest_goes_first() -> None:
+    proven, proof = Proven(most=2), Proof(b"{}", KeySet((), b""))
+    for token in ("a", "b"):
+        proven.keep(token, proof)
+
+    assert proven.find("a") is proof
+    proven.keep("c", proof)
+
+    assert (proven.find("a"), proven.find("b"), proven.find("c"), len(proven)) == (proof, None, proof, 2)
+
+
+@given(at=st.integers(0, 400), to=st.sampled_from("AQgw_-.x"))
+async def test_no_changed_character_of_a_token_is_accepted(at: int, to: str) -> None:
+    clock = FakeClock()
+    issuer = AuthorizationServer(clock, ed_key())
+    issuer.publish()
+    channel = Channel(deadline_secs=5, transport=Wire(issuer))
+    door = OAuth(Trust(ISSUER, RESOURCE), channel, clock)
+    good = issuer.token()
+    place = at % len(good)
+    token = f"{good[:place]}{to}{good[place + 1 :]}"
+
+    try:
+        await door.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
+    except Unauthenticated:
+        is_let_in = False
+    else:
+        is_let_in = True
+    await channel.close()
+
+    assert is_let_in == (token == good)
