@@ -61,7 +61,7 @@ from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
-from mcp_binance_server.state.memory import MemoryEngine
+from mcp_binance_server.state.opening import open_engine
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
@@ -106,7 +106,7 @@ async def running_app(
     Where callers bring keys of their own, weight is kept back for private reads though the process has no key.
 
     Raises:
-        SettingsError: the private key cannot be read or used, or a threshold is wrong.
+        SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
     """
     clock = clock or SystemClock()
     network = network or network_at(settings.network, settings.rest_url, settings.stream_url)
@@ -115,7 +115,8 @@ async def running_app(
     async with AsyncExitStack() as stack:
         # Nothing here places orders, so nothing is kept back for them.
         has_keys = principal is not None or callers_bring_keys
-        engine = MemoryEngine(clock, reserves=Reserves(order_percent=0) if has_keys else Reserves.none())
+        reserves = Reserves(order_percent=0) if has_keys else Reserves.none()
+        engine = open_engine(settings.state_url.get_secret_value(), clock, reserves=reserves)
         await engine.start()
         stack.push_async_callback(engine.close)
         channel = Channel(deadline_secs=attempt_secs, transport=transport)

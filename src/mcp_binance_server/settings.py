@@ -39,6 +39,13 @@ def _stream_address(url: str) -> str:
     return url.rstrip("/")
 
 
+def _state_address(url: SecretStr) -> SecretStr:
+    bare = url.get_secret_value().strip()
+    if bare != "memory://" and not bare.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("must be memory:// or start with redis://, rediss:// or unix://")
+    return SecretStr(bare)
+
+
 def _listed(text: object) -> object:
     return tuple(part.strip().lower() for part in text.split(",") if part.strip()) if isinstance(text, str) else text
 
@@ -53,6 +60,7 @@ Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Address = Annotated[Trimmed, AfterValidator(_http_address)]
+StateAddress = Annotated[SecretStr, AfterValidator(_state_address)]
 StreamAddress = Annotated[Trimmed, AfterValidator(_stream_address)]
 
 
@@ -113,6 +121,11 @@ class Settings(BaseModel):
     )
     chart_docs_url: Address = Field(
         "https://doc.chart-img.com", alias="CHART_IMG_DOCS_URL", description="Address of its documentation"
+    )
+    state_url: StateAddress = Field(
+        SecretStr("memory://"),
+        alias="MCP_BINANCE_STATE_URL",
+        description="Where processes share budget, sessions and answers; a redis://, rediss:// or unix:// address",
     )
     egress_id: Trimmed = Field(
         "local",

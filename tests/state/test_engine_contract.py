@@ -233,9 +233,11 @@ async def test_a_subscriber_waits_for_a_message_still_to_come(engine: StateEngin
 
 
 async def test_a_slow_subscriber_loses_the_oldest_messages(engine: StateEngine) -> None:
-    async with engine.subscribe("c") as messages:
+    async with engine.subscribe("c") as messages, engine.subscribe("after") as arrived:
         for number in range(1003):
             await engine.publish("c", str(number).encode())
+        await engine.publish("after", b"")
+        await take_messages(arrived, 1)
 
         assert await take_messages(messages, 1000) == [str(number).encode() for number in range(3, 1003)]
 
@@ -248,8 +250,10 @@ async def test_the_iterator_ends_with_its_context(engine: StateEngine) -> None:
 
 
 async def test_closing_the_engine_ends_the_iterators_after_what_they_hold(engine: StateEngine) -> None:
-    async with engine.subscribe("c") as messages:
+    async with engine.subscribe("c") as messages, engine.subscribe("after") as arrived:
         await engine.publish("c", b"1")
+        await engine.publish("after", b"")
+        await take_messages(arrived, 1)
         await engine.close()
 
         assert [message async for message in messages] == [b"1"]

@@ -294,7 +294,7 @@ async def test_closing_ends_the_production_and_tells_all_who_wait(engine: StateE
     outcomes = await asyncio.gather(*callers, return_exceptions=True)
 
     assert [type(outcome) for outcome in outcomes] == [EngineUnavailable] * 3
-    assert asyncio.all_tasks() == before
+    assert asyncio.all_tasks() <= before
 
 
 async def test_a_closed_engine_starts_no_production(engine: StateEngine) -> None:

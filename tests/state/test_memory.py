@@ -14,6 +14,11 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
 def traced() -> Iterator[None]:
     tracemalloc.start()
     yield

@@ -13,6 +13,7 @@ class _Queue(AsyncIterator[bytes]):
         self._messages: deque[bytes] = deque(maxlen=QUEUE_MESSAGES)
         self._stirred = asyncio.Event()
         self._ended = False
+        self._error: Exception | None = None
 
     def push(self, payload: bytes) -> bool:
         lost = len(self._messages) == QUEUE_MESSAGES
@@ -20,13 +21,16 @@ class _Queue(AsyncIterator[bytes]):
         self._stirred.set()
         return lost
 
-    def end(self) -> None:
+    def end(self, error: Exception | None = None) -> None:
         self._ended = True
+        self._error = self._error or error
         self._stirred.set()
 
     async def __anext__(self) -> bytes:
         while not self._messages:
             if self._ended:
+                if self._error is not None:
+                    raise self._error
                 raise StopAsyncIteration
             self._stirred.clear()
             await self._stirred.wait()
@@ -59,6 +63,12 @@ class Channels:
             listeners.discard(queue)
             if not listeners:
                 self._queues.pop(channel, None)
+
+    def break_off(self, error: Exception) -> None:
+        """End the iterators there are with an error, after what each holds; later ones are not meant."""
+        for listeners in self._queues.values():
+            for queue in listeners:
+                queue.end(error)
 
     def close(self) -> None:
         """End every iterator after what it holds."""

@@ -82,6 +82,26 @@ class Reserves:
         return cls(order_percent=0, private_percent=0)
 
 
+def check_ttl(ttl_ms: int) -> None:
+    """Refuse a ttl that no engine can count.
+
+    Raises:
+        ValueError: it is below a millisecond.
+    """
+    if ttl_ms < 1:
+        raise ValueError(f"a ttl is at least 1 ms: {ttl_ms}")
+
+
+def check_size(value: bytes) -> None:
+    """Refuse a value that is no message between processes any more.
+
+    Raises:
+        ValueError: it is over 512 KiB.
+    """
+    if len(value) > MAX_VALUE_BYTES:
+        raise ValueError(f"a value is at most {MAX_VALUE_BYTES} bytes: {len(value)}")
+
+
 class StateEngine(Protocol):
     """Shared memory with deadlines: one process has it in its own dicts, a fleet on one server."""
 
@@ -146,7 +166,9 @@ class StateEngine(Protocol):
     def subscribe(self, channel: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Enter once the subscription stands: whatever is published afterwards arrives.
 
-        A subscriber that falls 1000 messages behind loses the oldest. The iterator ends with the context.
+        A subscriber that falls 1000 messages behind loses the oldest. The iterator ends with the context. When the
+        engine cannot be reached, or that was so for a moment, the iterator raises `EngineUnavailable` after what it
+        holds: subscribe again, then read what may have been missed.
         """
         ...
 

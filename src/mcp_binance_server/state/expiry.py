@@ -1,6 +1,7 @@
 """A dict whose entries end, and which does not keep the dead ones."""
 
 import heapq
+from collections.abc import Iterator
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar
 
@@ -52,6 +53,10 @@ class Expiring(Generic[K, V]):
         """Remove an entry; return whether it was still alive."""
         entry = self._entries.pop(key, None)
         return entry is not None and entry.deadline > now
+
+    def alive(self, now: float) -> Iterator[tuple[K, float]]:
+        """Return what has not ended, and how long each still has."""
+        return ((key, entry.deadline - now) for key, entry in self._entries.items() if entry.deadline > now)
 
     def purge(self, now: float) -> None:
         """Drop everything that has ended."""

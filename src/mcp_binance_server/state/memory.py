@@ -11,13 +11,14 @@ from uuid import uuid4
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.state.channels import Channels
 from mcp_binance_server.state.engine import (
-    MAX_VALUE_BYTES,
     Admission,
     CallKind,
     Fenced,
     Grant,
     Lease,
     Reserves,
+    check_size,
+    check_ttl,
 )
 from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.flight import Flights
@@ -62,14 +63,14 @@ class MemoryEngine:
         return self._values.get(key, self._clock.monotonic_ms())
 
     async def put(self, key: str, value: bytes, *, ttl_ms: int) -> None:
-        _check_ttl(ttl_ms)
+        check_ttl(ttl_ms)
         self._keep(key, value, ttl_ms)
 
     async def delete(self, key: str) -> bool:
         return self._values.drop(key, self._clock.monotonic_ms())
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
-        _check_ttl(ttl_ms)
+        check_ttl(ttl_ms)
         now = self._clock.monotonic_ms()
         held = self._leases.get(name, now)
         if held is None:
@@ -92,8 +93,8 @@ class MemoryEngine:
         return self._leases.drop(lease.name, now)
 
     async def put_fenced(self, key: str, value: bytes, *, lease: Lease, ttl_ms: int, channel: str = "") -> Fenced:
-        _check_ttl(ttl_ms)
-        _check_size(value)
+        check_ttl(ttl_ms)
+        check_size(value)
         newest = self._newest_tokens.get(lease.name)
         if newest is None:
             return Fenced.LOST
@@ -105,7 +106,7 @@ class MemoryEngine:
         return Fenced.WRITTEN
 
     async def publish(self, channel: str, payload: bytes) -> None:
-        _check_size(payload)
+        check_size(payload)
         self._channels.publish(channel, payload)
 
     def subscribe(self, channel: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
@@ -141,7 +142,7 @@ class MemoryEngine:
         return self._ledger.stop(ip, ms=ms, reason=reason, at=self._clock.monotonic_ms())
 
     async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
-        _check_ttl(ttl_ms)
+        check_ttl(ttl_ms)
         now = self._clock.monotonic_ms()
         places = self._pools.setdefault(pool, Expiring())
         soonest_ms = places.soonest(now)
@@ -151,7 +152,7 @@ class MemoryEngine:
         return Admission(admitted=True, count=len(places), retry_ms=0)
 
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
-        _check_ttl(ttl_ms)
+        check_ttl(ttl_ms)
         now = self._clock.monotonic_ms()
         places = self._pools.get(pool)
         if places is None or places.get(member, now) is None:
@@ -172,16 +173,6 @@ class MemoryEngine:
         return len(places)
 
     def _keep(self, key: str, value: bytes, ttl_ms: int) -> None:
-        _check_size(value)
+        check_size(value)
         now = self._clock.monotonic_ms()
         self._values.put(key, value, deadline=now + ttl_ms, now=now)
-
-
-def _check_ttl(ttl_ms: int) -> None:
-    if ttl_ms < 1:
-        raise ValueError(f"a ttl is at least 1 ms: {ttl_ms}")
-
-
-def _check_size(value: bytes) -> None:
-    if len(value) > MAX_VALUE_BYTES:
-        raise ValueError(f"a value is at most {MAX_VALUE_BYTES} bytes: {len(value)}")

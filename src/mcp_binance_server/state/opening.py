@@ -1,0 +1,26 @@
+"""Which engine a server has: its own memory, or one that a fleet shares."""
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.state.engine import Reserves, StateEngine
+from mcp_binance_server.state.memory import MemoryEngine
+
+MEMORY = "memory://"
+
+
+def open_engine(url: str, clock: Clock, *, reserves: Reserves | None = None) -> StateEngine:
+    """Make the engine that an address asks for; it is not started yet.
+
+    Raises:
+        SettingsError: the address cannot be used, or what it needs is not installed.
+    """
+    if url == MEMORY:
+        return MemoryEngine(clock, reserves=reserves)
+    try:
+        # Nobody pays for the client of a server that he does not have.
+        from mcp_binance_server.state.redis import RedisEngine  # noqa: PLC0415
+        from mcp_binance_server.state.redis.address import Address  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        missing = f"MCP_BINANCE_STATE_URL: {error.name} is missing: pip install 'mcp-binance-server[fleet]'"
+        raise SettingsError(problems=(missing,)) from None
+    return RedisEngine(Address.parse(url), clock, reserves=reserves)

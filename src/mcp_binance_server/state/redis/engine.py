@@ -1,0 +1,182 @@
+"""The state engine of a fleet: every decision is made on one server, in one atomic step."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+
+import msgspec
+
+from mcp_binance_server.clock import Clock, SystemClock
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.engine import (
+    Admission,
+    CallKind,
+    Fenced,
+    Grant,
+    Lease,
+    Reserves,
+    check_size,
+    check_ttl,
+)
+from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.address import Address
+from mcp_binance_server.state.redis.channels import Subscriptions
+from mcp_binance_server.state.redis.flight import SharedFlights
+from mcp_binance_server.state.redis.link import MAX_CONNECTIONS, Link
+from mcp_binance_server.state.redis.memory import Memory
+from mcp_binance_server.state.redis.places import SharedPlaces
+from mcp_binance_server.state.redis.scripts import LEASE, PUT_FENCED, RELEASE
+from mcp_binance_server.state.redis.waiting import happened
+from mcp_binance_server.state.redis.weight import SharedLedger
+from mcp_binance_server.state.weight import EDGE_MS
+
+PULSE_SECS = 1.0
+SEARCH_SECS = 0.25
+FENCED = {1: Fenced.WRITTEN, 0: Fenced.STALE, -1: Fenced.LOST}
+
+
+class RedisEngine:
+    """A StateEngine for many processes behind one address.
+
+    A pulse asks every second which memory the server has; while the server is lost, only the pulse looks for it.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        clock: Clock,
+        *,
+        reserves: Reserves | None = None,
+        edge_ms: int = EDGE_MS,
+        max_connections: int = MAX_CONNECTIONS,
+    ) -> None:
+        self._memory = Memory(clock)
+        self._link = Link(address, clock, self._memory.greet, max_connections=max_connections)
+        self._ledger = SharedLedger(self._link, self._memory, clock, reserves or Reserves(), edge_ms=edge_ms)
+        self._places = SharedPlaces(self._link, self._memory, clock)
+        self._subscriptions = Subscriptions(self._link)
+        self._flights = SharedFlights(self._link, clock)
+        self._closing = asyncio.Event()
+        self._pulse: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_url(cls, url: str, clock: Clock | None = None, *, max_connections: int = MAX_CONNECTIONS) -> "RedisEngine":
+        """Make an engine for a redis://, rediss:// or unix:// address.
+
+        Raises:
+            SettingsError: the address cannot be used.
+        """
+        return cls(Address.parse(url), clock or SystemClock(), max_connections=max_connections)
+
+    def __repr__(self) -> str:
+        return f"RedisEngine({self._link!r})"
+
+    async def start(self) -> None:
+        """Meet the server; one that is away may come later, until then calls are `EngineUnavailable`."""
+        with suppress(EngineUnavailable):
+            await self._memory.ask(self._link)
+        self._pulse = asyncio.get_running_loop().create_task(self._beat())
+
+    async def close(self) -> None:
+        self._closing.set()
+        if self._pulse is not None:
+            await asyncio.wait((self._pulse,))
+        await self._subscriptions.close()
+        await self._flights.close()
+        await self._link.close()
+
+    def now_ms(self) -> int:
+        return int(self._memory.now_ms())
+
+    @property
+    def epoch(self) -> str:
+        return self._memory.id
+
+    @property
+    def dropped_messages(self) -> int:
+        """Count the messages that slow subscribers lost."""
+        return self._subscriptions.dropped
+
+    async def get(self, key: str) -> bytes | None:
+        reply = await self._link.call("get", "GET", keys.value(key))
+        return reply if isinstance(reply, bytes) else None
+
+    async def put(self, key: str, value: bytes, *, ttl_ms: int) -> None:
+        check_ttl(ttl_ms)
+        check_size(value)
+        await self._link.call("put", "SET", keys.value(key), value, "PX", _px(ttl_ms))
+
+    async def delete(self, key: str) -> bool:
+        return await self._link.call("delete", "DEL", keys.value(key)) == 1
+
+    async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
+        check_ttl(ttl_ms)
+        named = (keys.lease(name), keys.newest_token(name))
+        token = await self._link.run("lease", LEASE, named, owner, ttl_ms)
+        return Lease(name=name, owner=owner, token=token.decode(), ttl_ms=ttl_ms) if isinstance(token, bytes) else None
+
+    async def release(self, lease: Lease) -> bool:
+        return await self._link.run("release", RELEASE, (keys.lease(lease.name),), lease.owner, lease.token) == 1
+
+    async def put_fenced(self, key: str, value: bytes, *, lease: Lease, ttl_ms: int, channel: str = "") -> Fenced:
+        check_ttl(ttl_ms)
+        check_size(value)
+        reply = await self._link.run(
+            "put_fenced",
+            PUT_FENCED,
+            (keys.newest_token(lease.name), keys.value(key)),
+            lease.token,
+            value,
+            _px(ttl_ms),
+            keys.channel(channel) if channel else "",
+        )
+        return FENCED[msgspec.convert(reply, int)]
+
+    async def publish(self, channel: str, payload: bytes) -> None:
+        check_size(payload)
+        await self._link.call("publish", "PUBLISH", keys.channel(channel), payload)
+
+    def subscribe(self, channel: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._subscriptions.subscribe(channel)
+
+    async def single_flight(
+        self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int
+    ) -> bytes:
+        return await self._flights.join(key, produce, ttl_ms=ttl_ms, lock_ms=lock_ms)
+
+    async def acquire_weight(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int) -> Grant:
+        return await self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms)
+
+    async def read_weight(self, ip: str, *, now_ms: int) -> int:
+        return await self._ledger.used(ip, now_ms)
+
+    async def report_weight(self, ip: str, used: int, *, minute: int) -> None:
+        await self._ledger.report(ip, used, minute=minute)
+
+    async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
+        return await self._ledger.stop(ip, ms=ms, reason=reason)
+
+    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
+        check_ttl(ttl_ms)
+        return await self._places.admit(pool, member, ttl_ms=ttl_ms, cap=cap)
+
+    async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
+        check_ttl(ttl_ms)
+        return await self._places.touch(pool, member, ttl_ms=ttl_ms)
+
+    async def leave(self, pool: str, member: str) -> None:
+        await self._places.leave(pool, member)
+
+    async def members(self, pool: str) -> int:
+        return await self._places.count(pool)
+
+    async def _beat(self) -> None:
+        while not await happened(self._closing, within_secs=SEARCH_SECS if self._link.lost else PULSE_SECS):
+            with suppress(EngineUnavailable):
+                await self._memory.ask(self._link)
+                await self._places.restate()
+
+
+def _px(ttl_ms: int) -> int:
+    # The server lets a key live through its last millisecond; a ttl of 1 ms is the least it knows.
+    return max(1, ttl_ms - 1)

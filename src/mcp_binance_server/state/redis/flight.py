@@ -1,0 +1,80 @@
+"""One production per key among all processes, shared by all who wait for it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from itertools import count
+from uuid import uuid4
+
+import msgspec
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.engine import check_size
+from mcp_binance_server.state.flight import Flights
+from mcp_binance_server.state.redis import keys, outcome
+from mcp_binance_server.state.redis.link import Link
+from mcp_binance_server.state.redis.scripts import BOARD, LAND
+from mcp_binance_server.state.redis.waiting import pause
+
+LOG = logging.getLogger(__name__)
+
+# Asking costs a tenth of a millisecond and cannot be missed, unlike a message.
+FIRST_POLL_SECS = 0.005
+LONGEST_POLL_SECS = 0.05
+# How long an outcome can be read by those who waited for it.
+TELL_MS = 5_000
+
+
+class SharedFlights:
+    """Callers of one process share a task; the tasks of all processes share a lock and an outcome."""
+
+    def __init__(self, link: Link, clock: Clock) -> None:
+        self._link = link
+        self._local = Flights[bytes](clock)
+        self._process = uuid4().hex
+        self._numbers = count()
+
+    async def join(self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int) -> bytes:
+        return await self._local.join(key, lambda: self._fly(key, produce, ttl_ms, lock_ms), lock_ms=lock_ms)
+
+    async def close(self) -> None:
+        await self._local.close()
+
+    async def _fly(self, key: str, produce: Callable[[], Awaitable[bytes]], ttl_ms: int, lock_ms: int) -> bytes:
+        own, awaited = f"{self._process}-{next(self._numbers)}", ""
+        poll_secs = FIRST_POLL_SECS
+        while True:
+            named = (keys.value(key), keys.lock(key), keys.outcome(awaited))
+            reply = await self._link.run("single_flight", BOARD, named, own, max(1, lock_ms), awaited)
+            answer, *rest = msgspec.convert(reply, list[bytes])
+            if answer == b"taken":
+                return await self._produce(key, own, produce, ttl_ms)
+            if answer == b"landed":
+                return outcome.opened(rest[0])
+            if answer == b"kept":
+                return rest[0]
+            awaited = rest[0].decode()
+            await pause(poll_secs)
+            poll_secs = min(LONGEST_POLL_SECS, poll_secs * 1.5)
+
+    async def _produce(self, key: str, own: str, produce: Callable[[], Awaitable[bytes]], ttl_ms: int) -> bytes:
+        try:
+            value = await produce()
+            check_size(value)
+        except asyncio.CancelledError:
+            await self._land(key, own, b"", 0)
+            raise
+        except Exception as error:
+            await self._land(key, own, outcome.of_error(error), 0)
+            raise
+        await self._land(key, own, outcome.of_value(value), max(1, ttl_ms - 1) if ttl_ms > 0 else 0)
+        return value
+
+    async def _land(self, key: str, own: str, told: bytes, keep_ms: int) -> None:
+        named = (keys.value(key), keys.lock(key), keys.outcome(own))
+        try:
+            await self._link.run("single_flight", LAND, named, own, told, keep_ms, TELL_MS)
+        except EngineUnavailable:
+            # Those who wait here have it all the same; the others take over when the lock ends.
+            LOG.info("A production could not be told to other processes")

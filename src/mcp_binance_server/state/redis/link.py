@@ -1,0 +1,146 @@
+"""The connections to the state server: bounded in number, every call within one deadline, every failure one error."""
+
+import asyncio
+import logging
+
+from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.redis.address import Address
+from mcp_binance_server.state.redis.scripts import Script
+from mcp_binance_server.state.redis.wire import Greet, Reply, Wire, Word
+
+LOG = logging.getLogger(__name__)
+
+# A second is promised; the rest is for a busy event loop.
+CALL_SECS = 0.8
+# One process cannot keep more than a few busy, and each has to be opened when many calls come at once.
+MAX_CONNECTIONS = 16
+# After so many failures in a row calls fail at once, until the pulse has reached the server again.
+FAILURES = 3
+COMPLAIN_EVERY_MS = 10_000
+TROUBLES = (RedisError, OSError, TimeoutError)
+
+
+class Link:
+    """Sends commands over a few connections; one that was disturbed in mid-call is never used again."""
+
+    def __init__(self, address: Address, clock: Clock, greet: Greet, *, max_connections: int = MAX_CONNECTIONS) -> None:
+        self._address = address
+        self._clock = clock
+        self._greet = greet
+        self._idle: list[Wire] = []
+        self._room = asyncio.Semaphore(max_connections)
+        self._failures = 0
+        self._complained: dict[str, float] = {}
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"Link({self._address.shown})"
+
+    @property
+    def lost(self) -> bool:
+        """Tell whether calls fail at once because the last ones did."""
+        return self._failures >= FAILURES
+
+    async def run(self, operation: str, script: Script, keys: tuple[str, ...], *words: Word) -> Reply:
+        """Run a script; a server that does not know it yet learns it on the way.
+
+        Raises:
+            EngineUnavailable: no good reply within the deadline, for whatever reason.
+        """
+        return await self.call(operation, "EVALSHA", script.sha, len(keys), *keys, *words, script=script)
+
+    async def call(self, operation: str, *command: Word, script: Script | None = None, probe: bool = False) -> Reply:
+        """Send one command and return its reply; only a probe is sent while the server is lost.
+
+        Raises:
+            EngineUnavailable: no good reply within the deadline, for whatever reason.
+        """
+        if self._closed or (self._failures >= FAILURES and not probe):
+            raise EngineUnavailable(operation=operation)
+        try:
+            async with asyncio.timeout(CALL_SECS), self._room:
+                try:
+                    reply = await self._exchange(command)
+                except NoScriptError:
+                    if script is None:
+                        raise
+                    reply = await self._exchange(("EVAL", script.text, *command[2:]))
+                except ReadOnlyError:
+                    # No longer the primary: the other connections lead to the same place.
+                    await self._drop_idle()
+                    raise
+        except TROUBLES as error:
+            raise self._failed(operation, error) from None
+        if self._failures and (probe or not self.lost):
+            self._recovered()
+        return reply
+
+    async def dial(self) -> Wire:
+        """Open a connection that the caller keeps and closes."""
+        connection = self._address.connection(self._greet)
+        try:
+            async with asyncio.timeout(CALL_SECS):
+                await connection.connect()
+        except BaseException:
+            await connection.disconnect(nowait=True)
+            raise
+        return connection
+
+    async def close(self) -> None:
+        """Close what is idle; calls under way close their own connection when they end."""
+        self._closed = True
+        await self._drop_idle()
+
+    async def _exchange(self, command: tuple[Word, ...]) -> Reply:
+        connection = await self._take()
+        sound = False
+        try:
+            await connection.send_command(*command, check_health=False)
+            reply = await connection.read_response()
+            sound = True
+        except ResponseError:
+            sound = True
+            raise
+        finally:
+            # One that was disturbed in mid-call would give this call's reply to the next.
+            if sound and not self._closed:
+                self._idle.append(connection)
+            else:
+                await connection.disconnect(nowait=True)
+        return reply
+
+    async def _take(self) -> Wire:
+        while self._idle:
+            connection = self._idle.pop()
+            # Readable before anything was asked: the server has closed it.
+            if connection.is_connected and not await connection.can_read():
+                return connection
+            await connection.disconnect(nowait=True)
+        return await self.dial()
+
+    async def _drop_idle(self) -> None:
+        while self._idle:
+            await self._idle.pop().disconnect(nowait=True)
+
+    def _failed(self, operation: str, error: Exception) -> EngineUnavailable:
+        if isinstance(error, ReadOnlyError):
+            # A former primary still reads, but what it reads is old.
+            self._failures = FAILURES
+        elif not isinstance(error, ResponseError):
+            self._failures += 1
+        # The library's text may hold what we sent; its class says enough.
+        kind = type(error).__name__
+        now = self._clock.monotonic_ms()
+        if now - self._complained.get(kind, -COMPLAIN_EVERY_MS) >= COMPLAIN_EVERY_MS:
+            self._complained[kind] = now
+            LOG.warning("The state server at %s failed in %s: %s", self._address.shown, operation, kind)
+        return EngineUnavailable(operation=operation)
+
+    def _recovered(self) -> None:
+        if self.lost:
+            LOG.warning("The state server at %s answers again", self._address.shown)
+        self._failures = 0
+        self._complained.clear()

@@ -1,0 +1,20 @@
+-- Asked on every new connection and every second: is this a primary, which memory has it, what time is it?
+-- A memory is another one when the server lost it, restarted, or took over from a primary it had copied.
+-- KEYS memory   ARGV candidate, known memory or '', settle_ms   -> {memory, birth in ms, 1 if it follows a lost one, seconds, microseconds}
+local info = redis.call('INFO', 'replication')
+if string.match(info, 'role:(%a+)') ~= 'master' then return redis.error_reply('READONLY this is not the primary') end
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local memory = redis.call('HMGET', KEYS[1], 'id', 'born')
+if not memory[1] or string.sub(memory[1], 1, #run + 1) ~= run .. '-' then
+  memory = {run .. '-' .. ARGV[1], string.format('%.0f', now)}
+  redis.call('HSET', KEYS[1], 'id', memory[1], 'born', memory[2])
+  redis.call('HDEL', KEYS[1], 'settled')
+end
+-- One who knew another memory says so: until all such have told what they hold, no new places are given.
+if ARGV[2] ~= '' and ARGV[2] ~= memory[1] then
+  redis.call('HSETNX', KEYS[1], 'settled', string.format('%.0f', memory[2] + ARGV[3]))
+end
+local follows = redis.call('HEXISTS', KEYS[1], 'settled')
+return {memory[1], tonumber(memory[2]), follows, tonumber(time[1]), tonumber(time[2])}

@@ -1,0 +1,92 @@
+"""Which memory the state server has, since when, and what time it is there."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import uuid4
+
+import msgspec
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.link import Link
+from mcp_binance_server.state.redis.scripts import GREET
+from mcp_binance_server.state.redis.wire import Reply, Wire
+
+# How long a memory that follows a lost one gives no new places, so that those inside can come back first.
+SETTLE_MS = 2_000
+OTHER_MEMORY = -3
+CATCH_UP_SECS = 0.25
+
+
+class Memory:
+    """What the greetings of one process have told it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.id = ""
+        self._clock = clock
+        self._offset_ms = clock.now_ms() - clock.monotonic_ms()
+        self._lost_at_ms: float | None = None
+
+    def now_ms(self) -> float:
+        return self._clock.monotonic_ms() + self._offset_ms
+
+    @property
+    def lost_ms_ago(self) -> float | None:
+        """Say how long ago this memory took the place of one that was lost; None if nobody knew another."""
+        return None if self._lost_at_ms is None else self._clock.monotonic_ms() - self._lost_at_ms
+
+    async def greet(self, connection: Wire) -> None:
+        """Shake hands and greet, before anything else is said on a connection."""
+        await connection.on_connect()
+        asked_ms = self._clock.monotonic_ms()
+        await connection.send_command(*self._greeting(), check_health=False)
+        self._hear(await connection.read_response(), asked_ms=asked_ms)
+
+    async def ask(self, link: Link) -> None:
+        """Greet again, also a server that is lost.
+
+        Raises:
+            EngineUnavailable: it does not answer, or is not the primary.
+        """
+        asked_ms = self._clock.monotonic_ms()
+        self._hear(await link.call("greet", *self._greeting(), probe=True), asked_ms=asked_ms)
+
+    async def shared(self, link: Link, operation: str, ask: Callable[[], Awaitable[Reply]]) -> list[int]:
+        """Ask what the server refuses to one who thinks of another memory; greet and ask again if it does.
+
+        Raises:
+            EngineUnavailable: the server does not answer.
+        """
+        reply = msgspec.convert(await ask(), list[int])
+        if reply[0] != OTHER_MEMORY:
+            return reply
+        try:
+            async with asyncio.timeout(CATCH_UP_SECS):
+                while reply[0] == OTHER_MEMORY:
+                    await self.ask(link)
+                    reply = msgspec.convert(await ask(), list[int])
+        except TimeoutError:
+            raise EngineUnavailable(operation=operation) from None
+        return reply
+
+    def _greeting(self) -> tuple[str | int, ...]:
+        # The whole script goes along: the server may be new.
+        return ("EVAL", GREET.text, 1, keys.MEMORY, uuid4().hex, self.id, SETTLE_MS)
+
+    def _hear(self, reply: Reply, *, asked_ms: float) -> None:
+        found, born_ms, follows, seconds, micros = msgspec.convert(reply, tuple[bytes, int, int, int, int])
+        now_ms = self._clock.monotonic_ms()
+        server_ms = seconds * 1000 + micros / 1000
+        self._set_time(server_ms, asked_ms, now_ms)
+        self.id = found.decode()
+        # Also for one who came later: what was lost, was lost for all.
+        if follows:
+            self._lost_at_ms = now_ms - max(0.0, server_ms - born_ms)
+
+    def _set_time(self, server_ms: float, asked_ms: float, now_ms: float) -> None:
+        middle_ms, error_ms = (asked_ms + now_ms) / 2, (now_ms - asked_ms) / 2
+        measured_ms = server_ms - middle_ms
+        # What travel alone explains is no reason to move: time would tremble with every greeting.
+        if abs(measured_ms - self._offset_ms) > error_ms:
+            self._offset_ms = measured_ms

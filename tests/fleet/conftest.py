@@ -1,0 +1,40 @@
+"""One real server, several engines; without a server these tests say that they did not run."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from mcp_binance_server.clock import SystemClock
+from support.state_server import BINARY, Connect, StateServer, state_server
+
+
+@pytest.fixture
+def server() -> Iterator[StateServer]:
+    if BINARY is None:
+        pytest.skip("the engine of a fleet is not tested here: no redis-server or valkey-server is installed")
+    with state_server() as running:
+        yield running
+
+
+@pytest.fixture
+async def connect(server: StateServer) -> AsyncIterator[Connect]:
+    """Return what starts an engine; afterwards nothing may have been left unheard in the event loop."""
+    from mcp_binance_server.state.redis import RedisEngine
+
+    complaints: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(str(context)))
+    async with AsyncExitStack() as stack:
+
+        async def start(url: str = "", clock: SystemClock | None = None) -> RedisEngine:
+            engine = RedisEngine.from_url(url or server.tcp_url, clock)
+            await engine.start()
+            stack.push_async_callback(engine.close)
+            return engine
+
+        yield start
+    gc.collect()
+    await SystemClock().sleep_ms(0)
+    assert complaints == []

@@ -1,0 +1,114 @@
+"""One production for callers on two engines, as on two processes: value, error and cancellation."""
+
+import asyncio
+
+import pytest
+
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.errors import AppError, EngineUnavailable, RateLimited
+from mcp_binance_server.state.engine import MAX_VALUE_BYTES, StateEngine
+from support.state_server import Connect
+
+pytestmark = pytest.mark.anyio
+
+CLOCK = SystemClock()
+
+
+class Source:
+    """Answers, or fails, when the gate opens; says when it was asked."""
+
+    def __init__(self, answer: bytes | Exception = b"v") -> None:
+        self.answer = answer
+        self.asked, self.gate = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self) -> bytes:
+        self.asked.set()
+        await self.gate.wait()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def ask(engine: StateEngine, source: Source, *, ttl_ms: int = 0, lock_ms: int = 60_000) -> asyncio.Task[bytes]:
+    return asyncio.create_task(_ask(engine, source, ttl_ms, lock_ms))
+
+
+async def _ask(engine: StateEngine, source: Source, ttl_ms: int, lock_ms: int) -> bytes:
+    return await engine.single_flight("k", source, ttl_ms=ttl_ms, lock_ms=lock_ms)
+
+
+async def both(connect: Connect, answer: bytes | Exception) -> list[bytes | BaseException]:
+    """Let one engine produce while callers of another wait; return what the caller and a waiter got."""
+    first, second = await connect(), await connect()
+    source, spare = Source(answer), Source()
+    producer = ask(first, source)
+    await source.asked.wait()
+    waiters = [ask(second, spare) for _ in range(5)]
+    await CLOCK.sleep_ms(200)
+    source.gate.set()
+    got = await asyncio.gather(producer, *waiters, return_exceptions=True)
+
+    assert not spare.asked.is_set()
+    assert len({str(each) for each in got[1:]}) == 1
+    return got[:2]
+
+
+async def test_a_value_that_is_not_kept_still_reaches_those_who_wait_elsewhere(connect: Connect) -> None:
+    assert await both(connect, b"\x00value") == [b"\x00value"] * 2
+
+    late = Source(b"anew")
+    late.gate.set()
+    assert await ask(await connect(), late) == b"anew"
+
+
+async def test_an_error_of_ours_arrives_elsewhere_with_all_it_says(connect: Connect) -> None:
+    error = RateLimited(retry_after_secs=7, current_weight=5400, weight_limit=6000)
+
+    own, elsewhere = await both(connect, error)
+
+    assert own is error
+    assert isinstance(elsewhere, RateLimited)
+    assert elsewhere.data() == error.data()
+
+
+async def test_an_error_that_is_none_of_ours_says_nothing_elsewhere(connect: Connect) -> None:
+    own, elsewhere = await both(connect, KeyError("a detail for nobody"))
+
+    assert isinstance(own, KeyError)
+    assert type(elsewhere) is AppError
+    assert "detail" not in str(elsewhere)
+
+
+async def test_a_value_that_is_too_long_is_refused_to_all(connect: Connect) -> None:
+    own, elsewhere = await both(connect, bytes(MAX_VALUE_BYTES + 1))
+
+    assert isinstance(own, ValueError)
+    assert isinstance(elsewhere, ValueError)
+    assert str(own) == str(elsewhere)
+
+
+async def test_one_who_closes_in_mid_production_hands_it_over_at_once(connect: Connect) -> None:
+    first, second = await connect(), await connect()
+    source, spare = Source(), Source(b"second")
+    spare.gate.set()
+    producer = ask(first, source)
+    await source.asked.wait()
+    waiter = ask(second, spare)
+
+    await first.close()
+
+    assert await asyncio.wait_for(waiter, 10) == b"second"
+    with pytest.raises(EngineUnavailable):
+        await producer
+
+
+async def test_when_the_lock_ends_another_engine_produces_and_the_first_still_ends(connect: Connect) -> None:
+    first, second = await connect(), await connect()
+    stuck, quick = Source(b"late"), Source(b"quick")
+    quick.gate.set()
+    producer = ask(first, stuck, lock_ms=300)
+    await stuck.asked.wait()
+
+    assert await asyncio.wait_for(ask(second, quick), 10) == b"quick"
+    stuck.gate.set()
+    assert await producer == b"late"

@@ -1,0 +1,69 @@
+"""Every call of an engine, to be made while something is wrong with its server."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.engine import Lease, StateEngine
+
+CLOCK = SystemClock()
+MIDDLE_MS = 29_743_202 * 60_000 + 30_000
+LEASE = Lease("books", "a", "1", 1500)
+Call = Callable[[StateEngine], Awaitable[object]]
+
+
+async def _value() -> bytes:
+    return b"v"
+
+
+async def _subscribe(engine: StateEngine) -> None:
+    async with engine.subscribe("c"):
+        pass
+
+
+READS: dict[str, Call] = {
+    "get": lambda engine: engine.get("k"),
+    "read_weight": lambda engine: engine.read_weight("ip", now_ms=MIDDLE_MS),
+    "members": lambda engine: engine.members("p"),
+}
+WRITES: dict[str, Call] = {
+    "put": lambda engine: engine.put("k", b"v", ttl_ms=1000),
+    "lease": lambda engine: engine.lease("books", "a", ttl_ms=1000),
+    "single_flight": lambda engine: engine.single_flight("f", _value, ttl_ms=0, lock_ms=1000),
+    "acquire_weight": lambda engine: engine.acquire_weight("other", "public", 1, limit=1000, now_ms=MIDDLE_MS),
+    "stop_weight": lambda engine: engine.stop_weight("third", ms=1, reason="429"),
+}
+OTHERS: dict[str, Call] = {
+    "admit": lambda engine: engine.admit("p", "m", ttl_ms=1000, cap=5),
+    "report_weight": lambda engine: engine.report_weight("other", 1, minute=MIDDLE_MS // 60_000),
+    "delete": lambda engine: engine.delete("k"),
+    "release": lambda engine: engine.release(LEASE),
+    "put_fenced": lambda engine: engine.put_fenced("k", b"v", lease=LEASE, ttl_ms=1000, channel="c"),
+    "publish": lambda engine: engine.publish("c", b"m"),
+    "subscribe": _subscribe,
+    "touch": lambda engine: engine.touch("p", "m", ttl_ms=1000),
+    "leave": lambda engine: engine.leave("p", "m"),
+}
+CALLS = {**READS, **WRITES, **OTHERS}
+
+
+async def outcomes(engine: StateEngine, calls: dict[str, Call]) -> dict[str, str]:
+    """Make all calls at once and say how each ended; none may take longer than promised."""
+    took: list[float] = []
+
+    async def end(call: Call) -> str:
+        began = CLOCK.monotonic_ms()
+        try:
+            await call(engine)
+        except EngineUnavailable:
+            return "unavailable"
+        finally:
+            took.append(CLOCK.monotonic_ms() - began)
+        return "answered"
+
+    ended = await asyncio.gather(*(end(call) for call in calls.values()))
+    # A second is promised; a machine that is busy with other things may take as long again to notice.
+    assert sorted(took)[len(took) // 2] < 1_000
+    assert max(took) < 2_000
+    return dict(zip(calls, ended, strict=True))
