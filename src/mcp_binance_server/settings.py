@@ -1,6 +1,7 @@
 """The environment, parsed once into one frozen object; nothing else reads it."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
@@ -20,6 +21,7 @@ from pydantic import (
 )
 
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.key_file import added, read_keys, usual_key_file
 
 PREFIX = "MCP_BINANCE_"
 ANALYTICS_PREFIX = f"{PREFIX}ANALYTICS_"
@@ -78,6 +80,11 @@ class Settings(BaseModel):
     )
     private_key_file: Path | None = Field(
         None, alias="BINANCE_PRIVATE_KEY_FILE", description="PEM file of an Ed25519 (recommended) or RSA key"
+    )
+    key_file: Path | None = Field(
+        None,
+        alias="MCP_BINANCE_KEY_FILE",
+        description="File with the keys, NAME=VALUE lines, that nobody but its owner can read; the environment's win",
     )
     rest_url: Address | None = Field(
         None, alias="BINANCE_REST_URL", description="Address of the REST API, when it is not the network's own"
@@ -210,7 +217,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     Raises:
         SettingsError: a value cannot be used; the message names variables, never values.
     """
-    found = os.environ if environment is None else environment  # noqa: TID251 - this is the one place
+    found = with_keys(surroundings() if environment is None else environment)
     given: dict[str, str | dict[str, str]] = {name: found[name] for name in VARIABLES if found.get(name, "").strip()}
     given[ANALYTICS] = {
         name: text for name, text in found.items() if name.startswith(ANALYTICS_PREFIX) and text.strip()
@@ -228,15 +235,47 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         ) from None
 
 
+def surroundings() -> Mapping[str, str]:
+    """Return the environment of this process, for those who must know more of it than settings."""
+    return os.environ  # noqa: TID251 - this is the one place
+
+
+def with_keys(found: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with the keys of its key file: the named one, or the one in the usual place.
+
+    Raises:
+        SettingsError: the file cannot be used.
+    """
+    path = key_file_of(found)
+    return (
+        dict(found) if path is None else {**found, **added(found, read_keys(path)), "MCP_BINANCE_KEY_FILE": str(path)}
+    )
+
+
+def key_file_of(found: Mapping[str, str]) -> Path | None:
+    """Return the key file that is read: the named one, or that of the network if it lies in the usual place."""
+    if named := found.get("MCP_BINANCE_KEY_FILE", "").strip():
+        return Path(named).expanduser()
+    folder = config_folder(found)
+    usual = None if folder is None else usual_key_file(folder, found.get("BINANCE_NETWORK", "").strip() or "mainnet")
+    return usual if usual is not None and usual.is_file() else None
+
+
+def config_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """Return the folder of our own files: guide.yaml and keys; none for a user without a home."""
+    usual = found.get("APPDATA") if platform == "win32" else f"{found['HOME']}/.config" if found.get("HOME") else None
+    home = found.get("XDG_CONFIG_HOME") or usual
+    return Path(home) / "mcp-binance-server" if home else None
+
+
 def _usual_guide_config(found: Mapping[str, str]) -> Path | None:
-    home = found.get("XDG_CONFIG_HOME") or (f"{found['HOME']}/.config" if found.get("HOME") else "")
-    usual = Path(home) / "mcp-binance-server" / "guide.yaml"
-    return usual if home and usual.is_file() else None
+    folder = config_folder(found)
+    return folder / "guide.yaml" if folder is not None and (folder / "guide.yaml").is_file() else None
 
 
 def unknown_variables(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Name the variables that carry our prefix but mean nothing to us: most likely typing errors."""
-    found = os.environ if environment is None else environment  # noqa: TID251 - this is the one place
+    found = surroundings() if environment is None else environment
     ours = (name for name in found if name.startswith(PREFIX) and name not in VARIABLES)
     # A wrong one of the analytics is more than a warning: it stops the start.
     return tuple(sorted(name for name in ours if not name.startswith(ANALYTICS_PREFIX)))

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_binance_server.cli.arguments import Parser
 from mcp_binance_server.cli.token import run_token
-from mcp_binance_server.cli.token_arguments import FLAGS, add_token_command
+from mcp_binance_server.cli.token_arguments import add_token_command
 from mcp_binance_server.transports.http.auth.token_file import TokenFile
 from mcp_binance_server.transports.http.auth.token_lines import digest_of, parse_lines
 from support.clock import FakeClock
@@ -142,17 +142,6 @@ def test_an_incomplete_command_is_a_question(arguments: list[str], capsys: Outpu
 
     assert left.value.code == 2
     assert "--help" in capsys.readouterr().err
-
-
-def test_every_flag_of_the_command_is_known_by_name(capsys: Output) -> None:
-    shown: set[str] = set()
-
-    for action in ("new", "list"):
-        with pytest.raises(SystemExit):
-            run(action, "--help")
-        shown |= {*re.findall(r"--[a-z]+", capsys.readouterr().out)}
-
-    assert shown == {*FLAGS, "--help"}
 
 
 def test_the_arguments_load_nothing_that_a_start_does_not_need() -> None:

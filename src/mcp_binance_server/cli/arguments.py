@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import NoReturn, cast
 
 from mcp_binance_server import __version__
+from mcp_binance_server.cli.doctor.command import add_doctor_command
+from mcp_binance_server.cli.setup.command import add_setup_command
 from mcp_binance_server.cli.token_arguments import add_token_command
 
 EXIT_USAGE = 2
@@ -58,6 +60,8 @@ def parser() -> Parser:
     actions = guide.add_subparsers(dest="action", metavar="ACTION", required=True)
     check = actions.add_parser("check", help="say what a guide.yaml means, or which line is wrong")
     check.add_argument("file", nargs="?", help="the file (default: MCP_BINANCE_GUIDE_CONFIG, or where it usually lies)")
+    add_setup_command(commands)
+    add_doctor_command(commands)
     add_token_command(commands)
     for command in (demo, simulator):
         command.add_argument("--seed", type=int, default=7, help="same seed, same market (default: 7)")

@@ -22,30 +22,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.command == "demo":
-        from mcp_binance_server.cli.demo import run_demo  # noqa: PLC0415 - the server must not load the simulator
+    return COMMANDS.get(options.command, _serve)(options)
 
-        return run_demo(seed=options.seed)
-    if options.command == "simulator":
-        from mcp_binance_server.cli.simulator import run_simulator  # noqa: PLC0415 - likewise
 
-        return run_simulator(
-            port=options.port,
-            scenario=options.scenario,
-            seed=options.seed,
-            crowd=options.crowd,
-            replay=options.replay,
-            speed=options.speed,
-        )
-    if options.command == "guide":
-        from mcp_binance_server.cli.guide import run_check  # noqa: PLC0415 - likewise
+def _demo(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.demo import run_demo  # noqa: PLC0415 - the server must not load the simulator
 
-        return run_check(options.file)
-    if options.command == "token":
-        from mcp_binance_server.cli.token import run_token  # noqa: PLC0415 - likewise
+    return run_demo(seed=options.seed)
 
-        return run_token(options)
-    return _serve(options)
+
+def _simulator(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.simulator import run_simulator  # noqa: PLC0415 - likewise
+
+    return run_simulator(
+        port=options.port,
+        scenario=options.scenario,
+        seed=options.seed,
+        crowd=options.crowd,
+        replay=options.replay,
+        speed=options.speed,
+    )
+
+
+def _guide(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.guide import run_check  # noqa: PLC0415 - likewise
+
+    return run_check(options.file)
+
+
+def _setup(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.setup.run import run_setup  # noqa: PLC0415 - likewise
+
+    return run_setup(options)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.doctor.run import run_doctor  # noqa: PLC0415 - likewise
+
+    return run_doctor(options)
+
+
+def _token(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.token import run_token  # noqa: PLC0415 - likewise
+
+    return run_token(options)
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -72,3 +92,13 @@ def _serve(options: argparse.Namespace) -> int:
 
     gc.enable()
     return run_stdio()
+
+
+COMMANDS = {
+    "demo": _demo,
+    "simulator": _simulator,
+    "guide": _guide,
+    "setup": _setup,
+    "doctor": _doctor,
+    "token": _token,
+}

@@ -5,8 +5,6 @@ from typing import Protocol
 
 from mcp_binance_server.domain.access import SCOPES
 
-FLAGS = ("--scope", "--expires", "--file")
-
 
 class Commands(Protocol):
     """The sub-commands of a parser; argparse has no public name for them."""

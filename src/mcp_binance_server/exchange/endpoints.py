@@ -24,10 +24,11 @@ class Endpoint:
     body_cap: int = 2 * MIB
     patience: int = 1
     in_background: bool = False
+    root: str = "/api/v3"
 
     @property
     def path(self) -> str:
-        return f"/api/v3/{self.name}"
+        return f"{self.root}/{self.name}"
 
     @property
     def kind(self) -> Literal["public", "private"]:
@@ -63,6 +64,8 @@ OPEN_ORDERS_ALL = replace(OPEN_ORDERS, weight=80)
 ALL_ORDERS = _signed("allOrders", 20)
 ORDER = _signed("order", 4)
 MY_TRADES = _signed("myTrades", 20)
+# https://developers.binance.com/docs/wallet/account/api-key-permission
+KEY_RIGHTS = replace(_signed("account/apiRestrictions", 1), root="/sapi/v1")
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     TIME,
@@ -85,6 +88,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ALL_ORDERS,
     ORDER,
     MY_TRADES,
+    KEY_RIGHTS,
 )
 
 

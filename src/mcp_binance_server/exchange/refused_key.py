@@ -31,7 +31,7 @@ async def explain_refusal(attempts: Attempts, refusal: Refusal, principal: Princ
     network = attempts.network
     if principal is None or not is_worth_a_probe(refusal, principal.credentials, network):
         return credentials_error(network, refusal, principal)
-    return credentials_error(network, refusal, principal, is_known=await _knows_key(attempts, principal))
+    return credentials_error(network, refusal, principal, is_known=await knows_key(attempts, principal))
 
 
 def credentials_error(
@@ -50,8 +50,8 @@ def credentials_error(
     return error
 
 
-async def _knows_key(attempts: Attempts, principal: Principal) -> bool | None:
-    """Ask once with a wrong signature: a host complains of it only if it knows the key."""
+async def knows_key(attempts: Attempts, principal: Principal) -> bool | None:
+    """Ask once with a wrong signature: a host complains of it only if it knows the key; none if it did not say."""
     wrong = Principal(principal.credentials, _WrongSigner(principal.signer))
     with anyio.move_on_after(PROBE_SECS):
         try:

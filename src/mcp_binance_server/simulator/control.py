@@ -1,4 +1,4 @@
-"""The control endpoints: faults, scenario, crowd, replay, clock, limits, charts and the log, for loopback only."""
+"""The control endpoints: faults, scenario, crowd, replay, clock, limits, keys, charts and the log; loopback only."""
 
 from ipaddress import ip_address
 from pathlib import Path
@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.rights import KeyRights
 from mcp_binance_server.simulator.stream_faults import StreamFault
 
 
@@ -106,6 +107,11 @@ class Control:
         charts.tells_remaining = charts.tells_remaining if order.tells_remaining is None else order.tells_remaining
         return _json({"plan": charts.plan_name, "remaining": charts.remaining})
 
+    async def set_key(self, request: Request) -> Response:
+        """Change what the keys may do; what is not named is as usual."""
+        self._exchange.rights = msgspec.json.decode(await request.body(), type=KeyRights)
+        return _json(self._exchange.rights)
+
     async def requests(self, _request: Request) -> Response:
         """Return what arrived, without signatures."""
         return _json(self._exchange.requests)
@@ -169,6 +175,7 @@ def control_app(exchange: SimulatedExchange) -> ASGIApp:
                 Route("/streams/faults", control.add_stream_faults, methods=["POST"]),
                 Route("/streams/faults", control.clear_stream_faults, methods=["DELETE"]),
                 Route("/charts", control.set_charts, methods=["POST"]),
+                Route("/key", control.set_key, methods=["POST"]),
                 Route("/requests", control.requests, methods=["GET"]),
                 Route("/requests", control.forget_requests, methods=["DELETE"]),
                 Route("/scenario", control.set_scenario, methods=["POST"]),

@@ -14,6 +14,7 @@ from mcp_binance_server.simulator.listing import Listing
 from mcp_binance_server.simulator.portfolio import Portfolio
 from mcp_binance_server.simulator.recording import read_recordings
 from mcp_binance_server.simulator.replay import Replay
+from mcp_binance_server.simulator.rights import KeyRights
 from mcp_binance_server.simulator.scenario import SCENARIOS, Stage
 from mcp_binance_server.simulator.source import Said, Sources
 
@@ -65,6 +66,7 @@ class SimulatedExchange:
         self.skew_ms = 0
         self.account = DemoAccount(seed)
         self.guests: list[Guest] = []
+        self.rights = KeyRights()
         self.faults = Faults()
         self.hub = Hub()
         self.meter = WeightMeter(WEIGHT_LIMIT)

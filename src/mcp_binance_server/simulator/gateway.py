@@ -15,13 +15,14 @@ from mcp_binance_server.simulator.general import GENERAL
 from mcp_binance_server.simulator.klines import KLINES
 from mcp_binance_server.simulator.params import Params
 from mcp_binance_server.simulator.private import PRIVATE
+from mcp_binance_server.simulator.rights_endpoint import RIGHTS
 from mcp_binance_server.simulator.signing import authenticate
 from mcp_binance_server.simulator.spoil import spoil
 from mcp_binance_server.simulator.tickers import TICKERS
 from mcp_binance_server.simulator.trades import TRADES
 
 ENDPOINTS: Mapping[str, Endpoint] = {
-    endpoint.path: endpoint for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE)
+    endpoint.path: endpoint for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE, *RIGHTS)
 }
 
 
@@ -67,7 +68,9 @@ class Gateway:
             if request.method != "GET":
                 return page(405, "Method Not Allowed")
             if endpoint.signed:
+                self._exchange.rights.check_address()
                 authenticate(self._exchange.holder(key), key, raw, params, now_ms)
+                self._exchange.rights.check_reading()
             params.accept(endpoint.names)
             body = endpoint.answer(Call(self._exchange, params, now_ms, key))
             params.finish()

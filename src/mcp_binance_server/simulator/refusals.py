@@ -110,6 +110,12 @@ def rejected_key() -> Refusal:
     return Refusal(-2015, "Invalid API-key, IP, or permissions for action.", status=401)
 
 
+def rejected_address() -> Refusal:
+    # Some answers name the caller's address: one from the range for documentation, RFC 5737.
+    told = "Invalid API-key, IP, or permissions for action, request ip: 203.0.113.7"
+    return Refusal(-2015, told, status=401)
+
+
 def no_such_order() -> Refusal:
     return Refusal(-2013, "Order does not exist.")
 

@@ -1,0 +1,104 @@
+"""What the checks work with: the very parts that the server is made of, built from the same settings."""
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+
+from mcp_binance_server.app import App, running_app
+from mcp_binance_server.charts.client import ChartImgClient
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.observations import ClockCheck
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.key_rights import KeyRights
+from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.refused_key import knows_key
+from mcp_binance_server.settings import Settings
+
+# A dozen questions are no burden, and when the minute is spent, it is for the exchange to say so.
+UNBOUND = 1_000_000
+
+
+@dataclass
+class Bench:
+    """An environment and, once the settings have been read, the parts; some answers are kept for later rungs."""
+
+    environment: Mapping[str, str] = field(repr=False)
+    clock: Clock
+    stack: AsyncExitStack = field(repr=False)
+    networks: Mapping[str, Network] = field(default_factory=lambda: NETWORKS, repr=False)
+    reading: Reading[ClockCheck] | None = None
+    rights: KeyRights | None = None
+    _app: App | None = field(default=None, repr=False)
+    _settings: Settings | None = field(default=None, repr=False)
+    _account: Account | AppError | None = field(default=None, repr=False)
+
+    async def build(self, settings: Settings) -> None:
+        """Build the parts; nothing is sent.
+
+        Raises:
+            SettingsError: they cannot be built from these settings.
+        """
+        self._settings = settings
+        own = self.networks[settings.network] if self.is_at_home else None
+        self._app = await self.stack.enter_async_context(running_app(settings, clock=self.clock, network=own))
+        self.caller.budget.limit = UNBOUND
+
+    @property
+    def app(self) -> App:
+        assert self._app is not None, "a rung that needs the parts needs the configuration"  # noqa: S101
+        return self._app
+
+    @property
+    def settings(self) -> Settings:
+        assert self._settings is not None, "a rung that needs settings needs the configuration"  # noqa: S101
+        return self._settings
+
+    @property
+    def is_built(self) -> bool:
+        return self._app is not None
+
+    @property
+    def is_at_home(self) -> bool:
+        """Whether the exchange is asked at its own addresses, not at others that were set."""
+        return self.settings.rest_url is None and self.settings.stream_url is None
+
+    @property
+    def network(self) -> Network:
+        return self.app.network
+
+    @property
+    def caller(self) -> Caller:
+        return self.app.account.caller
+
+    @property
+    def charts(self) -> ChartImgClient:
+        return self.app.context.chart_facts.listings.client
+
+    @property
+    def principal(self) -> Principal | None:
+        return self.app.account.principal
+
+    async def account(self) -> Account | AppError:
+        """Read the account once; the error is an answer too."""
+        if self._account is None:
+            try:
+                self._account = (await self.app.account.account()).value
+            except AppError as error:
+                self._account = error
+        return self._account
+
+    async def home_of_key(self) -> str | None:
+        """Ask the other networks whether they know the key; it is sent there with a signature that is none.
+
+        A key that was meant for another address than Binance's is not sent to Binance.
+        """
+        principal = self.app.account.require_key()
+        others = {name: each for name, each in self.networks.items() if self.is_at_home and name != self.network.name}
+        for name, network in others.items():
+            if await knows_key(replace(self.caller.attempts, network=network), principal):
+                return name
+        return None

@@ -1,0 +1,164 @@
+"""The key: whether it can be one, where it belongs, whether it is accepted, what it may do and from where."""
+
+from mcp_binance_server.cli.doctor.bench import Bench
+from mcp_binance_server.cli.doctor.finding import Finding, good, off
+from mcp_binance_server.cli.doctor.shell import export, set_clock
+from mcp_binance_server.domain.account import Account
+from mcp_binance_server.errors import AppError, ExchangeError, InvalidCredentials
+from mcp_binance_server.exchange.diagnosis import KEY_FORMAT, home_of
+from mcp_binance_server.exchange.faults import TIMESTAMP
+from mcp_binance_server.exchange.key_rights import read_key_rights
+from mcp_binance_server.exchange.networks import host_of
+
+# Only the true exchange has the call that tells the rights of a key.
+TELLS_RIGHTS = "mainnet"
+SECRET_CHARACTERS = 64
+
+
+async def form(bench: Bench) -> Finding:
+    if bench.principal is None:
+        return off("none set: public data only, no account or order pages")
+    credentials = bench.principal.credentials
+    if not KEY_FORMAT.fullmatch(credentials.api_key):
+        return Finding(
+            "problem",
+            f"BINANCE_API_KEY has {len(credentials.api_key)} characters; an API key is 64 letters and digits",
+            "It was not copied whole, or something else was: its name, quotes, blanks",
+            "Copy it again",
+            bench.network.help_url,
+        )
+    if not credentials.is_pem and len(credentials.secret) != SECRET_CHARACTERS:
+        return Finding(
+            "problem",
+            f"BINANCE_SECRET_KEY has {len(credentials.secret)} characters; a secret of Binance has 64",
+            "It was not copied whole, or it is a private key: that belongs in a file, BINANCE_PRIVATE_KEY_FILE",
+            "Copy it again; a secret is shown only once, so you may have to make a new key",
+            bench.network.help_url,
+        )
+    return good(f"{credentials.masked}, with {'a private key' if credentials.is_pem else 'a secret (HMAC)'}")
+
+
+async def network(bench: Bench) -> Finding:
+    name, host = bench.network.name, host_of(bench.network.rest_url)
+    if (home := home_of(host)) is not None and home != name:
+        return Finding(
+            "problem",
+            f"BINANCE_NETWORK is {name}, but BINANCE_REST_URL leads to {host}, a host of {home}",
+            "A key works only on the network that made it",
+            "Let the two agree",
+            export("BINANCE_NETWORK", home),
+        )
+    answer = await bench.account()
+    if isinstance(answer, InvalidCredentials):
+        return await _unknown_key(bench, answer) if answer.likely_cause == _UNKNOWN else good(f"{name} knows the key")
+    if isinstance(answer, AppError) and not _is_timestamp(answer):
+        return Finding(
+            "problem",
+            f"the account could not be read: {answer.message}",
+            answer.error_type,
+            answer.recovery_suggestion,
+            bench.network.help_url,
+        )
+    return good(f"{name} knows the key")
+
+
+async def signature(bench: Bench) -> Finding:
+    answer = await bench.account()
+    if isinstance(answer, InvalidCredentials) and answer.likely_cause in {"signature", "key_format"}:
+        return Finding(
+            "problem",
+            f"{host_of(bench.network.rest_url)} knows the key but not the signature",
+            answer.explanation or "",
+            "Copy the secret again, or make a new key: a secret is shown only once",
+            bench.network.help_url,
+        )
+    if isinstance(answer, AppError) and _is_timestamp(answer):
+        return Finding(
+            "problem",
+            "signed requests are refused as too early or too late (-1021)",
+            "The exchange's clock and this one run apart faster than they can be compared",
+            "Let the system set its clock",
+            set_clock(),
+        )
+    return good("accepted")
+
+
+async def permissions(bench: Bench) -> Finding:
+    answer = await bench.account()
+    if isinstance(answer, InvalidCredentials):
+        return Finding(
+            "problem",
+            "the key is right, but may not read the account",
+            answer.explanation or "The key's IP access list lacks this machine, or Enable Reading is not ticked",
+            "Edit the key: tick 'Enable Reading', and put this machine's public address into its IP access list",
+            bench.network.help_url,
+        )
+    if isinstance(answer, Account) and bench.network.name != TELLS_RIGHTS:
+        return good(f"may read; {bench.network.name} does not tell the rights of a key")
+    try:
+        bench.rights = rights = await read_key_rights(bench.app.account)
+    except AppError:
+        return good("may read; this host does not tell the rights of a key")
+    more = (
+        ("trade", rights.spot_trading),
+        ("trade margin or futures", rights.other_trading),
+        ("transfer", rights.transfers),
+        ("withdraw", rights.withdrawals),
+    )
+    extra = ", ".join(name for name, is_ticked in more if is_ticked)
+    return good(f"may read, {extra}; this server only reads" if extra else "may read, and nothing else")
+
+
+async def addresses(bench: Bench) -> Finding:
+    if bench.rights is None:
+        return off()
+    if bench.rights.ip_restricted:
+        return good("only addresses in its list may use the key")
+    return Finding(
+        "warning",
+        "any address may use the key",
+        "Whoever gets hold of key and secret can use them from anywhere",
+        "Edit the key: choose 'Restrict access to trusted IPs only' and enter this machine's public address",
+        bench.network.help_url,
+    )
+
+
+async def withdrawals(bench: Bench) -> Finding:
+    if bench.rights is None:
+        return off()
+    if not bench.rights.withdrawals:
+        return good("the key cannot withdraw")
+    return Finding(
+        "problem",
+        "THIS KEY CAN WITHDRAW YOUR MONEY",
+        "'Enable Withdrawals' is ticked; nothing here needs it, and a stolen key would empty the account",
+        "Edit the key now and untick 'Enable Withdrawals', or delete it and make one that can only read",
+        bench.network.help_url,
+        is_alarm=True,
+    )
+
+
+_UNKNOWN = "unknown_key_or_wrong_network"
+
+
+async def _unknown_key(bench: Bench, answer: InvalidCredentials) -> Finding:
+    name, host = bench.network.name, host_of(bench.network.rest_url)
+    if (home := await bench.home_of_key()) is not None:
+        return Finding(
+            "problem",
+            f"this is a key of {home}, and BINANCE_NETWORK is {name}",
+            f"{host} does not know the key, {home} does: a key works only on the network that made it",
+            f"Use {home}, or make a key for {name} at {bench.network.help_url}",
+            export("BINANCE_NETWORK", home),
+        )
+    return Finding(
+        "problem",
+        f"{host} does not accept the key at all",
+        answer.explanation or "",
+        f"Look for it in your list of keys: deleted, mistyped, of another network than {name}, or not for this address",
+        bench.network.help_url,
+    )
+
+
+def _is_timestamp(error: AppError) -> bool:
+    return isinstance(error, ExchangeError) and error.exchange_code == TIMESTAMP

@@ -1,0 +1,157 @@
+"""One entry put into a JSON text, or taken out of it; every other character stays where it is."""
+
+import json
+from collections.abc import Mapping
+
+from mcp_binance_server.cli.setup.json_text import BLANK, Member, Node, is_object, read_json
+from mcp_binance_server.cli.setup.unreadable import Unreadable
+
+USUAL_INDENT = "  "
+
+
+def entry_in_json(text: str, table: str, name: str, *, relaxed: bool) -> object:
+    """Return the entry, none if there is none.
+
+    Raises:
+        Unreadable: the text is no JSON object, or the table is none.
+    """
+    container = _container(text, table, relaxed=relaxed)[1]
+    found = _only(text, container, name) if container else None
+    return found.node.value if found else None
+
+
+def put_in_json(text: str, table: str, name: str, entry: Mapping[str, object], *, relaxed: bool) -> str:
+    """Return the text with the entry; a text that has it already comes back as it is.
+
+    Raises:
+        Unreadable: the text cannot be edited.
+    """
+    if not text.strip("\ufeff" + BLANK):
+        return json.dumps({table: {name: entry}}, indent=USUAL_INDENT, ensure_ascii=False) + "\n"
+    root, container = _container(text, table, relaxed=relaxed)
+    editor = _Editor(text, root)
+    if container is None:
+        return editor.insert(root, table, {name: entry})
+    found = _only(text, container, name)
+    if found is None:
+        return editor.insert(container, name, entry)
+    return text if found.node.value == entry else editor.replace(found, entry)
+
+
+def take_from_json(text: str, table: str, name: str, *, relaxed: bool) -> str:
+    """Return the text without the entry, and without the table if nothing is left in it.
+
+    Raises:
+        Unreadable: the text cannot be edited.
+    """
+    if not text.strip("\ufeff" + BLANK):
+        return text
+    root, container = _container(text, table, relaxed=relaxed)
+    if container is None or _only(text, container, name) is None:
+        return text
+    without = _Editor(text, root).remove(container, name)
+    root, container = _container(without, table, relaxed=relaxed)
+    is_bare = container is not None and not without[container.start + 1 : container.end - 1].strip()
+    return _Editor(without, root).remove(root, table) if is_bare else without
+
+
+def _container(text: str, table: str, *, relaxed: bool) -> tuple[Node, Node | None]:
+    if not text.strip("\ufeff" + BLANK):
+        empty = Node(0, 0, {}, ())
+        return empty, None
+    root = read_json(text, relaxed=relaxed)
+    if root.members is None:
+        raise Unreadable.at(text, root.start, "an object in braces is expected here")
+    found = _only(text, root, table)
+    if found is not None and not is_object(found.node.value):
+        raise Unreadable.at(text, found.node.start, f"'{table}' must be an object in braces")
+    return root, found.node if found else None
+
+
+def _only(text: str, node: Node, key: str) -> Member | None:
+    found = node.named(key)
+    if len(found) > 1:
+        raise Unreadable.at(text, found[1].key_at, f"'{key}' stands here a second time")
+    return found[0] if found else None
+
+
+class _Editor:
+    def __init__(self, text: str, root: Node) -> None:
+        self._text = text
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+        self._unit = self._indent_unit(root)
+
+    def insert(self, target: Node, key: str, value: object) -> str:
+        members = target.members or ()
+        inside = self._text[target.start : target.end]
+        if not members:
+            return self._insert_first(target, key, value)
+        last = members[-1]
+        behind = last.node.end if last.comma_at is None else last.comma_at + 1
+        comma = "," if last.comma_at is None else ""
+        if "\n" not in inside:
+            member = f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+            return self._text[:behind] + comma + member + self._text[behind:]
+        body_end = len(self._text[: target.end - 1].rstrip(BLANK))
+        outer = self._indent_at(target.start)
+        indent = self._indent_at(last.key_at) if self._starts_line(last.key_at) else outer + self._unit
+        tail = self._text[body_end:]
+        if "\n" not in self._text[body_end : target.end]:
+            tail = self._newline + outer + self._text[target.end - 1 :]
+        member = self._newline + indent + self._written(key, value, indent)
+        return self._text[: last.node.end] + comma + self._text[last.node.end : body_end] + member + tail
+
+    def replace(self, member: Member, value: object) -> str:
+        if "\n" in self._text[member.node.start : member.node.end] or self._starts_line(member.key_at):
+            written = self._lines(value, self._indent_at(member.key_at))
+        else:
+            written = json.dumps(value, ensure_ascii=False)
+        return self._text[: member.node.start] + written + self._text[member.node.end :]
+
+    def remove(self, target: Node, key: str) -> str:
+        members = target.members or ()
+        place = next(number for number, each in enumerate(members) if each.key == key)
+        member, before = members[place], members[place - 1] if place else None
+        text, start = self._text, member.key_at
+        end = member.node.end if member.comma_at is None else member.comma_at + 1
+        after = text[end:]
+        if member.comma_at is None and before is not None and before.comma_at is not None:
+            # The last one leaves, and the comma in front of it with it.
+            text, start = text[: before.comma_at] + text[before.comma_at + 1 :], start - 1
+        return _joined(text[:start], after, opened_at=target.start)
+
+    def _insert_first(self, target: Node, key: str, value: object) -> str:
+        outer = self._indent_at(target.start)
+        indent = outer + self._unit
+        kept = self._text[target.start + 1 : target.end - 1].rstrip(BLANK)  # comments, if anything
+        member = self._newline + indent + self._written(key, value, indent) + self._newline + outer
+        return self._text[: target.start + 1] + kept + member + self._text[target.end - 1 :]
+
+    def _written(self, key: str, value: object, indent: str) -> str:
+        return f"{json.dumps(key, ensure_ascii=False)}: {self._lines(value, indent)}"
+
+    def _lines(self, value: object, indent: str) -> str:
+        lines = json.dumps(value, indent=self._unit, ensure_ascii=False).split("\n")
+        return f"{self._newline}{indent}".join(lines)
+
+    def _indent_at(self, offset: int) -> str:
+        line = self._text[self._text.rfind("\n", 0, offset) + 1 :]
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def _starts_line(self, offset: int) -> bool:
+        return not self._text[self._text.rfind("\n", 0, offset) + 1 : offset].strip("\ufeff \t")
+
+    def _indent_unit(self, root: Node) -> str:
+        first = next((each for each in root.members or () if self._starts_line(each.key_at)), None)
+        return (self._indent_at(first.key_at) or USUAL_INDENT) if first else USUAL_INDENT
+
+
+def _joined(before: str, after: str, *, opened_at: int) -> str:
+    lead, rest = before.rstrip(" \t"), after.lstrip(" \t")
+    if len(lead.rstrip(BLANK)) == opened_at + 1 and rest.lstrip(BLANK).startswith("}"):
+        return lead.rstrip(BLANK) + rest.lstrip(BLANK)  # nothing is left between the braces
+    if lead.endswith("\n") and rest.startswith(("\n", "\r\n")):
+        return lead + rest.partition("\n")[2]  # its line is empty now
+    if rest.startswith(("}", "\n", "\r\n")):
+        return lead + rest
+    return before + rest

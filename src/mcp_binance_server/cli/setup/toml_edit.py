@@ -1,0 +1,175 @@
+"""One table put into a TOML text, or taken out of it; every other line stays as it is.
+
+There is no writer of TOML in Python, and none is needed: a table of ours stands alone, at the end of the file. What
+cannot be edited line by line (inline tables, dotted keys) is found out by reading the result, and refused.
+"""
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+
+from mcp_binance_server.cli.setup.json_text import is_object
+from mcp_binance_server.cli.setup.unreadable import Unreadable
+
+_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)$")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_STRINGS = ('"""', "'''", '"', "'")
+
+
+def entry_in_toml(text: str, table: str, name: str) -> object:
+    """Return the entry, none if there is none.
+
+    Raises:
+        Unreadable: the text is not TOML.
+    """
+    tables = _read(text).get(table)
+    return tables.get(name) if is_object(tables) else None
+
+
+def put_in_toml(text: str, table: str, name: str, entry: Mapping[str, object]) -> str:
+    """Return the text with the entry; a text that has it already comes back as it is.
+
+    Raises:
+        Unreadable: the text cannot be edited.
+    """
+    if entry_in_toml(text, table, name) == entry:
+        return text
+    before = take_from_toml(text, table, name)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = [f"[{_key(table)}.{_key(name)}]", *(f"{_key(key)} = {_value(value)}" for key, value in entry.items())]
+    gap = "" if not before.strip() else newline * (2 - min(1, before.endswith("\n")))
+    after = before + gap + newline.join(lines) + newline
+    return _checked(after, _expected(text, table, name, entry), text)
+
+
+def take_from_toml(text: str, table: str, name: str) -> str:
+    """Return the text without the entry.
+
+    Raises:
+        Unreadable: the text cannot be edited.
+    """
+    if entry_in_toml(text, table, name) is None:
+        return text
+    lines = _LINE.findall(text)
+    starts = [*_headers(text), len(lines)]
+    gone: set[int] = set()
+    for start, end in itertools.pairwise(starts):
+        if _path(lines[start])[:2] == (table, name):
+            gone.update(_span(lines, start, end))
+    after = "".join(line for number, line in enumerate(lines) if number not in gone)
+    return _checked(after, _expected(text, table, name, None), text)
+
+
+def _span(lines: list[str], start: int, end: int) -> range:
+    # What stands before the next header may be a remark about that one.
+    last = max(number for number in range(start, end) if lines[number].partition("#")[0].strip())
+    while start > 0 and not lines[start - 1].strip():
+        start -= 1
+    return range(start, last + 1)
+
+
+def _expected(text: str, table: str, name: str, entry: Mapping[str, object] | None) -> dict[str, object]:
+    document = _read(text)
+    found = document.get(table, {})
+    if not is_object(found):
+        raise Unreadable(1, 1, f"'{table}' must be a table")
+    others = {key: value for key, value in found.items() if key != name}
+    tables = others if entry is None else {**others, name: dict(entry)}
+    return {**document, table: tables}
+
+
+def _checked(after: str, expected: dict[str, object], before: str) -> str:
+    try:
+        found = _read(after)
+    except Unreadable:
+        found = {}
+    if _without_empty(found) != _without_empty(expected):
+        line = next((number for number, each in enumerate(before.splitlines(), 1) if "mcp_servers" in each), 1)
+        raise Unreadable(line, 1, "the servers are written in a form that cannot be edited safely; do it by hand")
+    return after
+
+
+def _without_empty(document: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in document.items() if value != {}}
+
+
+def _read(text: str) -> dict[str, object]:
+    try:
+        return dict(tomllib.loads(text.removeprefix("\ufeff")))
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.match(str(error))
+        line, column = (int(place[2]), int(place[3])) if place else (text.count("\n") + 1, 1)
+        raise Unreadable(line, column, (place[1] if place else str(error)).lower()) from None
+
+
+def _headers(text: str) -> Iterator[int]:
+    """Yield the numbers of the lines that open a table; a bracket inside a string or an array opens none."""
+    at, line, depth, at_start = 0, 0, 0, True
+    while at < len(text):
+        sign = text[at]
+        quote = next((each for each in _STRINGS if text.startswith(each, at)), None)
+        if quote:
+            end = _string_end(text, at, quote)
+            line += text.count("\n", at, end)
+            at, at_start = end, False
+            continue
+        if sign == "#":
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+            continue
+        if sign == "\n":
+            line, at_start = line + 1, True
+        elif sign == "[" and at_start and depth == 0:
+            yield line
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+            continue
+        elif sign not in " \t\r":
+            depth += (sign in "[{") - (sign in "]}")
+            at_start = False
+        at += 1
+
+
+def _string_end(text: str, at: int, quote: str) -> int:
+    at += len(quote)
+    while at < len(text) and not text.startswith(quote, at):
+        at += 2 if text[at] == "\\" and quote.startswith('"') else 1
+    end = at + len(quote)
+    # Up to two more quotes may stand before the closing three.
+    while len(quote) == 3 and text.startswith(quote[0], end):
+        end += 1
+    return min(end, len(text))
+
+
+def _path(header: str) -> tuple[str, ...]:
+    found: object = _read(header.strip())
+    path: list[str] = []
+    while is_object(found) and found:
+        key, found = next(iter(found.items()))
+        path.append(key)
+    return tuple(path)
+
+
+def _key(text: str) -> str:
+    return text if _BARE.fullmatch(text) else _text(text)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"  # pyright: ignore[reportUnknownArgumentType] - checked by reading it
+    if is_object(value):
+        return f"{{ {', '.join(f'{_key(key)} = {_value(each)}' for key, each in value.items())} }}"
+    return str(value)
+
+
+def _text(text: str) -> str:
+    escaped = "".join(
+        f"\\{each}" if each in '\\"' else each if each.isprintable() else f"\\U{ord(each):08X}" for each in text
+    )
+    return f'"{escaped}"'

@@ -1,0 +1,70 @@
+"""The simulated exchange behind a real socket of this process, so that a test can change it while it is asked."""
+
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import uvicorn
+
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.rights import KeyRights
+
+
+@dataclass(frozen=True, slots=True)
+class ServedExchange:
+    """An exchange and where it listens."""
+
+    exchange: SimulatedExchange
+    host: str
+
+    @property
+    def rest_url(self) -> str:
+        return f"http://{self.host}"
+
+    def environment(self) -> dict[str, str]:
+        """Return the settings of a server that uses all of it."""
+        account = self.exchange.account
+        return {
+            "BINANCE_REST_URL": self.rest_url,
+            "BINANCE_STREAM_URL": f"ws://{self.host}",
+            "BINANCE_API_KEY": account.api_key,
+            "BINANCE_SECRET_KEY": account.secret_key,
+            "CHART_IMG_URL": self.rest_url,
+            "CHART_IMG_DOCS_URL": f"{self.rest_url}/chart-docs",
+            "CHART_IMG_API_KEY": self.exchange.charts.api_key,
+        }
+
+    def heal(self) -> None:
+        """Take back everything that a test has done to it."""
+        exchange = self.exchange
+        exchange.faults.clear()
+        exchange.hub.faults.clear()
+        exchange.skew_ms = 0
+        exchange.rights = KeyRights()
+        exchange.meter = type(exchange.meter)(exchange.weight_limit)
+        exchange.requests.clear()
+
+
+@contextmanager
+def served_exchange(seed: int = 7) -> Generator[ServedExchange]:
+    """Serve an exchange on a free port of this machine."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(64)
+    exchange = SimulatedExchange(SystemClock(), seed=seed)
+    config = uvicorn.Config(
+        build_app(exchange), http="h11", log_level="error", access_log=False, server_header=False, date_header=False
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield ServedExchange(exchange, f"127.0.0.1:{listener.getsockname()[1]}")
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listener.close()

@@ -1,0 +1,67 @@
+"""Runs of `setup` on machines that are not this one, with somebody at the terminal who answers as told."""
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from mcp_binance_server.cli.setup.keys import Talk
+from mcp_binance_server.cli.setup.machine import Launcher, Machine
+from mcp_binance_server.cli.setup.run import Setup
+from mcp_binance_server.cli.terminal import Terminal
+from support.clock import FakeClock
+
+LINUX = Machine("linux", "/home/ann", Launcher("/home/ann/.local/bin/mcp-binance-server"))
+MACOS = Machine("macos", "/Users/ann", Launcher("/opt/homebrew/bin/uvx", ("mcp-binance-server",)))
+WINDOWS = Machine(
+    "windows",
+    r"C:\Users\ann",
+    Launcher(r"C:\Users\ann\.local\bin\mcp-binance-server.exe"),
+    {"APPDATA": r"C:\Users\ann\AppData\Roaming"},
+)
+MACHINES = {machine.system: machine for machine in (LINUX, MACOS, WINDOWS)}
+
+
+def options(client: str, **given: object) -> argparse.Namespace:
+    usual: dict[str, object] = {
+        "client": client,
+        "name": "binance",
+        "network": None,
+        "no_keys": False,
+        "keyring": False,
+        "dry_run": False,
+        "yes": False,
+        "remove": False,
+    }
+    return argparse.Namespace(**(usual | given))
+
+
+class Terminalist:
+    """Somebody at a terminal: what they saw, and what they will type."""
+
+    def __init__(self, secrets: Iterable[str] = (), answers: Iterable[str] = ()) -> None:
+        self.seen = ""
+        self._secrets, self._answers = list(secrets), list(answers)
+
+    def talk(self) -> Talk:
+        return Talk(self._hear, self._answer, self._whisper)
+
+    def _hear(self, text: str) -> None:
+        self.seen += text
+
+    def _answer(self, question: str) -> str:
+        self.seen += f"{question}\n"
+        if not self._answers:
+            raise EOFError
+        return self._answers.pop(0)
+
+    def _whisper(self, question: str) -> str:
+        self.seen += f"{question}\n"
+        return self._secrets.pop(0)
+
+
+def run(machine: Machine, person: Terminalist, client: str, **given: object) -> int:
+    return Setup(options(client, **given), machine, person.talk(), Terminal(), FakeClock()).run()
+
+
+def machine_at(home: Path) -> Machine:
+    return Machine("linux", str(home), Launcher("/usr/local/bin/mcp-binance-server"))
