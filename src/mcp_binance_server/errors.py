@@ -138,7 +138,8 @@ class InvalidCredentials(AppError):
         variables = "BINANCE_API_KEY and BINANCE_SECRET_KEY"
         return (
             f"Create a key{f' for {self.network}' if self.network else ''} at {self.help_url}, set {variables} in the "
-            "environment of this server and start it again"
+            "environment of this server and start it again; over HTTP a caller may send their own in the headers "
+            "X-Binance-Api-Key and X-Binance-Secret-Key"
         )
 
 
