@@ -14,6 +14,8 @@ from mcp_binance_server.analytics.indicator_table import INDICATORS, Indicator
 from mcp_binance_server.analytics.indicators import Line, closes
 from mcp_binance_server.domain.candles import Candle
 
+pytestmark = pytest.mark.flood
+
 WARM = 250
 SERIES = range(50)
 Columns = dict[str, Any]

@@ -9,6 +9,8 @@ from conformance.not_applicable import NOT_APPLICABLE, WARNED
 from conformance.suite import UNMEASURED, Suite, installed, said
 from support.process import Process
 
+pytestmark = pytest.mark.flood
+
 TESTS = Path(__file__).parent.parent
 SERVE = f"import sys; sys.path.insert(0, {str(TESTS)!r}); from conformance.app import main; main()"
 # How many scenarios the suite has for each revision, so that none is left out in silence.

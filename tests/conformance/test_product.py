@@ -11,6 +11,8 @@ from conformance.suite import UNMEASURED, Scenario, Suite, installed, said
 from mcp_binance_server.clock import SystemClock
 from support.process import PATIENCE_SECS, Process
 
+pytestmark = pytest.mark.flood
+
 # What the suite asks of any server, whatever its tools, resources and prompts are called.
 OF_ANY_SERVER = {
     "2025-11-25": {

@@ -13,6 +13,8 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.process import Process
 
+pytestmark = pytest.mark.flood
+
 WINDOW = 9
 FAULTS = (
     {"kind": "status", "status": 401, "code": -2015, "msg": "Invalid API-key, IP, or permissions for action."},

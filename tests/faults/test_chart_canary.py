@@ -9,6 +9,8 @@ import pytest
 
 from support.process import Process
 
+pytestmark = pytest.mark.flood
+
 WINDOW = 9
 STOCK = {"symbol": "NASDAQ:AAPL", "width": 400, "height": 300}
 FAULTS: tuple[dict[str, Any], ...] = (

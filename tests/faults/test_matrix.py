@@ -19,6 +19,8 @@ from support.calls import arguments_of
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 
+pytestmark = pytest.mark.flood
+
 LONGEST_SECS = 10
 WORDS = "x" * 5_000
 RATE_LIMITED, REJECTED = (-32001, "rate_limited"), (-32603, "exchange_rejected")

@@ -14,7 +14,7 @@ from support.engine_calls import CALLS, READS, WRITES, outcomes
 from support.partition import Partition, partition
 from support.state_server import Connect, StateServer, state_server
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.flood]
 
 CLOCK = SystemClock()
 MIDDLE_MS = 29_743_202 * 60_000 + 30_000

@@ -9,7 +9,7 @@ from mcp_binance_server.errors import AppError, EngineUnavailable, RateLimited
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, StateEngine
 from support.state_server import Connect
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.flood]
 
 CLOCK = SystemClock()
 

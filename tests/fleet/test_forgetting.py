@@ -12,7 +12,7 @@ from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.engine import StateEngine
 from support.state_server import Connect, StateServer
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.flood]
 
 CLOCK = SystemClock()
 MINUTE = 29_743_202

@@ -15,7 +15,7 @@ from mcp_binance_server.state.weight import ceiling
 from support.fleet_worker import CAP, LIMIT, MIDDLE_MS, MINUTES
 from support.state_server import Connect, StateServer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.flood]
 
 WORKER = Path(__file__).parent.parent / "support" / "fleet_worker.py"
 CLOCK = SystemClock()

@@ -17,7 +17,7 @@ from sessions.engines import FarEngine
 from support.clock import FakeClock
 from support.stepped import settled
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.flood]
 
 CROWD = 1_000
 ROUNDS = 20

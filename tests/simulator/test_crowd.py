@@ -17,7 +17,7 @@ from mcp_binance_server.simulator.stream_names import parse_stream
 from mcp_binance_server.simulator.stream_session import StreamSession
 from support.clock import FakeClock
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited"), pytest.mark.flood]
 
 Get = Callable[[str], Awaitable[httpx2.Response]]
 Frame = dict[str, Any]

@@ -15,6 +15,8 @@ from support.clock import FakeClock
 from support.served import Place, text_of
 from support.stepped import live_market
 
+pytestmark = pytest.mark.flood
+
 LIVE_PROMPTS = ("order_flow_trading", "liquidity_mapping", "market_microstructure_analysis")
 LIVE_TOOLS = (
     "get_orderbook_metrics",

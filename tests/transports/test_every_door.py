@@ -13,7 +13,7 @@ from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.calls import arguments_of
 from support.doors import DOORS, Door, Refused
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.flood]
 
 
 @pytest.fixture(params=DOORS)

@@ -14,6 +14,8 @@ from support.clock import FakeClock
 from support.desk import Desk
 from support.requirement import requirement
 
+pytestmark = pytest.mark.flood
+
 BTC = Symbol("BTCUSDT")
 
 

@@ -10,6 +10,8 @@ from mcp_binance_server.charts.language.normalise import LONGEST
 from mcp_binance_server.errors import InvalidArguments
 from support.requirement import requirement
 
+pytestmark = pytest.mark.flood
+
 PIECES = (
     "(", "a ", "1 ", "1,", "EMA ", "EMA 1 ", "1/", "last ", "BTC ", "BTC/", "from 2024-01-01 to ", "not ", "$", "1h ",
     "-", "long 1 ", "support at 1, ", "1.", "NASDAQ:A+", "(NASDAQ:A", "aaaaaaaaaaaaaaaaaaaaaaaa ", "zzzzzzzz ", "jan ",
