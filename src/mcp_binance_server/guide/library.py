@@ -55,9 +55,9 @@ class Library:
 
     def shelf(self) -> Shelf:
         """Return the documents as they were at most a second ago."""
+        if at_hand := self.at_hand():
+            return at_hand
         shelf, now = self._shelf, self._clock.monotonic_ms()
-        if shelf is not None and (not shelf.guides.watch or now - self._checked_ms < CHECK_MS):
-            return shelf
         if not self._lock.acquire(blocking=shelf is None) and shelf is not None:
             return shelf
         try:
@@ -66,6 +66,13 @@ class Library:
             return self._shelf
         finally:
             self._lock.release()
+
+    def at_hand(self) -> Shelf | None:
+        """Return the shelf if it is new enough to need no look at the disk."""
+        shelf = self._shelf
+        if shelf is None or not shelf.guides.watch or self._clock.monotonic_ms() - self._checked_ms < CHECK_MS:
+            return shelf
+        return None
 
     def read(self, shelf: Shelf, entry: Entry) -> Document:
         """Read a document of a shelf from disk.

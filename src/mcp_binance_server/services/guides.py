@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 import anyio
 import anyio.to_thread
 
-from mcp_binance_server.guide.addresses import address_of, parse_address
+from mcp_binance_server.guide.addresses import HELP, address_of, parse_address
 from mcp_binance_server.guide.beneath import Unreadable
 from mcp_binance_server.guide.document import Document
 from mcp_binance_server.guide.errors import GuideContentError, GuideContextNotFound, GuideError, GuideLimitExceeded
@@ -52,6 +52,7 @@ class GuideService:
         self._library = library
         self._index = Index(library)
         self._readers = anyio.CapacityLimiter(MOST_READERS)
+        self._help: tuple[Shelf, GuideContent] | None = None
 
     async def read(self, uri: str) -> GuideContent:
         """Return what an address leads to.
@@ -60,6 +61,8 @@ class GuideService:
             InvalidScheme: it is not a guide:// address.
             GuideError: it leads nowhere, to too much, or to something that cannot be read.
         """
+        if uri == HELP and (shelf := self._library.at_hand()) and self._help and self._help[0] is shelf:
+            return self._help[1]
         return await self._in_thread(lambda: self._read(uri))
 
     async def content(self, context: str, pattern: str | None = None) -> GuideContent:
@@ -127,8 +130,14 @@ class GuideService:
             error.valid_uris = close_uris(self._library.shelf(), uri)
             raise
         if address.kind == "help":
-            return GuideContent(Framed(MARKDOWN, help_page(self._library.shelf())))
+            return self._help_on(self._library.shelf())
         return self._chosen(uri, lambda asked: asked.resolve(address))
+
+    def _help_on(self, shelf: Shelf) -> GuideContent:
+        # A shelf is another object as soon as anything on it is different, so the page is never older than the files.
+        if self._help is None or self._help[0] is not shelf:
+            self._help = shelf, GuideContent(Framed(MARKDOWN, help_page(shelf)))
+        return self._help[1]
 
     def _chosen(self, uri: str, choose: Callable[[Resolver], Sequence[Entry]]) -> GuideContent:
         shelf = self._library.shelf()

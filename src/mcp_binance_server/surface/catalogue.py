@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -63,10 +64,14 @@ class Catalogue:
         return "guide" in self.readers
 
     def tool(self, name: str) -> ToolSpec[Any] | None:
-        return next((spec for spec in self.tools if spec.name == name), None)
+        return self._tools.get(name)
 
     def prompt(self, name: str) -> PromptSpec[Any] | None:
         return next((spec for spec in self.prompts if spec.name == name), None)
+
+    @cached_property
+    def _tools(self) -> dict[str, ToolSpec[Any]]:
+        return {spec.name: spec for spec in self.tools}
 
 
 CATALOGUE = Catalogue(

@@ -94,6 +94,13 @@ class Dispatcher:
                 return None
         return spec.scope if spec else None
 
+    def takes_long(self, method: str, name: str) -> bool:
+        """Tell whether a call may take so long that its client should hear something meanwhile."""
+        if method == "tools/call":
+            spec = self.catalogue.tool(name)
+            return spec is None or spec.slow
+        return method == "prompts/get"
+
     def context_for(self, caller: Caller | None, scope: Scope) -> Context:
         """Return the services as this caller may use them.
 

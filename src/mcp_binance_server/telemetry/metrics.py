@@ -1,6 +1,7 @@
 """What a host watches: counted here, read as Prometheus text. Loaded only where somebody can ask for it."""
 
 from dataclasses import dataclass, fields
+from functools import cache
 
 from prometheus_client import (
     CollectorRegistry,
@@ -63,12 +64,17 @@ class Metrics:
             for item in fields(Moment)
         }
 
+        # The library looks a series up by its labels under a lock, each time; these are few and stay.
+        self._requests_of = cache(self._requests.labels)
+        self._seconds_of = cache(self._seconds.labels)
+        self._answers_of = cache(self._answers.labels)
+
     def request(self, method: str, outcome: str, seconds: float) -> None:
-        self._requests.labels(method, outcome).inc()
-        self._seconds.labels(method).observe(seconds)
+        self._requests_of(method, outcome).inc()
+        self._seconds_of(method).observe(seconds)
 
     def answer(self, route: str, status: int) -> None:
-        self._answers.labels(route, str(status)).inc()
+        self._answers_of(route, status).inc()
 
     def text(self, moment: Moment) -> bytes:
         """Return everything in Prometheus's text format."""

@@ -17,6 +17,7 @@ from mcp_binance_server.transports.http.bodies import BodyLimits
 from mcp_binance_server.transports.http.connection import ConnectionLimits
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import allow
+from support.loops import LOOPS, Backend
 from support.sockets import HEAD, connected, exchanged, one_answer, parsed, serving, stubborn, until_closed
 from support.toy import LONG_ANSWER, Toy
 
@@ -24,6 +25,11 @@ SOON = 0.3
 GET = b"GET /echo HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 POST = HEAD + b"content-length: 2\r\n\r\nhi"
 LIMITS = ConnectionLimits(head_secs=SOON, reading_secs=SOON, idle_secs=1, most=20)
+
+
+@pytest.fixture(params=LOOPS)
+def anyio_backend(request: pytest.FixtureRequest) -> Backend:
+    return request.param
 
 
 @pytest.fixture

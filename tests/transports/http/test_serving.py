@@ -15,6 +15,7 @@ from anyio import to_thread
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.serving import serve_http
+from support.loops import LOOPS, Backend
 from support.process import Process
 from support.sockets import connected, one_answer, parsed, serving, until_closed
 from support.toy import Toy, toy_code
@@ -23,6 +24,16 @@ WORK = b"GET /work HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 STREAM = WORK.replace(b"/work", b"/stream")
 STUCK = WORK.replace(b"/work", b"/stuck")
 NOTHING_LEFT = {"descriptors": 0, "tasks": 0}
+
+
+@pytest.fixture(params=LOOPS)
+def anyio_backend(request: pytest.FixtureRequest) -> Backend:
+    return request.param
+
+
+@pytest.fixture
+def uvloop(anyio_backend: Backend) -> bool:
+    return anyio_backend[1]["use_uvloop"]
 
 
 def report_of(process: Process) -> dict[str, Any]:
@@ -39,8 +50,8 @@ def wait_until_refused(port: int) -> None:
     pytest.fail("the door is still open")
 
 
-async def test_sigterm_under_load_loses_no_request_that_was_begun() -> None:
-    with Process(code=toy_code()) as process:
+async def test_sigterm_under_load_loses_no_request_that_was_begun(*, uvloop: bool) -> None:
+    with Process(code=toy_code(uvloop=uvloop)) as process:
         port, answered, told = int(process.line()), list[int](), 0.0
 
         async def work() -> None:
@@ -77,8 +88,8 @@ async def test_sigterm_under_load_loses_no_request_that_was_begun() -> None:
     assert process.errors.read_text() == ""
 
 
-def test_after_the_first_signal_nobody_new_comes_in_and_the_second_ends_it_at_once() -> None:
-    with Process(code=toy_code(grace_secs=100)) as process:
+def test_after_the_first_signal_nobody_new_comes_in_and_the_second_ends_it_at_once(*, uvloop: bool) -> None:
+    with Process(code=toy_code(grace_secs=100, uvloop=uvloop)) as process:
         port = int(process.line())
         with connected(port) as stuck, connected(port) as idle:
             stuck.sendall(STUCK)
@@ -94,8 +105,8 @@ def test_after_the_first_signal_nobody_new_comes_in_and_the_second_ends_it_at_on
     assert process.errors.read_text() == ""
 
 
-def test_what_does_not_end_within_the_grace_time_is_ended() -> None:
-    with Process(code=toy_code(grace_secs=0.5)) as process:
+def test_what_does_not_end_within_the_grace_time_is_ended(*, uvloop: bool) -> None:
+    with Process(code=toy_code(grace_secs=0.5, uvloop=uvloop)) as process:
         port = int(process.line())
         with connected(port) as stuck:
             stuck.sendall(STUCK)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Receive, Scope, Send
 
@@ -18,6 +17,7 @@ from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
 from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated
 from mcp_binance_server.transports.http.auth.challenge import refusal_headers, scope_headers
 from mcp_binance_server.transports.http.keys import KeysRefused
+from mcp_binance_server.transports.http.modern_door import ModernDoor, TakesLong
 from mcp_binance_server.transports.http.pair_door import MESSAGES, PairDoor
 from mcp_binance_server.transports.http.probes import Probes
 from mcp_binance_server.transports.http.refusals import refuse
@@ -52,20 +52,21 @@ class HttpApp:
     entrance: Entrance
     probes: Probes
     scope_needed: ScopeNeeded
+    takes_long: TakesLong
     _doors: dict[str, Door] = field(init=False)
     _sessions: SessionDoor = field(init=False)
-    _modern: StreamableHTTPSessionManager = field(init=False)
+    _modern: ModernDoor = field(init=False)
 
     def __post_init__(self) -> None:
         pair = PairDoor(self.switchboard)
         self._sessions = SessionDoor(self.switchboard)
-        self._modern = StreamableHTTPSessionManager(self.server)
+        self._modern = ModernDoor(self.server, self.switchboard, self.takes_long)
         self._doors = {"/mcp": self._mcp, "/mcp/sse": pair.sse, MESSAGES: pair.message}
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._modern.run())
+            await stack.enter_async_context(self._modern.running())
             await stack.enter_async_context(self.switchboard.running())
             yield
 
@@ -123,8 +124,7 @@ class HttpApp:
         if revision is None or revision in HANDSHAKE_PROTOCOL_VERSIONS:
             await self._sessions(scope, receive, send, visitor)
         else:
-            self.switchboard.stateless(scope, visitor)
-            await self._modern.handle_request(scope, receive, send)
+            await self._modern(scope, receive, send, visitor)
 
     async def _probe(self, path: str, scope: Scope, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):

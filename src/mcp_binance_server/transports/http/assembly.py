@@ -71,6 +71,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
             moment=_moments(client, registry, context.live.hub),
         ),
         scope_needed=dispatcher.scope_needed,
+        takes_long=dispatcher.takes_long,
     )
     app: ASGIApp = counting_answers(Guard(heart, options.allowed), metrics, ROUTES)
     if options.trusted_proxies:

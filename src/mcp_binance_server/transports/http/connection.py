@@ -11,19 +11,19 @@ import struct
 import sys
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Protocol, runtime_checkable
 
 import h11
+from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from mcp_binance_server.transports.http.joined import JoinedAnswers
+from mcp_binance_server.transports.http.leaving import LEAVING, Leaving
 from mcp_binance_server.transports.http.refusals import refusal_body
 
 LOG = logging.getLogger(__name__)
 
-# One read of a socket. Tiny chunks cost more to parse than anything else; between two reads others have their turn.
-READ_SIZE = 16 * 2**10
 _AT_ONCE = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 
 
@@ -39,21 +39,21 @@ class ConnectionLimits:
     reading_least: int = 64 * 2**10
 
 
-@runtime_checkable
-class _Sized(Protocol):
-    """A transport of asyncio itself, which reads 256 KiB at a time unless told."""
-
-    max_size: int
-
-
 class Connection(H11Protocol):
     """A client's connection, closed when the client is too slow for its limits."""
 
     def __init__(self, config: Config, state: ServerState, limits: ConnectionLimits) -> None:
         super().__init__(config, state, app_state={})
+        self.conn = JoinedAnswers(h11.SERVER)
         self._limits = limits
         self._head_timer: asyncio.TimerHandle | None = None
         self._reading_timer: asyncio.TimerHandle | None = None
+        self._leaving = Leaving()
+        self._house, self.app = self.app, self._introduced
+
+    async def _introduced(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._leaving = scope[LEAVING] = Leaving()
+        await self._house(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         if len(self.connections) >= self._limits.most:
@@ -64,14 +64,13 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         # Whatever the kernel does not take at once counts as unread: the deadline must see the last byte too.
         transport.set_write_buffer_limits(high=0)
-        if isinstance(transport, _Sized):
-            transport.max_size = READ_SIZE
         self._expect_a_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_timer = _cancelled(self._head_timer)
         self._reading_timer = _cancelled(self._reading_timer)
         super().connection_lost(exc)
+        self._leaving.tell()
         self._unset_keepalive_if_required()  # uvicorn forgets it after an error
 
     def data_received(self, data: bytes) -> None:
@@ -102,6 +101,7 @@ class Connection(H11Protocol):
             # The application is still at work on the request that broke off: to it, the client has left.
             under_way.disconnected = True
             under_way.message_event.set()
+            self._leaving.tell()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
         self.transport.close()

@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.connection import Connection, ConnectionLimits
+from mcp_binance_server.transports.http.reading import Reading
 
 GRACE_SECS = 10.0
 BACKLOG = 2_048
@@ -138,8 +139,8 @@ class _House:
             with anyio.move_on_after(_LAST_WORDS_SECS):
                 await self._server.wait_closed()
 
-    def _connection(self) -> Connection:
-        return Connection(self._config, self._state, self._limits)
+    def _connection(self) -> Reading:
+        return Reading(Connection(self._config, self._state, self._limits))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

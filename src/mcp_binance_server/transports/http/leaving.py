@@ -1,0 +1,36 @@
+"""How whoever works on a request learns that its client has left, without a task that waits for it."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import anyio
+
+LEAVING = "mcp_binance_server.leaving"
+"""Where a connection leaves it in the scope of a request; another server's connection does not."""
+
+
+class Leaving:
+    """The end of one request's client: told by the connection, it ends the work that was begun for that client."""
+
+    __slots__ = ("_has_left", "_work")
+
+    def __init__(self) -> None:
+        self._has_left = False
+        self._work: anyio.CancelScope | None = None
+
+    def tell(self) -> None:
+        self._has_left = True
+        if self._work is not None:
+            self._work.cancel()
+
+    @contextmanager
+    def ends_this(self) -> Generator[None]:
+        """Cancel what is done in here as soon as the client has left."""
+        with anyio.CancelScope() as work:
+            if self._has_left:
+                work.cancel()
+            self._work = work
+            try:
+                yield
+            finally:
+                self._work = None

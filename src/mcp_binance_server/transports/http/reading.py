@@ -1,0 +1,56 @@
+"""How the bytes of one client come in: a little at a time, on any event loop."""
+
+import asyncio
+
+from mcp_binance_server.transports.http.connection import Connection
+
+# One read of a socket, which is 256 KiB otherwise. Tiny chunks cost more to parse than anything else; between two
+# reads others have their turn.
+READ_SIZE = 16 * 2**10
+
+
+class Reading(asyncio.BufferedProtocol):
+    """Stands between a socket and its connection, because only such a protocol says how much is read at once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._buffer = bytearray()
+
+    # What a socket's transport can do; uvloop's does it without being a kind of asyncio's.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self._connection.connection_made(transport)
+
+    def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002 - the loop's wish, not ours
+        # A new one for each read: a connection that only waits holds none, and none is ever another client's.
+        self._buffer = bytearray(READ_SIZE)
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        buffer, self._buffer = self._buffer, bytearray()
+        self._connection.data_received(bytes(memoryview(buffer)[:nbytes]))
+        if nbytes == READ_SIZE:
+            self._let_others_in()
+
+    def eof_received(self) -> None:
+        self._connection.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connection.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._connection.resume_writing()
+
+    def _let_others_in(self) -> None:
+        # uvloop reads on, up to 32 times in a row, unless it is paused.
+        connection = self._connection
+        if not connection.transport.is_closing():
+            connection.transport.pause_reading()
+            connection.loop.call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        connection = self._connection
+        if not connection.flow.read_paused and not connection.transport.is_closing():
+            connection.transport.resume_reading()

@@ -1,0 +1,105 @@
+"""Requests of 2026-07-28 at a real socket: plain answers, streams where there is more to say, clients that leave."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import types
+from mcp.server.lowlevel import Server
+
+from mcp_binance_server.app import App
+from mcp_binance_server.transports.http.assembly import assemble
+from support.loops import LOOPS, Backend
+from support.webapp import ENVELOPE, MODERN, OPTIONS, request, served, served_http
+
+ACCEPT = "application/json, text/event-stream"
+TICKER = {"name": "get_ticker", "arguments": {"symbol": "BTCUSDT"}}
+CHART = {
+    "name": "generate_chart_image",
+    "arguments": {"config": {"symbol": "BINANCE:BTCUSDT", "interval": "1h", "range": "1D"}},
+}
+
+
+@pytest.fixture(params=LOOPS)
+def anyio_backend(request: pytest.FixtureRequest) -> Backend:
+    return request.param
+
+
+@asynccontextmanager
+async def client_of(url: str) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=url, headers={"accept": ACCEPT}, timeout=30) as client:
+        yield client
+
+
+async def ask(
+    client: httpx2.AsyncClient, method: str, params: dict[str, Any], beat: str | None = None, **headers: str
+) -> httpx2.Response:
+    meta = ENVELOPE if beat is None else {**ENVELOPE, "progressToken": beat}
+    sent = {"mcp-protocol-version": MODERN, "mcp-method": method, "mcp-name": params.get("name") or params["uri"]}
+    return await client.post("/mcp", json=request(method, {**params, "_meta": meta}), headers={**sent, **headers})
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("tools/call", TICKER), ("resources/read", {"uri": "binance://market/btcusdt"}), ("tools/call", {"name": "none"})],
+)
+async def test_a_plain_answer_says_what_a_stream_would_end_with(app: App, method: str, params: dict[str, Any]) -> None:
+    async with served_http(app) as url, client_of(url) as client:
+        plain = await ask(client, method, params)
+        watched = await ask(client, method, params, beat="p")
+
+    assert plain.status_code == watched.status_code
+    assert plain.headers["content-type"] == watched.headers["content-type"] == "application/json"
+    assert plain.json() == watched.json()
+
+
+async def test_who_watches_a_slow_tool_hears_of_its_progress(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_binance_server.surface.progress.BEAT_SECS", 0.0)
+
+    async with served_http(app) as url, client_of(url) as client:
+        answer = await ask(client, "tools/call", CHART, beat="p")
+
+    assert answer.headers["content-type"] == "text/event-stream"
+    assert b"notifications/progress" in answer.content
+    assert b'"result"' in answer.content.splitlines()[-2]
+
+
+async def test_headers_that_lie_about_the_body_are_refused(app: App) -> None:
+    async with served_http(app) as url, client_of(url) as client:
+        answer = await ask(client, "tools/call", CHART, **{"mcp-name": "get_ticker"})
+        deaf = await ask(client, "tools/call", TICKER, accept="application/json")
+
+    assert (answer.status_code, deaf.status_code) == (400, 406)
+
+
+async def test_work_for_a_client_that_has_left_is_ended(app: App) -> None:
+    begun, ended = anyio.Event(), anyio.Event()
+
+    async def never(_ctx: object, _params: types.CallToolRequestParams) -> types.CallToolResult:
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    server: Server[Any] = Server("never", on_call_tool=never, get_tool_input_schema=lambda _name: None)
+    http = assemble(server, app.dispatcher, app.clock, OPTIONS)
+
+    async with http.heart.running(), served(http) as url, client_of(url) as client, anyio.create_task_group() as group:
+        asking = anyio.CancelScope()
+
+        async def leave() -> None:
+            with asking:
+                await ask(client, "tools/call", TICKER)
+
+        group.start_soon(leave)
+        with anyio.move_on_after(10):
+            await begun.wait()
+            asking.cancel()
+            await ended.wait()
+        was_ended = ended.is_set()  # whatever is left is ended with the server, soon after
+
+    assert was_ended
