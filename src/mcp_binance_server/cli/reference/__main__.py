@@ -1,0 +1,16 @@
+"""`python -m mcp_binance_server.cli.reference FOLDER`: write the pages there. It needs the extra grpc."""
+
+import sys
+from pathlib import Path
+
+from mcp_binance_server.cli.reference.pages import PAGES
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, write in PAGES.items():
+        (folder / name).write_text(write(), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,42 @@
+"""What one call of each tool costs at Binance; tests call every tool on the simulator and compare."""
+
+_DEPTH = "5 up to 100 levels, 25 up to 500, 50 up to 1000"
+_BOOK = "5, and 0 while the pair is streamed; opening the streams takes 50 in the background"
+
+COSTS: dict[str, str] = {
+    "get_ticker": "2, for one pair or up to 20; 0 while the pair is streamed",
+    "search_symbols": "0",
+    "get_exchange_info": "0",
+    "get_klines": "2",
+    "get_order_book": f"{_DEPTH}; 0 while the pair is streamed",
+    "get_recent_trades": "25; 0 while the pair is streamed",
+    "get_average_price": "2",
+    "get_server_time": "1",
+    "get_indicators": "2",
+    "get_orderbook_metrics": _BOOK,
+    "get_orderbook_depth": f"{_DEPTH}; 0 while the pair is streamed",
+    "get_orderbook_health": "0",
+    "estimate_slippage": _BOOK,
+    "get_order_flow": "6 at first, less while the pair is streamed",
+    "get_volume_profile": "6",
+    "get_liquidity_vacuums": "8",
+    "detect_market_anomalies": _BOOK,
+    "get_microstructure_health": _BOOK,
+    "get_account_info": "20",
+    "get_account_trades": "20",
+    "get_open_orders": "80, for one pair 6",
+    "get_order": "4",
+    "get_all_orders": "20",
+    "preview_order": "25: the book and the account",
+    "fetch_chart_documentation": "0",
+    "get_exchanges": "0",
+    "get_symbols": "0",
+    "construct_chart_config": "0",
+    "validate_chart_config": "0",
+    "generate_chart_image": "2 when it is drawn here, more for many candles; 0 when chart-img.com draws",
+    "search_guides": "0",
+    "list_guides": "0",
+    "get_content": "0",
+    "get_category_content": "0",
+    "get_collection_content": "0",
+}

@@ -1,0 +1,69 @@
+"""Every error a client can get, from the classes that are raised."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from importlib import import_module
+
+from mcp_binance_server import errors
+from mcp_binance_server.cli.reference.markdown import code, page, table
+
+BEGINNING = """A resource or prompt that fails is a JSON-RPC error; its `data` has the fields below. A tool that
+fails is a result with `isError: true`, whose structured content has `success: false`, the message as `error`, `code`
+and the same fields. Besides its own every error has `error_type`, `retryable`, `recovery_suggestion` and `guide`, the
+address of the playbook that helps. Revision 2026-07-28 of MCP reserves -32002: there it is sent as 32002.
+
+A defect of the server itself is `internal` (-32603) with an `error_id` that finds it in the log, and nothing else.
+What stops the start (a setting that cannot be used) is a sentence on standard error and exit code 2. `outcome_unknown`
+waits for orders: nothing in this version writes."""
+# Where a class is defined is of no use to a reader of the page.
+WHERE = re.compile(r"; (?:all of them |with the rest )?in [\w/]+\.py|; likewise")
+READ_IT = "As `explanation` and `recovery_suggestion` say: they depend on what was refused"
+# Where else errors are defined; importing them is what makes them known.
+ELSEWHERE = ("charts", "feeds", "guide", "sessions", "transports.grpc")
+# Families are not raised themselves; of what some members say the family is the subject.
+FAMILIES = {"ExchangeError": "Binance: ", "ChartServiceError": "chart-img.com: ", "GuideError": ""}
+# What `data()` adds to the fields of a class.
+ADDED = {"chart_limit_reached": ("retryAfter",), "invalid_chart_config": ("explanation",)}
+
+
+def errors_page() -> str:
+    for package in ELSEWHERE:
+        import_module(f"mcp_binance_server.{package}.errors")
+    told = _tree()
+    kinds = sorted(_raised(errors.AppError), key=lambda kind: (-kind.code, kind.error_type, kind.__name__))
+    rows = (
+        (
+            code(kind.code),
+            code(kind.error_type),
+            FAMILIES.get(kind.__base__.__name__ if kind.__base__ else "", "")
+            + told[kind.__name__].removeprefix("definite: "),
+            "yes" if kind.retryable else "no",
+            kind.recovery_suggestion or READ_IT,
+            ", ".join(map(code, (*(each.name for each in fields(kind)), *ADDED.get(kind.error_type, ())))),
+        )
+        for kind in kinds
+    )
+    head = ("Code", "`error_type`", "When", "Retry", "What to do", "Fields")
+    return page("Errors", BEGINNING, table(head, rows), "## Playbooks", _playbooks(kinds))
+
+
+def _raised(kind: type[errors.AppError]) -> Iterator[type[errors.AppError]]:
+    for child in kind.__subclasses__():
+        if child is not errors.SettingsError and child.__name__ not in FAMILIES:
+            yield child
+        yield from _raised(child)
+
+
+def _tree() -> dict[str, str]:
+    """Return what the tree in the docstring of `errors` says of each class."""
+    found = re.findall(r"^[│├└─ ]+(\w+) +(?:-\d+ +)?(\S.*)$", errors.__doc__ or "", re.MULTILINE)
+    return {name: WHERE.sub("", text) for name, text in found}
+
+
+def _playbooks(kinds: list[type[errors.AppError]]) -> str:
+    pages = sorted({kind.guide for kind in kinds})
+    leading = {each: sorted({code(kind.error_type) for kind in kinds if kind.guide == each}) for each in pages}
+    return table(
+        ("Page", "Errors that lead there"), ((code(each), ", ".join(types)) for each, types in leading.items())
+    )

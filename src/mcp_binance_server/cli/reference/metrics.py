@@ -1,0 +1,26 @@
+"""Every metric, from the registry that Prometheus reads."""
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from mcp_binance_server.cli.reference.markdown import code, page, table
+from mcp_binance_server.telemetry.metrics import BUCKETS, Metrics, Moment
+
+BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#figures), in Prometheus's text format. It asks for a
+token like `/mcp` does. No label holds anything that a caller chose."""
+LABELS = f"""`method` is the MCP method, `outcome` is `ok`, `tool_error`, `cancelled` or the error's code, `route` the
+address served, `status` the HTTP status. Anything unknown is counted as `other`.
+
+The histogram's buckets end at {", ".join(f"{edge:g}" for edge in BUCKETS)} seconds."""
+
+
+def metrics_page() -> str:
+    counted = Metrics()
+    counted.request("tools/call", "ok", 0.1)
+    counted.answer("/mcp", 200)
+    text = counted.text(Moment(0, 0, 0, 0, 0, 0)).decode()
+    rows: list[tuple[str, str, str, str]] = []
+    for family in text_string_to_metric_families(text):
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
+        rows.append((code(name), family.type, ", ".join(map(code, labels)), family.documentation))
+    return page("Metrics", BEGINNING, table(("Metric", "Type", "Labels", "Meaning"), rows), LABELS)

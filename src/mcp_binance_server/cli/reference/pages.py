@@ -1,0 +1,19 @@
+"""All pages of the reference by their file names."""
+
+from collections.abc import Callable, Mapping
+
+from mcp_binance_server.cli.reference.commands import commands_page
+from mcp_binance_server.cli.reference.errors import errors_page
+from mcp_binance_server.cli.reference.metrics import metrics_page
+from mcp_binance_server.cli.reference.settings import settings_page
+from mcp_binance_server.cli.reference.surface import prompts_page, resources_page, tools_page
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "tools.md": tools_page,
+    "resources.md": resources_page,
+    "prompts.md": prompts_page,
+    "settings.md": settings_page,
+    "errors.md": errors_page,
+    "cli.md": commands_page,
+    "metrics.md": metrics_page,
+}

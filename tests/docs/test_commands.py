@@ -1,0 +1,88 @@
+"""What people are told to type works as it stands, in an empty home and against the offline exchange."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.pages import ROOT, blocks, name_of
+from support.process import COMMAND, PATIENCE_SECS, clean_environment
+
+# Why a command on a page is not run here, by how it begins.
+NOT_RUN = {
+    "uv tool install": "it downloads what it installs",
+    "claude mcp add": "it needs Claude Code",
+}
+SERVER = "mcp-binance-server --http"
+TOLD = [
+    *(ROOT / name for name in ("README.md", "docs/quickstart.md", "docs/setup.md", "docs/troubleshooting.md")),
+    ROOT / "docs" / "hosting.md",
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+]
+BLOCKS = [
+    pytest.param(block.commands, id=f"{name_of(page)}:{block.line}")
+    for page in TOLD
+    for block in blocks(page, "sh", "console")
+]
+
+
+@pytest.fixture(scope="module")
+def exchange() -> Iterator[dict[str, str]]:
+    command = [*COMMAND, "simulator"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment({})) as simulator:
+        assert simulator.stdout is not None
+        told = json.loads(simulator.stdout.readline())
+        yield {"BINANCE_REST_URL": told["rest"], "BINANCE_STREAM_URL": told["streams"]}
+        simulator.terminate()
+
+
+@pytest.fixture
+def environment(exchange: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+    return clean_environment({**exchange, "PATH": path, "HOME": str(tmp_path), "XDG_CONFIG_HOME": ""})
+
+
+def is_run(command: str) -> bool:
+    return not command.startswith(tuple(NOT_RUN))
+
+
+@pytest.mark.parametrize("commands", BLOCKS)
+def test_a_block_of_commands_works(commands: list[str], environment: dict[str, str], tmp_path: Path) -> None:
+    assert commands, "a block without a command is not one for a shell"
+    runnable = [command for command in commands if is_run(command)]
+    if any(command.startswith("openssl") for command in runnable) and not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    for command in runnable:
+        if command.startswith(SERVER):
+            assert_serves(command, environment, tmp_path)
+            continue
+        done = subprocess.run(
+            ["bash", "-euc", command],  # noqa: S607 - a shell is what the page is about
+            input="y\n", capture_output=True, text=True, timeout=PATIENCE_SECS, check=False,
+            env=environment, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        if "setup --client" in command and "--dry-run" not in command:
+            assert any("mcp-binance-server" in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def assert_serves(command: str, environment: dict[str, str], folder: Path) -> None:
+    free = [*COMMAND, *command.replace("--port 3000", "--port 0").split()[1:]]
+    with subprocess.Popen(free, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder) as server:
+        assert server.stderr is not None
+        first = server.stderr.readline()
+        server.terminate()
+        server.stderr.read()
+
+    assert first.startswith("MCP at http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("beginning", NOT_RUN)
+def test_an_exception_stands_on_some_page(beginning: str) -> None:
+    told = [command for page in TOLD for block in blocks(page, "sh", "console") for command in block.commands]
+
+    assert any(command.startswith(beginning) for command in told)
