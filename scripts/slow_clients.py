@@ -1,10 +1,10 @@
 """What slow clients do to a good one: hundreds that drip their head, drip their body, or never read their answer.
 
-    python scripts/slow_clients.py --connections 400 --seconds 20 [--deadline 0.5] [--tool slowhttptest]
+    python scripts/slow_clients.py --connections 400 --seconds 20 [--server http] [--deadline 0.5] [--tool slowhttptest]
 
-Starts a small server of its own and prints one JSON object: how long slow connections lasted, and how long a good
-client's requests took meanwhile and just before. With `--tool`, that program attacks instead
-of ours.
+Starts a small server of its own, or with `--server http` our command on the offline exchange, and prints one JSON
+object: how long slow connections lasted, and how long a good client's requests took meanwhile and just before. With
+`--tool`, that program attacks the small server instead of ours.
 """
 
 import argparse
@@ -16,7 +16,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+
+from product import running_product
 
 TOY = Path(__file__).parents[1] / "tests" / "support" / "toy.py"
 KINDS = {
@@ -24,8 +28,28 @@ KINDS = {
     "body": b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100000\r\n\r\n",
     "reader": b"GET /long HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
 }
-TOOL_KINDS = {"head": "-H", "body": "-B", "reader": "-X"}
 GOOD = b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\nhi"
+ASK = (
+    b'{"jsonrpc":"2.0","id":1,"method":"%b","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",\
+"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"slow","version":"1"}}}}'
+)
+POST = (
+    b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nmcp-protocol-version: 2026-07-28\r\n"
+    b"accept: application/json, text/event-stream\r\nmcp-method: %b\r\ncontent-length: %d\r\n\r\n%b"
+)
+LIST = b"tools/list", len(ASK % b"tools/list"), ASK % b"tools/list"
+KINDS_OF_OURS = {
+    "head": b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: ",
+    "body": b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100000\r\n\r\n",
+    # The longest answer that everybody may ask for. It fits into the system's buffers, so that a client cannot see when
+    # the server lets go of it: the descriptors tell.
+    "reader": POST % LIST,
+}
+DISCOVER = b"server/discover", len(ASK % b"server/discover"), ASK % b"server/discover"
+# By server: what slow clients send, and what a good one asks.
+SENT = {"toy": KINDS, "http": KINDS_OF_OURS}
+ASKED = {"toy": GOOD, "http": POST % DISCOVER}
+TOOL_KINDS = {"head": "-H", "body": "-B", "reader": "-X"}
 TICK_SECS = 0.05
 OPENED_A_SECOND = 200
 GIVE_UP_SECS = 30
@@ -35,14 +59,14 @@ GOOD_EVERY_SECS = 0.004
 class SlowClient:
     """One connection that takes its time, and knows when the server lost patience."""
 
-    def __init__(self, port: int, kind: str) -> None:
+    def __init__(self, port: int, server: str, kind: str) -> None:
         self._drips = kind != "reader"
         self._socket = socket.socket()
         if not self._drips:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         self._socket.settimeout(10)
         self._socket.connect(("127.0.0.1", port))
-        self._socket.sendall(KINDS[kind])
+        self._socket.sendall(SENT[server][kind])
         self._socket.setblocking(False)  # noqa: FBT003 - its one argument
         self._poll = select.poll()
         self._poll.register(self._socket, 0)
@@ -68,7 +92,7 @@ class SlowClient:
         self._socket.close()
 
 
-def attack(port: int, kind: str, connections: int) -> dict[str, float]:
+def attack(port: int, server: str, kind: str, connections: int) -> dict[str, float]:
     """Open so many slow connections, two hundred a second; tell how long the server kept them."""
     os.nice(10)  # attackers have machines of their own
     clients: list[SlowClient] = []
@@ -77,7 +101,7 @@ def attack(port: int, kind: str, connections: int) -> dict[str, float]:
     while len(lasted) < connections and (now := time.perf_counter() - began) < GIVE_UP_SECS:
         wanted = min(connections, int(now * OPENED_A_SECOND)) - len(lasted)
         while len(clients) < wanted:
-            clients.append(SlowClient(port, kind))
+            clients.append(SlowClient(port, server, kind))
         for client in [each for each in clients if each.is_closed()]:
             lasted.append(time.perf_counter() - client.began)
             clients.remove(client)
@@ -86,7 +110,7 @@ def attack(port: int, kind: str, connections: int) -> dict[str, float]:
     return {"closed": len(lasted), "longest_secs": round(max(lasted, default=GIVE_UP_SECS), 2)}
 
 
-def good_client(port: int, seconds: float) -> dict[str, float]:
+def good_client(port: int, server: str, seconds: float) -> dict[str, float]:
     """Ask again and again on one connection; return how long the answers took."""
     taken: list[float] = []
     until = time.perf_counter() + seconds
@@ -94,9 +118,9 @@ def good_client(port: int, seconds: float) -> dict[str, float]:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while time.perf_counter() < until:
             began = time.perf_counter()
-            client.sendall(GOOD)
+            client.sendall(ASKED[server])
             answer = b""
-            while not answer.endswith(b"\r\n\r\nhi"):
+            while not is_whole(answer):
                 answer += client.recv(4_096)
             taken.append(1_000 * (time.perf_counter() - began))
             time.sleep(GOOD_EVERY_SECS)  # noqa: TID251
@@ -109,29 +133,49 @@ def good_client(port: int, seconds: float) -> dict[str, float]:
     }
 
 
-def measured(given: argparse.Namespace) -> dict[str, object]:
+def is_whole(answer: bytes) -> bool:
+    """Tell whether a good answer has come to its end."""
+    head, blank, body = answer.partition(b"\r\n\r\n")
+    if blank and not head.startswith(b"HTTP/1.1 200"):
+        raise SystemExit(f"a good client was refused: {answer!r}")
+    return bool(blank) and len(body) == int(head.lower().partition(b"content-length: ")[2].split()[0])
+
+
+@contextmanager
+def served(given: argparse.Namespace) -> Generator[tuple[subprocess.Popen[str], int]]:
+    """Start the server that is to be attacked; give it and its port."""
+    if given.server == "http":
+        with running_product() as product:
+            yield product.process, product.port
+        return
     deadlines = dict.fromkeys(("head_secs", "body_secs", "reading_secs"), given.deadline) if given.deadline else {}
     server = subprocess.Popen([sys.executable, TOY, json.dumps(deadlines)], stdout=subprocess.PIPE, text=True)  # noqa: S603
     try:
-        port = int(server.stdout.readline() if server.stdout else 0)
-        attacked = attacked_by_tool if given.tool else attacked_by_us
-        found: dict[str, object] = {}
-        for kind in KINDS:
-            # Quiet just before, each time: what else the machine does changes by the minute.
-            quiet = good_client(port, given.seconds)
-            found[kind] = {"quiet": quiet, **attacked(given, port, kind)}
-        server.send_signal(signal.SIGTERM)
-        found["exit_code"] = server.wait(30)
-        return found
+        yield server, int(server.stdout.readline() if server.stdout else 0)
     finally:
         server.kill()
 
 
+def measured(given: argparse.Namespace) -> dict[str, object]:
+    with served(given) as (server, port):
+        attacked = attacked_by_tool if given.tool else attacked_by_us
+        found: dict[str, object] = {}
+        for kind in KINDS:
+            # Quiet just before, each time: what else the machine does changes by the minute.
+            quiet = good_client(port, given.server, given.seconds)
+            found[kind] = {"quiet": quiet, **attacked(given, port, kind)}
+        server.send_signal(signal.SIGTERM)
+        found["exit_code"] = server.wait(30)
+        return found
+
+
 def attacked_by_us(given: argparse.Namespace, port: int, kind: str) -> dict[str, object]:
-    options = [f"--attack={kind}", f"--port={port}", f"--connections={given.connections}"]
+    options = [f"--attack={kind}", f"--server={given.server}", f"--port={port}", f"--connections={given.connections}"]
+    before = open_files(port, given.server)
     with subprocess.Popen([sys.executable, __file__, *options], stdout=subprocess.PIPE, text=True) as attacker:  # noqa: S603
-        good = good_client(port, given.seconds)
-        return {"good": good, "slow": json.loads(attacker.communicate()[0])}
+        good = good_client(port, given.server, given.seconds)
+        still_open = open_files(port, given.server) - before
+        return {"good": good, "still_open": still_open, "slow": json.loads(attacker.communicate()[0])}
 
 
 def attacked_by_tool(given: argparse.Namespace, port: int, kind: str) -> dict[str, object]:
@@ -142,23 +186,27 @@ def attacked_by_tool(given: argparse.Namespace, port: int, kind: str) -> dict[st
         "-l", str(int(given.seconds) + 5),
         "-t", "GET" if kind == "reader" else "POST", "-u", f"http://127.0.0.1:{port}{path}",
     ]  # fmt: skip
-    before = open_files(port)
+    before = open_files(port, given.server)
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as attacker:  # noqa: S603
-        good = good_client(port, given.seconds)
+        good = good_client(port, given.server, given.seconds)
         # The tool goes on counting connections that were reset, as long as it has bytes left to read.
-        still_open = open_files(port) - before
+        still_open = open_files(port, given.server) - before
         attacker.terminate()
     return {"good": good, "still_open": still_open}
 
 
-def open_files(port: int) -> int:
+def open_files(port: int, server: str) -> int:
     """Ask the server how many descriptors it has."""
+    path = {"toy": "/counts", "http": "/metrics"}[server]
     with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
-        client.sendall(b"GET /counts HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+        client.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())
         answer = b""
         while chunk := client.recv(4_096):
             answer += chunk
-    return int(json.loads(answer.partition(b"\r\n\r\n")[2])["descriptors"])
+    body = answer.partition(b"\r\n\r\n")[2]
+    if server == "toy":
+        return int(json.loads(body)["descriptors"])
+    return int(float(body.partition(b"\nprocess_open_fds ")[2].split()[0]))
 
 
 def main() -> None:
@@ -166,12 +214,15 @@ def main() -> None:
     options.add_argument("--connections", type=int, default=400)
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--deadline", type=float, help="seconds for head, body and reading, when not the real ones")
+    options.add_argument("--server", choices=SENT, default="toy", help="a small server, or our command as users run it")
     options.add_argument("--tool", help="path of slowhttptest")
     options.add_argument("--attack", choices=KINDS, help=argparse.SUPPRESS)
     options.add_argument("--port", type=int, help=argparse.SUPPRESS)
     given = options.parse_args()
+    if given.server == "http" and (given.tool or given.deadline):
+        options.error("our command has its own deadlines, and only we attack it")
     if given.attack:
-        print(json.dumps(attack(given.port, given.attack, given.connections)))
+        print(json.dumps(attack(given.port, given.server, given.attack, given.connections)))
     else:
         print(json.dumps(measured(given)))
 

@@ -59,7 +59,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["--seed", "-5", "--x"], "unrecognized arguments: --x"),
     ],
 )
-@requirement("ruling/23")
+@requirement("ruling/23", "data-model/transport-exclusive", "ruling/30")
 def test_a_wrong_flag_ends_with_two_and_a_line_that_helps(
     arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

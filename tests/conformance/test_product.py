@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from conformance.suite import UNMEASURED, Scenario, Suite, installed, said
-from mcp_binance_server.clock import SystemClock
-from support.process import PATIENCE_SECS, Process
+from support.process import Process
+from support.product import announced
 
 pytestmark = pytest.mark.flood
 
@@ -49,17 +49,6 @@ def address(suite: Suite) -> Iterator[str]:  # noqa: ARG001 - without a suite no
             yield anyio.run(announced, product)
             assert product.terminate() == 0
         simulator.terminate()
-
-
-async def announced(product: Process) -> str:
-    """Return the address that the product writes when it is ready."""
-    clock = SystemClock()
-    for _ in range(int(PATIENCE_SECS * 20)):
-        for line in product.errors.read_text(encoding="utf-8").splitlines():
-            if line.startswith("MCP at "):
-                return line.split()[2]
-        await clock.sleep_ms(50)
-    raise AssertionError(product.errors.read_text(encoding="utf-8"))
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,7 @@ def test_every_flag_that_help_shows_is_there(command: str, capsys: pytest.Captur
 
 def test_every_metric_is_there() -> None:
     counted = Metrics()
-    shown = counted.text(Moment(0, 0, 0, 0, 0, 0)).decode()
+    shown = counted.text(Moment(*(0 for _ in fields(Moment)))).decode()
     names = re.findall(r"^# TYPE (\S+)", shown, re.MULTILINE)
 
     assert len(names) >= 9

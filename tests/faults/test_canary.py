@@ -12,6 +12,7 @@ from mcp_binance_server.errors import AppError
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.process import Process
+from support.requirement import requirement
 
 pytestmark = pytest.mark.flood
 
@@ -45,6 +46,7 @@ def exchange_process() -> Iterator[dict[str, str]]:
         process.terminate()
 
 
+@requirement("data-model/credentials-unlogged")
 def test_no_piece_of_a_key_leaves_the_process(exchange_process: dict[str, str]) -> None:
     key, secret = exchange_process["api_key"], exchange_process["secret_key"]
     environment = {"BINANCE_REST_URL": exchange_process["rest"], "BINANCE_API_KEY": key, "BINANCE_SECRET_KEY": secret}

@@ -2,6 +2,7 @@
 
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.process import Process
+from support.requirement import requirement
 
 WATCHED = """
 import sys
@@ -19,6 +20,7 @@ sys.exit(main(["demo"]))
 """
 
 
+@requirement("data-model/in-memory")
 def test_no_page_prompt_or_tool_writes_a_file() -> None:
     with Process(code=WATCHED) as server:
         server.shake_hands()

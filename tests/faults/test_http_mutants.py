@@ -4,13 +4,15 @@ import pytest
 
 from support.http_mutants import bombard, check, valid_requests
 from support.process import Process
+from support.product import product_code
 from support.sockets import exchanged
 from support.toy import toy_code
 
 MUTANTS = 5_000
 pytestmark = pytest.mark.flood
 # A program that serves; its first line on standard output is the port.
-SERVERS = {"toy": toy_code(head_secs=0.3, body_secs=0.3, reading_secs=0.3, idle_secs=1)}
+PATIENCE = {"head_secs": 0.3, "reading_secs": 0.3, "idle_secs": 1}
+SERVERS = {"toy": toy_code(**PATIENCE, body_secs=0.3), "product": product_code(**PATIENCE)}
 
 
 @pytest.mark.timeout(900)

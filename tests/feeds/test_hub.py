@@ -13,6 +13,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Connection
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.simulator.stream_faults import StreamFault
+from support.requirement import requirement
 from support.stepped import settled
 
 pytestmark = pytest.mark.anyio
@@ -57,6 +58,7 @@ async def test_a_book_is_live_soon_after_its_first_reader_and_equals_the_exchang
             assert len(feed.quotes) > 0
 
 
+@requirement("ruling/29")
 async def test_a_hundred_readers_share_one_stream_and_after_idle_nothing_is_left(open_floor: OpenFloor) -> None:
     async with open_floor(linger_ms=60_000) as floor:
         before = len(asyncio.all_tasks())

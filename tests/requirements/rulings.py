@@ -184,32 +184,32 @@ RULINGS: Final = contract(
     # Sessions and transports
     section(
         "ruling",
-        planned(
+        covered(
             "ruling/25",
             "One HTTP application offers the standard endpoint, the contract's two and legacy event streams.",
             "Data model describes two endpoints that no MCP client speaks; they are doors to the same sessions.",
         ),
-        planned(
+        covered(
             "ruling/26",
             "The fifty-first session gets 503, and at thirty idle seconds a session is gone, swept or not.",
             "Data model lets a sweep every thirty seconds decide, so a session could live twice as long.",
         ),
-        planned(
+        covered(
             "ruling/27",
             "Address and user agent are the client's own, even behind a trusted proxy.",
             "Data model does not say whose address counts when a proxy stands between; the client's does.",
         ),
-        planned(
+        covered(
             "ruling/28",
             "Credentials of a session arrive in headers, serve tools, resources and prompts, and stay in memory.",
             "Data model gives sessions credentials but no way in; prompts knows environment variables only.",
         ),
-        planned(
+        covered(
             "ruling/29",
             "Public market data is shared between sessions; everything signed is kept apart.",
             "Data model forbids all sharing between sessions; fifty copies of one public stream help nobody.",
         ),
-        planned(
+        covered(
             "ruling/30",
             "A process has one transport, and gRPC is a service of its own beside MCP.",
             "Data model counts gRPC among the transports of MCP messages and also says that it is not MCP.",

@@ -15,6 +15,7 @@ from mcp_binance_server.sessions.registry import Registry
 from sessions.conftest import ANN, House
 from sessions.engines import FarEngine
 from support.clock import FakeClock
+from support.requirement import requirement
 from support.stepped import settled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.flood]
@@ -64,6 +65,7 @@ async def refused(house: House, visitor: Visitor = ANN) -> TooManySessions:
     return caught.value
 
 
+@requirement("data-model/max-sessions")
 async def test_twenty_rushes_of_a_thousand_never_pass_fifty_and_always_fill_them(house: House, scale: int) -> None:
     crowd = Crowd(house, Random(7))
 

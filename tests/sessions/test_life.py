@@ -13,12 +13,17 @@ from mcp_binance_server.sessions.errors import SessionNotFound
 from mcp_binance_server.sessions.registry import Counts, Registry
 from mcp_binance_server.state.memory import MemoryEngine
 from sessions.conftest import ANN, BEN, LOCAL, House
+from support.requirement import requirement
 
 pytestmark = pytest.mark.anyio
 
 BEGAN = datetime.fromtimestamp(1_784_592_123.456, UTC)
 
 
+@requirement(
+    "data-model/session-created-at", "data-model/session-last-activity", "data-model/session-remote-addr",
+    "data-model/utc",
+)  # fmt: skip
 async def test_a_session_knows_when_it_began_who_opened_it_and_from_where(house: House) -> None:
     session = await house.enter(remote_addr="192.0.2.7")
     house.clock.advance(5_000)
@@ -31,6 +36,7 @@ async def test_a_session_knows_when_it_began_who_opened_it_and_from_where(house:
     assert session.credentials is None
 
 
+@requirement("data-model/session-connection-id")
 async def test_ids_are_random_uuids_of_version_4_written_with_dashes(house: House) -> None:
     ids = [(await house.enter()).connection_id for _ in range(50)]
 
@@ -38,6 +44,7 @@ async def test_ids_are_random_uuids_of_version_4_written_with_dashes(house: Hous
     assert all(str(UUID(each)) == each and UUID(each).version == 4 for each in ids)
 
 
+@requirement("data-model/session-user-agent")
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [
@@ -56,6 +63,7 @@ async def test_a_user_agent_is_kept_short_and_printable(house: House, sent: str 
     assert session.remote_addr == "192.0.2.1[2J"
 
 
+@requirement("data-model/session-timeout", "ruling/26")
 @pytest.mark.parametrize(("after_ms", "is_alive"), [(29_900, True), (29_999, True), (30_000, False), (30_100, False)])
 async def test_a_session_is_gone_at_thirty_idle_seconds_though_nothing_has_swept_it(
     house: House, after_ms: int, *, is_alive: bool
@@ -83,6 +91,7 @@ async def test_a_step_of_the_wall_clock_ends_nothing_and_keeps_nothing_alive(hou
     assert await house.places() == 0
 
 
+@requirement("data-model/session-updated")
 async def test_a_sign_of_life_counts_anew_but_wakes_nothing_that_is_over(house: House) -> None:
     session = await house.enter()
     house.clock.advance(29_999)
@@ -191,6 +200,7 @@ async def test_the_counts_say_what_became_of_every_session(house: House) -> None
     assert house.registry.snapshot() == unswept
 
 
+@requirement("data-model/session-sweep")
 async def test_on_the_machines_own_clock_a_session_idles_out_by_itself() -> None:
     clock, over = SystemClock(), anyio.Event()
     engine = MemoryEngine(clock)

@@ -111,7 +111,8 @@ def check(answer: Answer, sent: bytes) -> None:
     """Say what no request may cause: a fault of the server, or a refusal that is long or no JSON-RPC."""
     if answer.status is None or answer.status < 400:
         return
-    assert answer.status < 500, sent
+    # Mutants that are still whole open sessions, until there is no place for more.
+    assert answer.status < 500 or answer.status == 503, (answer, sent)
     assert len(answer.body) <= LARGEST_REFUSAL, sent
     if answer.body:
         assert json.loads(answer.body)["jsonrpc"] == "2.0", sent

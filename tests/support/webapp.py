@@ -1,7 +1,7 @@
 """Our HTTP application on a real loopback socket, in the test's own loop."""
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -140,22 +140,25 @@ class BareAnswer:
 async def bare(
     http: Assembled, method: str, path: str, message: dict[str, Any] | None = None, /, **headers: str
 ) -> BareAnswer:
-    """Call the application directly."""
+    """Call the application directly, as from this machine."""
+    sent = {"host": "127.0.0.1", "content-type": "application/json", **_named(headers)}
     body = b"" if message is None else json.dumps(message).encode()
-    sent = {
-        "host": "127.0.0.1",
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        **_named(headers),
-    }
+    return await called(http, method, path, body, headers=sent.items())
+
+
+async def called(
+    http: Assembled, method: str, path: str, body: bytes = b"", *, headers: Iterable[tuple[str, str]], query: str = ""
+) -> BareAnswer:
+    """Call the application with just these headers, and the length of the body."""
+    sent = [*headers, ("content-length", str(len(body)))]
     scope = {
         "type": "http",
         "method": method,
         "path": path,
-        "query_string": b"",
+        "query_string": query.encode(),
         "scheme": "http",
         "client": ("127.0.0.1", 50_000),
-        "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
+        "headers": [(name.encode(), value.encode()) for name, value in sent],
     }
     events: list[Any] = []
     given: list[bool] = []

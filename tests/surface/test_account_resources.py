@@ -33,7 +33,7 @@ def hold(exchange: SimulatedExchange, *balances: Balance) -> None:
 
 @requirement(
     "FR-011", "resources/us4-1", "resources/balances-page", "resources/balances-summary", "resources/format-tables",
-    "resources/format-amounts", "data-model/resource-mime-type",
+    "resources/format-amounts", "data-model/resource-mime-type", "data-model/resource-content",
 )  # fmt: skip
 async def test_the_sample_balances_are_met_byte_for_byte(
     client: Client, exchange: SimulatedExchange, clock: FakeClock
@@ -140,8 +140,10 @@ async def test_an_unknown_account_page_is_not_found(
     assert exchange.requests == []
 
 
-@requirement("SC-005", "resources/us4-2", "resources/list-response", "resources/balances-registration",
-             "resources/open-orders-registration")  # fmt: skip
+@requirement(
+    "SC-005", "resources/us4-2", "resources/list-response", "resources/balances-registration",
+    "resources/open-orders-registration", "data-model/resource-attributes",
+)  # fmt: skip
 async def test_the_list_opens_with_the_samples_four_and_goes_on_with_ours(client: Client) -> None:
     listed = [each.model_dump(exclude_none=True, by_alias=True) for each in (await client.list_resources()).resources]
 

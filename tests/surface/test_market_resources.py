@@ -45,8 +45,9 @@ async def test_the_exchange_is_asked_in_upper_case(client: Client, exchange: Sim
 
 
 @requirement(
-    "FR-014", "resources/timestamp-source", "resources/format-timestamp", "resources/format-source", "ruling/15"
-)
+    "FR-014", "resources/timestamp-source", "resources/format-timestamp", "resources/format-source", "ruling/15",
+    "data-model/utc",
+)  # fmt: skip
 async def test_a_page_ends_with_the_exchanges_own_time_and_the_source(client: Client, clock: FakeClock) -> None:
     text = await page(client, "binance://market/btcusdt")
 
@@ -54,7 +55,7 @@ async def test_a_page_ends_with_the_exchanges_own_time_and_the_source(client: Cl
     assert clock.now_ms() == 1_784_592_123_456
 
 
-@requirement("resources/us3-3", "ruling/21")
+@requirement("resources/us3-3", "ruling/21", "data-model/resource-stateless")
 async def test_reading_again_is_fresh_after_a_second_and_shared_before(
     client: Client, exchange: SimulatedExchange, clock: FakeClock
 ) -> None:

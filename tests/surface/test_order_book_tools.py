@@ -13,6 +13,7 @@ from mcp_binance_server.simulator.stream_faults import StreamFault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.desk import raw
 from support.golden import Golden
+from support.requirement import requirement
 from support.stepped import LiveMarket, live_market
 
 pytestmark = pytest.mark.anyio
@@ -172,6 +173,21 @@ async def test_health_lists_every_watched_book(golden: Golden) -> None:
     assert empty.startswith("No symbol is streamed now")
     assert text.startswith("BTCUSDT: ok, live, ")
     golden.check("tools/get_orderbook_health.answer.json", answer)
+
+
+@requirement("data-model/session-subscriptions")
+async def test_one_client_follows_several_streams_at_once() -> None:
+    async with live_market() as live:
+        for symbol in ("BTCUSDT", "ETHUSDT", "BNBUSDT"):
+            await told(live.client, "get_orderbook_metrics", symbol=symbol)
+        await live.run(3)
+        text, _ = await told(live.client, "get_orderbook_health")
+
+    assert {line.partition(":")[0] for line in text.splitlines() if ": ok, live, " in line} == {
+        "BTCUSDT",
+        "ETHUSDT",
+        "BNBUSDT",
+    }
 
 
 async def test_plain_reads_of_a_live_symbol_cost_nothing_and_say_that_they_are_streamed() -> None:

@@ -197,7 +197,7 @@ async def test_the_page_costs_two_requests_and_one_per_asset_an_hour(
     assert [request.path[8:] for request in exchange.requests].count("klines") == 4
 
 
-@requirement("prompts/portfolio-risk-registration", "prompts/no-arguments")
+@requirement("prompts/portfolio-risk-registration", "prompts/no-arguments", "data-model/prompt-portfolio-risk")
 async def test_it_is_listed_without_arguments_and_takes_none(client: Client) -> None:
     (listed,) = [prompt for prompt in (await client.list_prompts()).prompts if prompt.name == "portfolio_risk"]
 

@@ -158,6 +158,7 @@ async def test_levels_and_size_follow_the_stated_rule(  # noqa: PLR0917 - one ro
     assert number(size_line.split(": ")[1]) == pytest.approx(float(exact), abs=0.0011)
 
 
+@requirement("data-model/trading-strategy")
 async def test_omitted_choices_are_marked_as_defaults(client: Client) -> None:
     text = await page(client, symbol="btcusdt", strategy="", risk_tolerance=" ")
 
@@ -171,7 +172,11 @@ async def test_the_other_spelling_and_any_case_of_a_choice_are_taken(client: Cli
     assert "**Risk Tolerance**: High\n" in result.model_dump_json().encode().decode("unicode_escape")
 
 
-@requirement("FR-006", "ruling/18", "prompts/list-response", "prompts/trading-analysis-registration")
+@requirement(
+    "FR-006", "ruling/18", "prompts/list-response", "prompts/trading-analysis-registration",
+    "data-model/prompt-attributes", "data-model/prompt-trading-analysis", "data-model/symbol-parameter",
+    "data-model/trading-strategy",
+)  # fmt: skip
 async def test_the_list_shows_what_mcp_knows_of_an_argument(client: Client) -> None:
     (listed,) = [prompt for prompt in (await client.list_prompts()).prompts if prompt.name == "trading_analysis"]
 
@@ -307,6 +312,15 @@ async def test_a_market_without_trades_has_no_levels_and_says_so(client: Client)
 
 def test_the_sample_is_read_from_the_contract() -> None:
     assert json.dumps(prompt_samples()["trading_analysis"]).startswith('"# Market Analysis: BTCUSDT')
+
+
+@requirement("data-model/prompt-stateless")
+async def test_asked_again_the_page_is_made_anew_of_that_moment(client: Client, clock: FakeClock) -> None:
+    first = await page(client, symbol="BTCUSDT")
+    clock.advance(3_600_000)
+    later = await page(client, symbol="BTCUSDT")
+
+    assert first != later
 
 
 @requirement("prompts/symbol-pattern")

@@ -8,6 +8,7 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    ProcessCollector,
     disable_created_metrics,
     generate_latest,
 )
@@ -28,6 +29,7 @@ class Moment:
     streamed_symbols: int
     reads_asked: int
     reads_sent: int
+    tasks: int
 
 
 DESCRIPTIONS = {
@@ -37,6 +39,7 @@ DESCRIPTIONS = {
     "streamed_symbols": "Symbols with a live order book",
     "reads_asked": "Shared market reads asked for since the start",
     "reads_sent": "Shared market reads that had to be sent upstream since the start; the others are cache hits",
+    "tasks": "Tasks of the event loop",
 }
 
 
@@ -46,6 +49,7 @@ class Metrics:
     def __init__(self) -> None:
         disable_created_metrics()  # a second series for each, which nobody reads
         self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)  # memory, descriptors, CPU, by the names every dashboard knows
         self._requests = Counter(
             f"{PREFIX}requests", "MCP requests by method and outcome", ["method", "outcome"], registry=self._registry
         )

@@ -1,7 +1,9 @@
 """What each scope of a token opens: every tool, page and prompt, asked for by every kind of visitor."""
 
+import json
 from collections.abc import Awaitable, Callable
 from itertools import chain, combinations
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,11 @@ from mcp_binance_server.domain.access import SCOPES, Scope, Visitor
 from mcp_binance_server.errors import AppError, InsufficientScope
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.assembly import Assembled
+from mcp_binance_server.transports.http.auth.oauth import OAuth
 from support.issuer import AuthorizationServer
+from support.webapp import ENVELOPE, MODERN, BareAnswer, assembled, bare, called, initialize, request
 
 Enter = Callable[[str], Awaitable[Visitor]]
 
@@ -86,3 +92,106 @@ async def test_a_token_opens_what_its_scopes_say_and_nothing_more(
 
     needed = {each: app.dispatcher.scope_needed(*each) for each in EVERYTHING}
     assert missing == {each: () if scope in granted else (scope,) for each, scope in needed.items()}
+
+
+PLACE = "https://mcp.example/.well-known/oauth-protected-resource/mcp"
+OVER_HTTP = ("/mcp, handshake", "/mcp, 2026-07-28", "/mcp/message")
+NO_SUCH: dict[str, Any] = {"no": "such argument"}
+
+
+def params_of(method: str, name: str) -> dict[str, Any]:
+    return {"uri": name} if method == "resources/read" else {"name": name, "arguments": NO_SUCH}
+
+
+class Talk:
+    """One caller at one of the doors; what is asked goes in the session that the door needs."""
+
+    def __init__(self, http: Assembled, door: str, token: str) -> None:
+        self._http = http
+        self._door = door
+        self._authorization = f"Bearer {token}"
+        self._session = ""
+
+    async def open(self) -> None:
+        if self._door == "/mcp, handshake":
+            self._session = (await self._post("/mcp", initialize())).headers["connection-id"]
+        elif self._door == "/mcp/message":
+            self._session = (await self._post("/mcp/sse", None)).headers["connection-id"]
+
+    async def ask(self, method: str, params: dict[str, Any]) -> BareAnswer:
+        if self._door == "/mcp, 2026-07-28":
+            name = params.get("name") or params.get("uri") or ""
+            return await self._post(
+                "/mcp", request(method, {**params, "_meta": ENVELOPE}),
+                mcp_protocol_version=MODERN, mcp_method=method, mcp_name=name,
+                accept="application/json, text/event-stream",
+            )  # fmt: skip
+        path = self._door.partition(",")[0]
+        return await self._post(
+            path, request(method, params), mcp_session_id=self._session, connection_id=self._session
+        )
+
+    async def send(self, body: bytes) -> BareAnswer:
+        headers = {
+            "host": "127.0.0.1", "content-type": "application/json", "authorization": self._authorization,
+            "mcp-session-id": self._session, "connection-id": self._session,
+        }  # fmt: skip
+        return await called(self._http, "POST", self._door.partition(",")[0], body, headers=headers.items())
+
+    async def _post(self, path: str, message: dict[str, Any] | None, **headers: str) -> BareAnswer:
+        return await bare(self._http, "POST", path, message, authorization=self._authorization, **headers)
+
+
+@pytest.mark.parametrize("door_name", OVER_HTTP)
+@pytest.mark.parametrize("granted", EVERY_GRANT[:4], ids=lambda granted: "+".join(granted) or "nothing")
+async def test_over_http_a_missing_scope_is_403_with_all_that_is_needed_and_nothing_else_is(
+    granted: tuple[Scope, ...], door_name: str, app: App, door: OAuth, issuer: AuthorizationServer
+) -> None:
+    async with assembled(app, entrance=Entrance(door, b"{}", PLACE), lends_own_key=True) as http:
+        talk = Talk(http, door_name, issuer.token(scope=" ".join(granted)))
+        await talk.open()
+        for method, name in EVERYTHING:
+            answer = await talk.ask(method, params_of(method, name))
+
+            needed = app.dispatcher.scope_needed(method, name)
+            if needed in granted:
+                assert answer.status != 403, (method, name)
+                assert b"insufficient_scope" not in answer.body
+                continue
+            scopes = " ".join(sorted({"market:read", str(needed)}))
+            assert (answer.status, json.loads(answer.body)["error"]["data"]["reason"]) == (403, "insufficient_scope")
+            assert answer.headers["www-authenticate"] == (
+                'Bearer error="insufficient_scope", error_description="The token does not allow this.", '
+                f'scope="{scopes}", resource_metadata="{PLACE}"'
+            )
+
+
+SNEAKY = (
+    b'{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"name":"get_ticker","uri":"binance://account/balances"}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"uri":"binance://market/btcusdt","name":"get_account_info"}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"uri":5,"name":"get_account_info","arguments":{}}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"uri":null,"name":"portfolio_risk"}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call","params":{"name":"get_account_info"}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ticker","name":"get_account_info"}}',
+    b'{"jsonrpc":"2.0","id":1,"\\u006dethod":"tools/call","params":{"name":"get_account_inf\\u006f"}}',
+)
+UNREADABLE = (
+    b'{"jsonrpc":"2.0","id":1,"method":"\xff\xfe"}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\xed\xa0\x80"}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b"[" * 100_000,
+    b"\xff",
+)
+
+
+@pytest.mark.parametrize("door_name", ["/mcp, handshake", "/mcp/message"])
+async def test_no_way_to_write_a_request_gets_round_its_scope_or_is_our_fault(
+    door_name: str, app: App, door: OAuth, issuer: AuthorizationServer
+) -> None:
+    async with assembled(app, entrance=Entrance(door, b"{}", PLACE), lends_own_key=True) as http:
+        talk = Talk(http, door_name, issuer.token(scope="market:read"))
+        await talk.open()
+        sneaky = [(await talk.send(body)).status for body in SNEAKY]
+        unreadable = [(await talk.send(body)).status for body in UNREADABLE]
+
+    assert sneaky == [403] * len(SNEAKY)
+    assert unreadable == [400] * len(UNREADABLE)

@@ -21,6 +21,7 @@ from mcp_binance_server.transports.http.assembly import Assembled
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
+from support.requirement import requirement
 from support.webapp import ENVELOPE, MODERN, BareAnswer, assembled, bare, initialize, request
 
 PEOPLE = 5
@@ -147,6 +148,7 @@ def strangers(exchange: SimulatedExchange) -> Generator[list[Guest]]:
     exchange.guests.clear()
 
 
+@requirement("data-model/session-isolation", "ruling/29")
 @pytest.mark.flood
 @pytest.mark.timeout(300)
 async def test_no_byte_of_one_principal_reaches_another(clock: FakeClock, exchange: SimulatedExchange) -> None:

@@ -1,5 +1,7 @@
 """Keys in headers: taken together, over a private line, for the session or the request that brought them."""
 
+import logging
+
 import httpx2
 import pytest
 
@@ -7,6 +9,7 @@ from mcp_binance_server.app import App
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
 from mcp_binance_server.simulator.portfolio import Balance, Portfolio
+from support.requirement import requirement
 from support.webapp import HttpClient, assembled
 
 MARK = "31415.92653589"
@@ -28,15 +31,18 @@ def reason(response: httpx2.Response) -> tuple[int, str]:
     return response.status_code, response.json()["error"]["data"]["reason"]
 
 
+@requirement("data-model/session-credentials", "ruling/28")
 async def test_keys_that_opened_a_session_are_used_in_it(http: HttpClient, guest: DemoAccount) -> None:
     mine, servers = await http.initialize(**keys_of(guest)), await http.initialize()
 
     page = await http.ask("resources/read", mine, BALANCES)
     tool = await http.ask("tools/call", mine, {"name": "get_account_info", "arguments": {}})
+    prompt = await http.ask("prompts/get", mine, {"name": "portfolio_risk", "arguments": {}})
     other = await http.ask("resources/read", servers, BALANCES)
 
     assert "31,415.92653589" in page.text
     assert MARK in tool.text
+    assert "31,415.93" in prompt.text
     assert MARK not in other.text
     assert "31,415.92653589" not in other.text
 
@@ -88,6 +94,7 @@ async def test_a_pair_twice_is_refused(http: HttpClient, guest: DemoAccount) -> 
     assert reason(opened) == (400, "keys_refused")
 
 
+@requirement("ruling/27")
 async def test_keys_over_a_line_that_others_read_are_refused(app: App, guest: DemoAccount) -> None:
     async with assembled(app, trusted_proxies=("10.0.0.1",)) as running:
         answers: list[httpx2.Response] = []
@@ -116,3 +123,25 @@ async def test_whoever_names_another_key_is_not_in_that_session(
 
     assert same.status_code == 200
     assert reason(other) == (404, "session_not_found")
+
+
+@requirement("data-model/credentials-unlogged")
+async def test_keys_of_a_session_reach_no_log_no_answer_and_no_figure(
+    http: HttpClient, guest: DemoAccount, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    mine = await http.initialize(**keys_of(guest))
+    said = [
+        await http.ask("resources/read", mine, BALANCES),
+        await http.ask("tools/call", mine, {"name": "get_account_info", "arguments": {}}),
+        await http.ask("tools/call", mine, {"name": "get_order", "arguments": {"symbol": "BTCUSDT", "order_id": 1}}),
+        await http.modern("resources/read", BALANCES, **keys_of(guest)),
+        await http.modern("resources/read", BALANCES, x_binance_api_key=guest.api_key, x_binance_secret_key="x" * 64),
+        await http.get("/metrics"),
+        await http.delete("/mcp", headers={"mcp-session-id": mine}),
+    ]
+
+    everything = "\n".join([caplog.text, *(f"{each.headers} {each.text}" for each in said)])
+    pieces = {key[at : at + 9] for key in (guest.api_key, guest.secret_key) for at in range(len(key) - 8)}
+    assert "DEBUG" in everything
+    assert not [piece for piece in pieces if piece in everything]

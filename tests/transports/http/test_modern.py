@@ -1,6 +1,6 @@
 """Requests of 2026-07-28 at a real socket: plain answers, streams where there is more to say, clients that leave."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,7 +29,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> Backend:
 
 
 @asynccontextmanager
-async def client_of(url: str) -> AsyncIterator[httpx2.AsyncClient]:
+async def client_of(url: str) -> AsyncGenerator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(base_url=url, headers={"accept": ACCEPT}, timeout=30) as client:
         yield client
 
@@ -84,9 +84,11 @@ async def test_work_for_a_client_that_has_left_is_ended(app: App) -> None:
             await anyio.sleep_forever()
         finally:
             ended.set()
+        raise AssertionError("it sleeps for ever")
 
     server: Server[Any] = Server("never", on_call_tool=never, get_tool_input_schema=lambda _name: None)
     http = assemble(server, app.dispatcher, app.clock, OPTIONS)
+    was_ended = False
 
     async with http.heart.running(), served(http) as url, client_of(url) as client, anyio.create_task_group() as group:
         asking = anyio.CancelScope()

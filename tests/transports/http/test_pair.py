@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from mcp_binance_server.app import App
+from support.requirement import requirement
 from support.webapp import HttpClient, request, served_http
 
 INITIALIZE = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
@@ -26,6 +27,7 @@ async def served(app: App) -> AsyncIterator[HttpClient]:
         yield http
 
 
+@requirement("data-model/session-created", "data-model/sse-open", "data-model/session-user-agent", "ruling/27")
 async def test_a_post_opens_a_session_and_says_its_id_three_times(http: HttpClient) -> None:
     opened = await http.post("/mcp/sse", headers={"user-agent": "desk/1"})
 
@@ -39,6 +41,7 @@ async def test_a_post_opens_a_session_and_says_its_id_three_times(http: HttpClie
     assert session.created_at == session.last_activity
 
 
+@requirement("data-model/sse-message")
 async def test_the_first_message_can_be_a_question(http: HttpClient) -> None:
     opened = await http.post("/mcp/sse")
 
@@ -56,6 +59,7 @@ async def test_an_initialize_that_opens_is_answered_and_names_the_session(http: 
     assert answer["result"]["_meta"]["connection_id"] == opened.headers["connection-id"]
 
 
+@requirement("ruling/25")
 async def test_a_session_of_one_door_is_one_of_the_others(http: HttpClient) -> None:
     opened = await http.post("/mcp/sse")
     session_id = await http.initialize()
@@ -86,6 +90,7 @@ async def test_a_message_without_a_session_is_refused(http: HttpClient) -> None:
     assert reason(read) == (405, "method_not_allowed")
 
 
+@requirement("data-model/session-destroyed")
 async def test_an_explicit_end_ends_it(http: HttpClient) -> None:
     named = {"connection-id": (await http.post("/mcp/sse")).headers["connection-id"]}
 
@@ -117,6 +122,7 @@ async def test_with_an_open_stream_a_message_is_accepted_and_answered_there(serv
     assert afterwards.json()["result"] == answer["result"]
 
 
+@requirement("data-model/session-destroyed", "ruling/25")
 async def test_a_stream_that_opened_its_session_takes_it_along(served: HttpClient) -> None:
     async with served.stream("GET", "/mcp/sse", headers={"accept": "text/event-stream"}) as stream:
         lines = stream.aiter_lines()

@@ -1,6 +1,7 @@
 """What machines ask: is it alive, can it work, how much."""
 
 import re
+import sys
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -78,6 +79,18 @@ async def test_the_figures_count_what_was_asked(http: HttpClient) -> None:
     assert not any("made" in name for name in figures)
 
 
+async def test_the_figures_tell_what_the_process_uses(http: HttpClient) -> None:
+    before = await _figures(http, r"\S+")
+    for _ in range(5):
+        await http.initialize()
+    after = await _figures(http, r"\S+")
+
+    assert after["mcp_binance_tasks"] >= before["mcp_binance_tasks"] + 5
+    if sys.platform == "linux":
+        assert after["process_open_fds"] > 2
+        assert after["process_resident_memory_bytes"] > 2**20
+
+
 class Locked:
     """Lets nobody in."""
 
@@ -98,6 +111,6 @@ async def test_probes_are_only_read(http: HttpClient) -> None:
     assert {(each.status_code, each.headers["allow"]) for each in answers} == {(405, "GET, HEAD")}
 
 
-async def _figures(http: HttpClient) -> dict[str, float]:
+async def _figures(http: HttpClient, names: str = r"mcp_\S+") -> dict[str, float]:
     text = (await http.get("/metrics")).text
-    return {name: float(value) for name, value in re.findall(r"^(mcp_\S+) (\S+)$", text, re.MULTILINE)}
+    return {name: float(value) for name, value in re.findall(rf"^({names}) ([0-9.e+-]+)$", text, re.MULTILINE)}

@@ -12,6 +12,7 @@ from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.exchange.attempt import Principal
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
+from support.requirement import requirement
 from support.webapp import BareAnswer, HttpClient, assembled, bare, http_client, initialize
 
 CAP = 50
@@ -21,6 +22,7 @@ def reason(response: httpx2.Response) -> tuple[int, str]:
     return response.status_code, response.json()["error"]["data"]["reason"]
 
 
+@requirement("data-model/max-sessions", "ruling/26")
 async def test_the_fifty_first_is_told_when_to_come_back(http: HttpClient, clock: FakeClock) -> None:
     sessions = [await http.initialize() for _ in range(CAP)]
 
@@ -34,6 +36,7 @@ async def test_the_fifty_first_is_told_when_to_come_back(http: HttpClient, clock
     assert later.headers["retry-after"] == "20"
 
 
+@requirement("data-model/session-timeout", "data-model/session-updated", "data-model/session-destroyed")
 async def test_a_session_lives_for_thirty_idle_seconds_and_not_longer(http: HttpClient, clock: FakeClock) -> None:
     session_id = await http.initialize()
 

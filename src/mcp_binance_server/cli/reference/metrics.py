@@ -1,5 +1,7 @@
 """Every metric, from the registry that Prometheus reads."""
 
+from dataclasses import fields
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from mcp_binance_server.cli.reference.markdown import code, page, table
@@ -17,7 +19,7 @@ def metrics_page() -> str:
     counted = Metrics()
     counted.request("tools/call", "ok", 0.1)
     counted.answer("/mcp", 200)
-    text = counted.text(Moment(0, 0, 0, 0, 0, 0)).decode()
+    text = counted.text(Moment(*(0 for _ in fields(Moment)))).decode()
     rows: list[tuple[str, str, str, str]] = []
     for family in text_string_to_metric_families(text):
         name = f"{family.name}_total" if family.type == "counter" else family.name

@@ -23,7 +23,7 @@ from mcp_binance_server.transports.http.probes import Probes
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import reply_json
 from mcp_binance_server.transports.http.scopes import ScopeNeeded, missing_scopes
-from mcp_binance_server.transports.http.session_door import NOT_FOUND, SessionDoor, not_allowed
+from mcp_binance_server.transports.http.session_door import NOT_FOUND, SessionDoor, is_json, not_allowed, takes_events
 from mcp_binance_server.transports.http.switchboard import Switchboard, header
 
 LOG = logging.getLogger(__name__)
@@ -123,7 +123,9 @@ class HttpApp:
         revision = header(scope, b"mcp-protocol-version")
         if revision is None or revision in HANDSHAKE_PROTOCOL_VERSIONS:
             await self._sessions(scope, receive, send, visitor)
-        else:
+        elif scope["method"] != "POST":
+            await not_allowed(send, b"POST")
+        elif await is_json(scope, send) and await takes_events(scope, send):  # else the SDK says no in bare words
             await self._modern(scope, receive, send, visitor)
 
     async def _probe(self, path: str, scope: Scope, send: Send) -> None:

@@ -1,5 +1,6 @@
 """Puts the HTTP application together around a running server."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,7 @@ def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None)
             streamed_symbols=len(hub.watched()) if hub else 0,
             reads_asked=client.reads.asked,
             reads_sent=client.reads.sent,
+            tasks=len(asyncio.all_tasks()),
         )
 
     return moment

@@ -12,8 +12,9 @@ ScopeNeeded = Callable[[str, str], Permission | None]
 
 
 class _Params(msgspec.Struct):
-    name: str | None = None
-    uri: str | None = None
+    # Of any kind: a member that the method does not look at must not hide the one that it does.
+    name: object = None
+    uri: object = None
 
 
 class _Asked(msgspec.Struct):
@@ -38,10 +39,11 @@ async def missing_scopes(
 def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
     try:
         asked = msgspec.json.decode(body, type=_Asked)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return frozenset()
     params = asked.params or _Params()
-    found = needed(asked.method, params.name or params.uri or "")
+    name = params.uri if asked.method == "resources/read" else params.name
+    found = needed(asked.method, name if isinstance(name, str) else "")
     return frozenset() if found is None else frozenset({found})
 
 

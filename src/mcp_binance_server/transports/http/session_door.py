@@ -130,12 +130,7 @@ async def open_by_initialize(
 
 async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.JSONRPCMessage | None:
     """Return the message of a POST; None when it was none and has been refused."""
-    if not accepts(scope, "application/json"):
-        await refuse(send, 406, "not_acceptable", "Accept must include application/json")
-        return None
-    kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        await refuse(send, 415, "not_json", "Content-Type must be application/json")
+    if not await is_json(scope, send):
         return None
     body = (await receive()).get("body", b"")
     message = read_frame(body)
@@ -143,6 +138,18 @@ async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.
         await reply_json(send, dumped(message.answer), status=400)
         return None
     return message
+
+
+async def is_json(scope: Scope, send: Send) -> bool:
+    """Tell whether JSON is sent and taken; what is not has been refused."""
+    if not accepts(scope, "application/json"):
+        await refuse(send, 406, "not_acceptable", "Accept must include application/json")
+        return False
+    kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        await refuse(send, 415, "not_json", "Content-Type must be application/json")
+        return False
+    return True
 
 
 async def takes_events(scope: Scope, send: Send) -> bool:

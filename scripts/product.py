@@ -1,0 +1,70 @@
+"""The server as its users run it, `--http` on the offline exchange, for scripts that measure it from outside."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+COMMAND = (sys.executable, "-m", "mcp_binance_server")
+PATIENCE_SECS = 30
+
+
+@dataclass
+class Product:
+    """A running server and where it listens."""
+
+    process: subprocess.Popen[str]
+    port: int
+    exit_code: int | None = None
+
+    def stop(self) -> int:
+        """Tell it to stop, as a host does, and return its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        self.exit_code = self.process.wait(PATIENCE_SECS)
+        return self.exit_code
+
+
+@contextmanager
+def running_product(**settings: str) -> Generator[Product]:
+    """Start an exchange and a server on it, each in a process of its own; end both."""
+    with _started("simulator", {}, stdout=subprocess.PIPE) as simulator:
+        exchange = json.loads(simulator.stdout.readline() if simulator.stdout else "")
+        environment = {
+            "BINANCE_API_KEY": exchange["api_key"],
+            "BINANCE_SECRET_KEY": exchange["secret_key"],
+            "BINANCE_REST_URL": exchange["rest"],
+            "BINANCE_STREAM_URL": exchange["streams"],
+            **settings,
+        }
+        with _started("--http", environment, "--port", "0", stderr=subprocess.PIPE) as server:
+            yield Product(server, _announced_port(server))
+
+
+def _announced_port(server: subprocess.Popen[str]) -> int:
+    for line in server.stderr or ():
+        if line.startswith("MCP at "):
+            # What it says later must be read too, or a full pipe would hold it up.
+            threading.Thread(target=shutil.copyfileobj, args=(server.stderr, sys.stderr), daemon=True).start()
+            return int(line.split()[2].removesuffix("/mcp").rpartition(":")[2])
+        sys.stderr.write(line)
+    raise SystemExit("the server did not start")
+
+
+@contextmanager
+def _started(
+    first: str, settings: dict[str, str], *more: str, stdout: int | None = None, stderr: int | None = None
+) -> Generator[subprocess.Popen[str]]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("BINANCE_", "MCP_BINANCE_"))}  # noqa: TID251
+    command = [*COMMAND, first, *more]
+    environment = {**inherited, "XDG_CONFIG_HOME": "/nonexistent", **settings}
+    with subprocess.Popen(command, stdout=stdout, stderr=stderr, text=True, env=environment) as process:  # noqa: S603
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -1,0 +1,50 @@
+"""The command as a server others connect to: `--sse` and `--grpc`, each a process on a port of its own."""
+
+import anyio
+from grpc.aio import insecure_channel
+from mcp import Client
+from mcp.client.sse import sse_client
+
+from mcp_binance_server.clock import SystemClock
+from support.process import PATIENCE_SECS, Process
+from support.product import announced
+from support.provider import Provider
+from support.requirement import requirement
+
+
+async def announced_by_grpc(product: Process) -> str:
+    clock = SystemClock()
+    for _ in range(int(PATIENCE_SECS * 20)):
+        for line in product.errors.read_text(encoding="utf-8").splitlines():
+            if line.startswith("provider.v1 on "):
+                return line.rpartition(" ")[2]
+        await clock.sleep_ms(50)
+    raise AssertionError(product.errors.read_text(encoding="utf-8"))
+
+
+@requirement("data-model/sse-transport")
+def test_sse_serves_mcp_over_event_streams() -> None:
+    async def listed(address: str) -> list[str]:
+        async with Client(sse_client(f"{address}/sse"), mode="legacy", cache=None) as client:
+            return [each.name for each in (await client.list_prompts()).prompts]
+
+    with Process("--sse", "--port", "0") as product:
+        names = anyio.run(listed, anyio.run(announced, product))
+        code = product.terminate()
+
+    assert names[:2] == ["trading_analysis", "portfolio_risk"]
+    assert code == 0
+
+
+@requirement("data-model/grpc-transport", "ruling/30")
+def test_grpc_serves_the_provider_and_not_mcp() -> None:
+    async def listed(address: str) -> list[str]:
+        async with insecure_channel(address) as channel:
+            return [each.name for each in (await Provider(channel).capabilities()).prompts]
+
+    with Process("--grpc", "--port", "0") as product:
+        names = anyio.run(listed, anyio.run(announced_by_grpc, product))
+        code = product.terminate()
+
+    assert names[:2] == ["trading_analysis", "portfolio_risk"]
+    assert code == 0
