@@ -50,6 +50,8 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["--grcp"], "did you mean --grpc?"),
         (["--http", "--grpc"], "not allowed with argument --http"),
         (["--sse", "--stdio"], "not allowed with argument --sse"),
+        (["--port", "3000"], "--port: a pipe has no address"),
+        (["--stdio", "--host", "::1", "--unsafe-no-auth"], "--host, --unsafe-no-auth: a pipe has no address"),
         (["--http", "demo"], "--http and the command demo exclude each other"),
         (["--stdio", "demo"], "--stdio and the command demo exclude each other"),
         (["trade"], "invalid choice: 'trade'"),

@@ -128,17 +128,13 @@ def test_top_is_best_first_and_never_more_than_asked(book: LocalBook) -> None:
     assert book.top(0) == book.top(-1) == BookSnapshot(100, (), ())
 
 
-def test_a_band_includes_both_edges_and_shows_the_moment_of_the_call(book: LocalBook) -> None:
-    bids = book.bids_between(Decimal("9.50"), Decimal("9.90"))
-    asks = book.asks_between(Decimal("10.10"), Decimal("10.20"))
+def test_a_band_includes_its_edges_and_stays_as_it_was_at_the_call(book: LocalBook) -> None:
+    bids, asks = book.near(9.50, 10.20, 0, 99)
     book.apply(delta_of(101, bids=[("9.50", "0")], asks=[("10.20", "0")]))
 
-    assert tuple(bids) == SNAPSHOT.bids[1:]
-    assert tuple(asks) == SNAPSHOT.asks[:2]
-    assert book.written_between(Decimal(0), Decimal("10.10")) == (
-        [("10.00", "1.0"), ("9.90", "2.0")],
-        [("10.10", "1.5")],
-    )
+    assert [Decimal(price) for price, _ in bids] == [level.price for level in SNAPSHOT.bids]
+    assert [Decimal(price) for price, _ in asks] == [level.price for level in SNAPSHOT.asks[:2]]
+    assert book.near(9.90, 10.10, 0, 99) == ([("10.00", "1.0"), ("9.90", "2.0")], [("10.10", "1.5")])
 
 
 def test_what_is_known_ends_with_the_snapshot_unless_it_was_shorter_than_asked() -> None:

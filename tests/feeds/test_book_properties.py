@@ -115,13 +115,10 @@ def test_a_band_holds_exactly_the_levels_between_its_edges(
         naive.take(list(delta.bids), list(delta.asks))
     bottom, top = Decimal(low) / 100, Decimal(low + width) / 100
 
-    band = (
-        [level.price for level in book.bids_between(bottom, top)],
-        [level.price for level in book.asks_between(bottom, top)],
-    )
+    near_bids, near_asks = book.near(float(bottom), float(top), 0, 1_000)
 
-    within_bids = sorted((price for price in naive.bids if bottom <= price <= top), reverse=True)
-    assert band == (within_bids, sorted(price for price in naive.asks if bottom <= price <= top))
+    assert [Decimal(price) for price, _ in near_bids] == sorted((p for p in naive.bids if p >= bottom), reverse=True)
+    assert [Decimal(price) for price, _ in near_asks] == sorted(p for p in naive.asks if p <= top)
 
 
 @given(stream=streams(), bids=standing, asks=standing, choice=st.integers(0, 11))

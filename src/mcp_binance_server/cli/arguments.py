@@ -17,6 +17,7 @@ EPILOG = """Without a command the server speaks MCP on standard input and output
 Settings come from the environment (BINANCE_API_KEY, BINANCE_SECRET_KEY, BINANCE_NETWORK …); see README.md.
 """
 TRANSPORTS = ("stdio", "http", "sse", "grpc")
+HOST = "127.0.0.1"
 HTTP_PORT = 3000
 GRPC_PORT = 50053
 
@@ -43,7 +44,7 @@ def parser() -> Parser:
     doors.add_argument("--http", action="store_true", help=f"serve MCP over HTTP, at /mcp (port {HTTP_PORT})")
     doors.add_argument("--sse", action="store_true", help="the same server, by the name of its /mcp/sse address")
     doors.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
-    root.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine)")
+    root.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine)")
     root.add_argument("--port", type=int, help="port to listen on; 0 takes a free one")
     root.add_argument(
         "--unsafe-no-auth", action="store_true", help="listen beyond this machine without asking callers who they are"
@@ -78,7 +79,16 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
     door = next((name for name in TRANSPORTS if getattr(options, name)), None)
     if door and options.command:
         root.error(f"--{door} and the command {options.command} exclude each other")
+    if door in (None, "stdio") and not options.command:
+        _refuse_addresses(root, options)
     return options
+
+
+def _refuse_addresses(root: Parser, options: argparse.Namespace) -> None:
+    given = {"--host": options.host, "--port": options.port, "--unsafe-no-auth": options.unsafe_no_auth or None}
+    useless = [flag for flag, value in given.items() if value is not None]
+    if useless:
+        root.error(f"{', '.join(useless)}: a pipe has no address; with --http or --grpc it has")
 
 
 def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -3,16 +3,16 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings
+from mcp_binance_server.transports.addresses import is_loopback
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.auth.authenticator import Open
-from mcp_binance_server.transports.http.auth.metadata import metadata_url, resource_metadata
+from mcp_binance_server.transports.http.auth.metadata import resource_metadata
 from mcp_binance_server.transports.http.auth.token_file import TokenFile
 
 KEYS_SECS = 5.0
@@ -27,10 +27,7 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_loopback(self.host)
 
 
 def refuse_strangers(settings: Settings, place: Place, *, unsafe: bool) -> None:
@@ -71,7 +68,7 @@ async def entrance_of(settings: Settings, clock: Clock) -> AsyncGenerator[Entran
         channel = Channel(deadline_secs=KEYS_SECS)
         oauth = OAuth(Trust(issuer, resource, settings.oauth_jwks_url), channel, clock)
         try:
-            yield Entrance(oauth, resource_metadata(resource, issuer, SCOPES - {"trade"}), metadata_url(resource))
+            yield Entrance(oauth, resource_metadata(resource, issuer, SCOPES - {"trade"}), resource)
         finally:
             await oauth.close()
             await channel.close()

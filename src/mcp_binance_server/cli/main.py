@@ -5,7 +5,7 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from mcp_binance_server.cli.arguments import EXIT_USAGE, GRPC_PORT, HTTP_PORT, parse, parser
+from mcp_binance_server.cli.arguments import EXIT_USAGE, GRPC_PORT, HOST, HTTP_PORT, parse, parser
 from mcp_binance_server.errors import SettingsError
 
 
@@ -17,8 +17,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SettingsError as error:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
         return EXIT_USAGE
+    except BaseExceptionGroup as group:
+        # Task groups wrap what was raised inside them, such as that a port is taken.
+        known, others = group.split(SettingsError)
+        if known is None or others is not None:
+            raise
+        print(_first(known).message, file=sys.stderr)  # noqa: T201 - likewise
+        return EXIT_USAGE
     except KeyboardInterrupt:
         return 130
+
+
+def _first(group: BaseExceptionGroup[SettingsError]) -> SettingsError:
+    inner = group.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -80,14 +92,14 @@ def _serve(options: argparse.Namespace) -> int:
 
         gc.enable()
         port = HTTP_PORT if options.port is None else options.port
-        return run_http(Place(options.host, port), unsafe=options.unsafe_no_auth)
+        return run_http(Place(options.host or HOST, port), unsafe=options.unsafe_no_auth)
     if options.grpc:
         from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - likewise
         from mcp_binance_server.cli.serve_grpc import run_grpc  # noqa: PLC0415 - an extra that few install
 
         gc.enable()
         port = GRPC_PORT if options.port is None else options.port
-        return run_grpc(Place(options.host, port), unsafe=options.unsafe_no_auth)
+        return run_grpc(Place(options.host or HOST, port), unsafe=options.unsafe_no_auth)
     from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - likewise
 
     gc.enable()

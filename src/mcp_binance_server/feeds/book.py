@@ -5,7 +5,7 @@ The procedure: https://developers.binance.com/docs/binance-spot-api-docs/web-soc
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -136,12 +136,6 @@ class _Side:
     def reaching(self, edge: float) -> int:
         keys = self.keys
         return len(keys) - bisect_left(keys, edge) if self.is_bids else bisect_right(keys, edge)
-
-    def between(self, low: Decimal, high: Decimal) -> list[WrittenLevel]:
-        keys = self.keys[bisect_left(self.keys, float(low)) : bisect_right(self.keys, float(high))]
-        if self.is_bids:
-            keys.reverse()
-        return [self.levels[key] for key in keys]
 
     @property
     def knows_best(self) -> bool:
@@ -283,18 +277,6 @@ class LocalBook:
             bids.best(max(least, min(most, bids.reaching(low)))),
             asks.best(max(least, min(most, asks.reaching(high)))),
         )
-
-    def bids_between(self, low: Decimal, high: Decimal) -> Iterator[PriceLevel]:
-        """Yield the bids of a price band, both edges included, best first, as they stand now."""
-        return map(_read, self._bids.between(low, high))
-
-    def asks_between(self, low: Decimal, high: Decimal) -> Iterator[PriceLevel]:
-        """Yield the asks of a price band, both edges included, best first, as they stand now."""
-        return map(_read, self._asks.between(low, high))
-
-    def written_between(self, low: Decimal, high: Decimal) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
-        """Return the bids and asks of a price band as the exchange wrote them: several times cheaper to sum up."""
-        return self._bids.between(low, high), self._asks.between(low, high)
 
 
 class JoinBuffer:

@@ -94,6 +94,7 @@ async def test_a_token_opens_what_its_scopes_say_and_nothing_more(
     assert missing == {each: () if scope in granted else (scope,) for each, scope in needed.items()}
 
 
+RESOURCE = "https://mcp.example/mcp"
 PLACE = "https://mcp.example/.well-known/oauth-protected-resource/mcp"
 OVER_HTTP = ("/mcp, handshake", "/mcp, 2026-07-28", "/mcp/message")
 NO_SUCH: dict[str, Any] = {"no": "such argument"}
@@ -147,7 +148,7 @@ class Talk:
 async def test_over_http_a_missing_scope_is_403_with_all_that_is_needed_and_nothing_else_is(
     granted: tuple[Scope, ...], door_name: str, app: App, door: OAuth, issuer: AuthorizationServer
 ) -> None:
-    async with assembled(app, entrance=Entrance(door, b"{}", PLACE), lends_own_key=True) as http:
+    async with assembled(app, entrance=Entrance(door, b"{}", RESOURCE), lends_own_key=True) as http:
         talk = Talk(http, door_name, issuer.token(scope=" ".join(granted)))
         await talk.open()
         for method, name in EVERYTHING:
@@ -187,7 +188,7 @@ UNREADABLE = (
 async def test_no_way_to_write_a_request_gets_round_its_scope_or_is_our_fault(
     door_name: str, app: App, door: OAuth, issuer: AuthorizationServer
 ) -> None:
-    async with assembled(app, entrance=Entrance(door, b"{}", PLACE), lends_own_key=True) as http:
+    async with assembled(app, entrance=Entrance(door, b"{}", RESOURCE), lends_own_key=True) as http:
         talk = Talk(http, door_name, issuer.token(scope="market:read"))
         await talk.open()
         sneaky = [(await talk.send(body)).status for body in SNEAKY]

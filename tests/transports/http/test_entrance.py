@@ -15,9 +15,10 @@ from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.transports.http.app import METADATA, Entrance
+from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Assembled
-from mcp_binance_server.transports.http.auth.metadata import metadata_url, resource_metadata
+from mcp_binance_server.transports.http.auth.authenticator import Open
+from mcp_binance_server.transports.http.auth.metadata import WELL_KNOWN, resource_metadata
 from mcp_binance_server.transports.http.auth.oauth import OAuth
 from mcp_binance_server.transports.http.auth.token_file import TokenFile
 from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
@@ -64,7 +65,7 @@ NO_TOKEN: dict[str, MakeBad] = {
 
 @pytest.fixture
 def oauth(door: OAuth) -> Entrance:
-    return Entrance(door, resource_metadata(RESOURCE, ISSUER, SCOPES - {"trade"}), metadata_url(RESOURCE))
+    return Entrance(door, resource_metadata(RESOURCE, ISSUER, SCOPES - {"trade"}), RESOURCE)
 
 
 @pytest.fixture
@@ -162,7 +163,7 @@ async def test_a_token_in_the_address_or_two_of_them_are_a_mistake_and_any_case_
     assert lower.status != 401
 
 
-@pytest.mark.parametrize("path", [METADATA, f"{METADATA}/mcp"])
+@pytest.mark.parametrize("path", [WELL_KNOWN, f"{WELL_KNOWN}/mcp"])
 async def test_where_tokens_come_from_is_told_to_everybody(path: str, locked: Assembled) -> None:
     answer = await bare(locked, "GET", path)
 
@@ -176,9 +177,20 @@ async def test_where_tokens_come_from_is_told_to_everybody(path: str, locked: As
     }
 
 
+async def test_the_document_lies_where_the_refusals_of_this_address_point(app: App) -> None:
+    entrance = Entrance(Open(), b"{}", "https://desk.example/binance/mcp")
+
+    async with assembled(app, entrance=entrance) as http:
+        there = await bare(http, "GET", f"{WELL_KNOWN}/binance/mcp")
+        elsewhere = await bare(http, "GET", f"{WELL_KNOWN}/mcp")
+
+    assert entrance.metadata_url == f"https://desk.example{WELL_KNOWN}/binance/mcp"
+    assert (there.status, there.body, elsewhere.status) == (200, b"{}", 404)
+
+
 async def test_without_an_issuer_there_is_no_such_document(app: App) -> None:
     async with assembled(app) as http:
-        assert {(await bare(http, "GET", path)).status for path in (METADATA, f"{METADATA}/mcp")} == {404}
+        assert {(await bare(http, "GET", path)).status for path in (WELL_KNOWN, f"{WELL_KNOWN}/mcp")} == {404}
 
 
 @pytest.mark.parametrize("case", NO_TOKEN)

@@ -53,7 +53,7 @@ TABLE: tuple[tuple[tuple[str, ...], tuple[str, ...], int], ...] = (
     ((GOOD,), ("http://app.example.com",), WRONG_ORIGIN),
     ((GOOD,), ("file://",), WRONG_ORIGIN),
 )
-OPENED = Entrance(Open(), metadata=b"{}", metadata_url="https://mcp.example.com/.well-known/oauth-protected-resource")
+OPENED = Entrance(Open(), metadata=b"{}", resource="https://mcp.example.com/mcp")
 
 pytestmark = pytest.mark.flood
 

@@ -2,6 +2,9 @@
 
 import re
 import sys
+from typing import Any
+
+import pytest
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -55,6 +58,25 @@ async def test_a_server_that_winds_down_is_not_ready_and_takes_no_session(http: 
     assert opened.status_code == 503
     assert opened.headers["retry-after"] == "1"
     assert asked.status_code == 200
+
+
+async def test_a_session_that_opens_while_the_server_winds_down_is_let_go(
+    http: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = http.http.heart.switchboard.registry
+    admit = registry.open
+
+    async def admit_late(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as the registry has it
+        session = await admit(*arguments, **options)
+        await http.http.heart.drain()
+        return session
+
+    monkeypatch.setattr(registry, "open", admit_late)
+
+    opened = await http.initialized()
+
+    assert opened.status_code == 503
+    assert registry.snapshot().live == 0
 
 
 async def test_the_figures_count_what_was_asked(http: HttpClient) -> None:

@@ -4,7 +4,6 @@ import signal
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 import anyio
 import grpc.aio
@@ -14,6 +13,7 @@ from grpc_reflection.v1alpha import reflection
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.surface.dispatch import Dispatcher
+from mcp_binance_server.transports.addresses import is_loopback
 from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
 from mcp_binance_server.transports.grpc.door import SERVICE, Door
 from mcp_binance_server.transports.grpc.service import Provider
@@ -51,10 +51,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_loopback(self.host)
 
 
 async def serve_grpc(

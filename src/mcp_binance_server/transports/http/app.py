@@ -16,6 +16,8 @@ from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
 from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated
 from mcp_binance_server.transports.http.auth.challenge import refusal_headers, scope_headers
+from mcp_binance_server.transports.http.auth.metadata import WELL_KNOWN, metadata_path, metadata_url
+from mcp_binance_server.transports.http.conversation import is_json, not_allowed, takes_events, unknown_session
 from mcp_binance_server.transports.http.keys import KeysRefused
 from mcp_binance_server.transports.http.modern_door import ModernDoor, TakesLong
 from mcp_binance_server.transports.http.pair_door import MESSAGES, PairDoor
@@ -23,15 +25,14 @@ from mcp_binance_server.transports.http.probes import Probes
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import reply_json
 from mcp_binance_server.transports.http.scopes import ScopeNeeded, missing_scopes
-from mcp_binance_server.transports.http.session_door import NOT_FOUND, SessionDoor, is_json, not_allowed, takes_events
+from mcp_binance_server.transports.http.session_door import SessionDoor
 from mcp_binance_server.transports.http.switchboard import Switchboard, header
 
 LOG = logging.getLogger(__name__)
 
 Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
-METADATA = "/.well-known/oauth-protected-resource"
 PROBES = ("/healthz", "/readyz", "/metrics")
-ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, METADATA, f"{METADATA}/mcp", *PROBES})
+ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp", *PROBES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,16 @@ class Entrance:
 
     authenticator: Authenticator
     metadata: bytes | None = None
-    metadata_url: str | None = None
+    resource: str | None = None
+    """The address clients use, where an issuer makes tokens for it."""
+
+    @property
+    def metadata_url(self) -> str | None:
+        return None if self.resource is None else metadata_url(self.resource)
+
+    def is_metadata(self, path: str) -> bool:
+        """Tell whether a client looks here for the metadata: at the well-known place, or there for this resource."""
+        return self.resource is not None and path in (WELL_KNOWN, metadata_path(self.resource))
 
 
 @dataclass
@@ -80,7 +90,7 @@ class HttpApp:
         try:
             if path in ("/healthz", "/readyz"):
                 await self._probe(path, scope, send)
-            elif self.entrance.metadata and path in (METADATA, f"{METADATA}/mcp"):
+            elif self.entrance.metadata and self.entrance.is_metadata(path):
                 await reply_json(send, self.entrance.metadata)
             elif path not in self._doors and path != "/metrics":
                 await refuse(send, 404, "not_found", "There is nothing at this address; MCP is at /mcp")
@@ -112,7 +122,7 @@ class HttpApp:
         except KeysRefused as refused:
             await refuse(send, 400, "keys_refused", str(refused))
         except SessionNotFound:
-            await refuse(send, 404, "session_not_found", NOT_FOUND)
+            await unknown_session(send)
         except TooManySessions as full:
             wait = [(b"retry-after", b"%d" % full.retry_after_secs)]
             await refuse(send, 503, full.reason, full.message, headers=wait)

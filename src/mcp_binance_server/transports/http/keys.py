@@ -1,13 +1,13 @@
 """A caller's own Binance key, from the headers of a request."""
 
 from collections.abc import Iterable
-from ipaddress import ip_address
 
 from starlette.types import Scope
 
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.transports.addresses import is_loopback
 
 API_KEY = b"x-binance-api-key"
 SECRET_KEY = b"x-binance-secret-key"
@@ -58,11 +58,4 @@ def _is_private(scope: Scope) -> bool:
     if scope.get("scheme") == "https":
         return True
     client = scope.get("client")
-    return client is not None and _is_loopback(client[0])
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
+    return client is not None and is_loopback(client[0])

@@ -5,23 +5,25 @@ from urllib.parse import parse_qs
 
 from mcp.types import jsonrpc
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.transports.http.line import LineClosed, Outlet
-from mcp_binance_server.transports.http.refusals import refuse
-from mcp_binance_server.transports.http.replies import reply_empty, reply_json, reply_stream
-from mcp_binance_server.transports.http.session_door import (
+from mcp_binance_server.transports.http.bodies import replayed
+from mcp_binance_server.transports.http.conversation import (
     CONNECTION_ID,
-    NOT_FOUND,
     SESSION_ID,
     converse,
     named,
     not_allowed,
     open_by_initialize,
     posted_message,
+    stream_taken,
     takes_events,
+    unknown_session,
 )
+from mcp_binance_server.transports.http.line import LineClosed, Outlet
+from mcp_binance_server.transports.http.refusals import refuse
+from mcp_binance_server.transports.http.replies import reply_empty, reply_json, reply_stream
 from mcp_binance_server.transports.http.switchboard import Call, Switchboard, header
 
 MESSAGES = "/mcp/message"
@@ -62,14 +64,10 @@ class PairDoor:
                 await converse(call, message, scope, receive, send)
 
     async def _open(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
-        event = await receive()
+        body = (await receive()).get("body", b"")
         message = None
-        if event.get("body", b"").strip() not in (b"", b"{}"):
-
-            async def again() -> Message:
-                return event
-
-            message = await posted_message(scope, again, send)
+        if body.strip() not in (b"", b"{}"):
+            message = await posted_message(scope, replayed(body, receive), send)
             if message is None:
                 return
             if not isinstance(message, jsonrpc.JSONRPCRequest) or message.method != "initialize":
@@ -83,7 +81,7 @@ class PairDoor:
             try:
                 await _introduce(call, scope)
             except LineClosed:
-                await refuse(send, 404, "session_not_found", NOT_FOUND)
+                await unknown_session(send)
                 return
             opened = {
                 "connection_id": call.session.connection_id,
@@ -102,7 +100,7 @@ class PairDoor:
             return
         line = call.line
         if line.stream is not None:
-            await refuse(send, 409, "stream_open", "This session has an event stream already")
+            await stream_taken(send)
             return
         outlet = line.stream = Outlet()
         line.answers_on_stream = True
@@ -119,7 +117,7 @@ class PairDoor:
         try:
             await call.line.tell(message, Request(scope))
         except LineClosed:
-            await refuse(send, 404, "session_not_found", NOT_FOUND)
+            await unknown_session(send)
         else:
             await reply_empty(send, 202, named(call))
 
@@ -136,7 +134,7 @@ class PairDoor:
             return None
         call = self._switchboard.find(scope, visitor, given)
         if call is None:
-            await refuse(send, 404, "session_not_found", NOT_FOUND)
+            await unknown_session(send)
         return call
 
 

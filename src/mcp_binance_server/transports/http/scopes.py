@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 import msgspec
-from starlette.types import Message, Receive, Scope
+from starlette.types import Receive, Scope
 
 from mcp_binance_server.domain.access import SCOPES, Visitor
 from mcp_binance_server.domain.access import Scope as Permission
+from mcp_binance_server.transports.http.bodies import replayed
 
 ScopeNeeded = Callable[[str, str], Permission | None]
 
@@ -32,8 +33,8 @@ async def missing_scopes(
     """
     if visitor.scopes == SCOPES or scope["method"] != "POST":
         return frozenset(), receive
-    event = await receive()
-    return visitor.lacks(_needed(event.get("body", b""), needed)), _replayed(event, receive)
+    body = (await receive()).get("body", b"")
+    return visitor.lacks(_needed(body, needed)), replayed(body, receive)
 
 
 def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
@@ -45,16 +46,3 @@ def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
     name = params.uri if asked.method == "resources/read" else params.name
     found = needed(asked.method, name if isinstance(name, str) else "")
     return frozenset() if found is None else frozenset({found})
-
-
-def _replayed(event: Message, receive: Receive) -> Receive:
-    given = False
-
-    async def again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return event
-
-    return again

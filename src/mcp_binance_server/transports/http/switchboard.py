@@ -61,15 +61,19 @@ class Switchboard:
             KeysRefused: its keys are not taken.
             TooManySessions: there is no place.
         """
-        if self._group is None:
-            raise TooManySessions(retry_after_secs=1)
+        self._lines()
         principal = principal_in(scope)
         session = await self.registry.open(
             visitor, remote_addr=_address(scope), user_agent=header(scope, b"user-agent"), credentials=principal
         )
+        try:
+            lines = self._lines()
+        except TooManySessions:  # it began to wind down while the engine answered
+            await self.registry.end(session)
+            raise
         call = self._calls[session.connection_id] = Call(session, Line(self.server))
         session.on_end(self._cut(call))
-        self._group.start_soon(self._run, call)
+        lines.start_soon(self._run, call)
         return self._noted(scope, visitor, call)
 
     def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> Call | None:
@@ -95,6 +99,12 @@ class Switchboard:
             KeysRefused: its keys are not taken.
         """
         scope[CALLER] = Caller(visitor, principal_in(scope) or self.own)
+
+    def _lines(self) -> TaskGroup:
+        """Return where lines run; there is no such place any more while the server winds down."""
+        if self._group is None:
+            raise TooManySessions(retry_after_secs=1)
+        return self._group
 
     def _noted(self, scope: Scope, visitor: Visitor, call: Call) -> Call:
         scope[CALLER] = Caller(visitor, call.session.credentials or self.own)
