@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from charts.configs import CATALOGUE, CHART, SAMPLE, body_of, drawing_in_full, study_off_default
 from mcp_binance_server.charts.wire import from_wire
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -23,6 +25,7 @@ async def drawn(exchange: SimulatedExchange, clock: FakeClock, configs: list[dic
     assert {request.status for request in exchange.requests} - {429} == {200}
 
 
+@pytest.mark.flood
 async def test_every_study_in_the_tools_dialect_is_drawn(exchange: SimulatedExchange, clock: FakeClock) -> None:
     bodies = [{**SMALL, "studies": [study_off_default(each)]} for each in CATALOGUE.indicators]
     plain = [{**SMALL, "studies": [{"name": each.name}]} for each in CATALOGUE.indicators]

@@ -206,6 +206,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_is_refused_within_two_seconds_of_the_processor(name: str) -> None:
     page = HOSTILE[name] + "</html>"
@@ -217,6 +218,7 @@ def test_a_hostile_page_is_refused_within_two_seconds_of_the_processor(name: str
     assert time.process_time() - started < MOST_CPU_SECS
 
 
+@pytest.mark.flood
 def test_a_real_page_with_a_hostile_middle_is_read_or_refused_within_two_seconds(page: str) -> None:
     for poison in ("<div>" * 70_000, "<b id=x>" * 40_000 + "<p>" * 30_000, "</table>" * 70_000):
         spoilt = page.replace(DRAWINGS, poison + DRAWINGS)

@@ -281,6 +281,7 @@ def test_without_a_key_only_spot_pairs_of_binance_are_drawn(symbol: str) -> None
     assert warnings(verdict) == [("symbol", "needs_key")]
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize(
     "hostile",
     [
@@ -304,6 +305,7 @@ def test_a_hostile_chart_costs_little_and_is_refused(hostile: dict[str, Any]) ->
     assert time.process_time() - before < 2
 
 
+@pytest.mark.flood
 @requirement("charts/validate_chart_config/latency")
 def test_judging_takes_a_few_milliseconds_whatever_the_chart_holds() -> None:
     every = [study_off_default(each) for each in CATALOGUE.indicators][:25]

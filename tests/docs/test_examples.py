@@ -19,6 +19,7 @@ CONFIGURATIONS = [
 ]
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "quickstart.md"], ids=name_of)
 def test_the_program_on_the_page_prints_a_market(page: Path) -> None:
     (example,) = blocks(page, "python")
@@ -33,6 +34,7 @@ def test_the_program_on_the_page_prints_a_market(page: Path) -> None:
     assert "simulated exchange, no real market" in done.stdout
 
 
+@pytest.mark.flood
 async def test_the_page_of_order_flow_is_made_again_character_by_character() -> None:
     async with live_market("one_sided") as market:
         await market.watch("BTCUSDT", 3)

@@ -105,6 +105,7 @@ def test_the_matcher_agrees_with_a_slow_reference(pattern: str, doc_id: str) -> 
     assert compile_pattern(pattern).fits(doc_id) is reference(pattern, doc_id)
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize("pattern", ["*a" * 16, "a*" * 15 + "b", "**/" * 7 + "*b", "?*" * 15 + "[!a]"])
 def test_the_worst_pattern_is_fast(pattern: str) -> None:
     compiled = compile_pattern(pattern)

@@ -235,6 +235,7 @@ async def test_a_recording_does_not_run_backwards(exchange: SimulatedExchange, f
         exchange.set_replay(folder, 0)
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize(
     ("symbol", "applied", "misses"),
     [("BTCUSDT", 6_493, [50093478174, 50093480542]), ("ETHUSDT", 6_468, [])],

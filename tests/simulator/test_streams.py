@@ -64,6 +64,7 @@ def levels_of(snapshot: Frame) -> tuple[int, Levels, Levels]:
     return snapshot["lastUpdateId"], sides[0], sides[1]
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize("symbol", ["BTCUSDT", "ETHUSDT", "ETHBTC", "PEPEUSDT"])
 async def test_a_book_kept_from_events_is_the_book_of_the_rest_api_for_a_minute(
     exchange: SimulatedExchange, clock: FakeClock, get: Get, symbol: str
@@ -111,6 +112,7 @@ async def test_an_event_is_the_difference_of_two_books(exchange: SimulatedExchan
         before = after
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize("speed", ["@depth", "@depth@100ms"])
 async def test_a_snapshot_taken_at_any_time_joins_the_stream(
     exchange: SimulatedExchange, clock: FakeClock, get: Get, speed: str

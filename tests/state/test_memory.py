@@ -1,5 +1,6 @@
 """What is particular to the engine of one process: its memory stays small and does not outlive it."""
 
+import gc
 import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -29,13 +30,18 @@ async def growth_bytes(work: Callable[[int], Awaitable[object]]) -> int:
     """Return what three thousand rounds leave behind, once a thousand have set the level."""
     for number in range(1_000):
         await work(number)
-    before, _ = tracemalloc.get_traced_memory()
+    before = _held_bytes()
     for number in range(1_000, 4_000):
         await work(number)
-    after, _ = tracemalloc.get_traced_memory()
-    return after - before
+    return _held_bytes() - before
 
 
+def _held_bytes() -> int:
+    gc.collect()  # what an exception and its frames held in a circle is not held by the engine
+    return tracemalloc.get_traced_memory()[0]
+
+
+@pytest.mark.flood
 @pytest.mark.usefixtures("traced")
 @pytest.mark.parametrize(("ttl_ms", "grows"), [(10, False), (3_600_000, True)])
 async def test_memory_follows_the_values_that_are_alive(clock: FakeClock, ttl_ms: int, *, grows: bool) -> None:
@@ -48,6 +54,7 @@ async def test_memory_follows_the_values_that_are_alive(clock: FakeClock, ttl_ms
     assert (await growth_bytes(put) > 100_000) == grows
 
 
+@pytest.mark.flood
 @pytest.mark.usefixtures("traced")
 async def test_writing_and_deleting_one_long_lived_key_leaves_nothing_behind(clock: FakeClock) -> None:
     engine = MemoryEngine(clock)
@@ -60,6 +67,7 @@ async def test_writing_and_deleting_one_long_lived_key_leaves_nothing_behind(clo
     assert await growth_bytes(rewrite) < 100_000
 
 
+@pytest.mark.flood
 @pytest.mark.usefixtures("traced")
 async def test_past_minutes_places_and_channels_leave_nothing_behind(clock: FakeClock) -> None:
     engine = MemoryEngine(clock)
@@ -74,6 +82,7 @@ async def test_past_minutes_places_and_channels_leave_nothing_behind(clock: Fake
     assert await growth_bytes(live) < 100_000
 
 
+@pytest.mark.flood
 @pytest.mark.usefixtures("traced")
 async def test_landed_and_failed_productions_leave_nothing_behind(clock: FakeClock) -> None:
     engine = MemoryEngine(clock)

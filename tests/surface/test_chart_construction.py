@@ -162,6 +162,7 @@ async def test_choices_are_logged_for_debugging(app: App, caplog: pytest.LogCapt
     assert "Detected Bitcoin (BTCUSDT), used the requested 4h interval" in caplog.text
 
 
+@pytest.mark.flood
 async def test_a_call_takes_a_moment(client: Client) -> None:
     await constructed(client, "bitcon 4h")
     spent: list[float] = []

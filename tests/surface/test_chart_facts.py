@@ -339,6 +339,7 @@ async def cpu_ms(app: App, tool: str, arguments: dict[str, Any]) -> float:
     return (time.process_time() - started) * 1000
 
 
+@pytest.mark.flood
 @requirement("charts/fetch_chart_documentation/latency", "charts/get_exchanges/latency", "charts/get_symbols/latency")
 @pytest.mark.parametrize(
     ("tool", "arguments", "fetched_ms"),

@@ -72,6 +72,7 @@ def picture(result: types.CallToolResult) -> tuple[bytes, ImageFile]:
     return data, image
 
 
+@pytest.mark.flood
 @requirement(
     "charts/generate_chart_image",
     "charts/generate_chart_image/stored",

@@ -199,6 +199,7 @@ async def test_walls_are_candidates_until_they_were_watched_for_half_a_minute(er
         assert seen >= 0.7 * len(sightings)
 
 
+@pytest.mark.flood
 async def test_pages_of_calm_one_sided_thin_and_silent_markets_are_as_reviewed(golden: Golden) -> None:
     for scenario, name, seconds in (("busy", "calm", 35), ("one_sided", "one_sided", 0), ("thin", "thin", 35)):
         async with live_market(scenario) as market:

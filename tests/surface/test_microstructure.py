@@ -154,6 +154,7 @@ async def test_a_cold_page_says_when_the_rest_is_ready(market: LiveMarket, golde
     golden.check("views/microstructure.cold.md", text + "\n")
 
 
+@pytest.mark.flood
 async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) -> None:
     await market.watch("BTCUSDT", 70)
 
@@ -205,6 +206,7 @@ async def test_the_flags_need_minutes_and_a_flood_an_hour(market: LiveMarket) ->
     assert 399_000 <= waiting["quote_stuffing"]["progress"]["have_ms"] <= 401_000
 
 
+@pytest.mark.flood
 async def test_after_an_hour_every_rule_is_applied(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 1)
     remember(market, 3_600)
@@ -219,6 +221,7 @@ async def test_after_an_hour_every_rule_is_applied(market: LiveMarket) -> None:
     assert "for this symbol over the last hour" in text
 
 
+@pytest.mark.flood
 async def test_an_iceberg_in_the_stream_is_told_with_its_rule_and_nobodys_intent(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 62)
     price = refill_best_bid(market, times=3)
@@ -236,6 +239,7 @@ async def test_an_iceberg_in_the_stream_is_told_with_its_rule_and_nobodys_intent
     assert not INTENT.search(text)
 
 
+@pytest.mark.flood
 async def test_a_window_fills_second_by_second_and_a_lost_connection_empties_it(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 40)
     half = (await measures(market.client, "detect_market_anomalies"))["metrics"]["not_assessed"]["value"]
@@ -266,6 +270,7 @@ async def test_health_has_a_score_half_a_minute_after_the_first_call(market: Liv
     assert warm["context"]["source"] == ["book"]
 
 
+@pytest.mark.flood
 async def test_a_book_that_falls_silent_loses_freshness_then_is_asked_for_again(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 40)
     market.clock.advance(4_000)

@@ -256,6 +256,7 @@ async def test_trades_that_cannot_be_had_leave_the_page_with_the_gap_marked(
     assert "**Buy Volume**: " in result.model_dump_json()
 
 
+@pytest.mark.flood
 async def test_pages_of_calm_one_sided_thin_and_silent_markets_are_as_reviewed(golden: Golden) -> None:
     async with live_market("busy") as market:
         await market.watch("ETHUSDT", 3)

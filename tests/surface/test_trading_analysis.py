@@ -323,6 +323,7 @@ async def test_asked_again_the_page_is_made_anew_of_that_moment(client: Client, 
     assert first != later
 
 
+@pytest.mark.flood
 @requirement("prompts/symbol-pattern")
 async def test_every_symbol_of_the_contracts_pattern_is_accepted(client: Client, exchange: SimulatedExchange) -> None:
     listed = [row["symbol"] for row in (await raw(exchange, "exchangeInfo"))["symbols"]]

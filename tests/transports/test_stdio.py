@@ -14,6 +14,8 @@ from support.raw import request
 from support.requirement import requirement
 from support.samples import INVALID_SYMBOL_DATA, NOT_FOUND_DATA, SAMPLE_MOMENT_MS, contract_pages
 
+pytestmark = pytest.mark.flood  # each starts a process, which counting lines would double
+
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 

@@ -74,6 +74,7 @@ def test_nothing_to_draw_is_refused() -> None:
         compose([], CHART)
 
 
+@pytest.mark.flood
 def test_a_chart_of_three_studies_takes_a_fraction_of_a_second_of_cpu() -> None:
     spec = ChartSpec("BTCUSDT", "1h", bars=200, studies=(study("Bollinger Bands"), study("Volume"), study("MACD")))
     candles = market(bars=500)

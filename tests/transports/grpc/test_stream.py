@@ -209,6 +209,7 @@ def print_trades(floor: Floor, count: int) -> int:
     return newest.trade_id + count
 
 
+@pytest.mark.flood
 async def test_who_reads_slowly_is_told_what_was_missed_and_costs_no_memory(scale: int) -> None:
     # Half a thousand trades are kept of each symbol, and a book of a thousand levels is 50 kB, ten times a second.
     environment = {"MCP_BINANCE_FEED_SYMBOLS": "1000"}

@@ -170,6 +170,7 @@ async def test_a_token_that_was_proven_before_still_expires(
     assert str(await refused(enter, token)) == "The token has expired."
 
 
+@pytest.mark.flood
 async def test_the_second_request_with_a_token_costs_a_fraction_of_the_first(
     enter: Enter, issuer: AuthorizationServer
 ) -> None:

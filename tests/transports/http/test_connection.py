@@ -193,6 +193,7 @@ async def test_a_request_that_gets_round_the_rules_for_a_host_is_misdirected(por
     assert (await exchanged(port, b"GET /echo " + rest + b"\r\n\r\n")).status == 421
 
 
+@pytest.mark.flood
 async def test_an_answer_is_sent_without_delay(port: int) -> None:
     """Head and body are two writes; with the delay that is usual for those, no answer would come within 40 ms."""
     taken: list[float] = []

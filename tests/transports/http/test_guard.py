@@ -287,6 +287,7 @@ async def test_the_life_of_the_process_is_passed_on(guard: Guard, inner: Inner) 
     assert inner.scopes == [{"type": "lifespan"}]
 
 
+@pytest.mark.flood
 async def test_the_guard_costs_a_fraction_of_a_millisecond(guard: Guard, inner: Inner) -> None:
     """A few dozen microseconds on a quiet machine; the room is for a loud one."""
     scope, rounds = sized(2, *[(b"x-header-%d" % place, b"value") for place in range(10)]), 2_000

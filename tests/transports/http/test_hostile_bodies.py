@@ -95,6 +95,7 @@ NO_MESSAGE = {
 }
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize("case", [*NO_JSON, *NO_MESSAGE])
 async def test_what_is_no_message_is_refused_in_words_and_soon(case: str, sender: Sender) -> None:
     began = process_time()

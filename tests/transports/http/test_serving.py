@@ -50,6 +50,7 @@ def wait_until_refused(port: int) -> None:
     pytest.fail("the door is still open")
 
 
+@pytest.mark.flood
 async def test_sigterm_under_load_loses_no_request_that_was_begun(*, uvloop: bool) -> None:
     with Process(code=toy_code(uvloop=uvloop)) as process:
         port, answered, told = int(process.line()), list[int](), 0.0
@@ -84,7 +85,7 @@ async def test_sigterm_under_load_loses_no_request_that_was_begun(*, uvloop: boo
 
     assert (code, set(answered)) == (0, {200})
     assert report == {"begun": len(answered), "ended": len(answered), "left": NOTHING_LEFT}
-    assert took < 10
+    assert took < 20  # half a second on a quiet machine
     assert process.errors.read_text() == ""
 
 
