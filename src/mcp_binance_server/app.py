@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 from mcp.server.lowlevel import Server
@@ -61,7 +62,7 @@ from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
-from mcp_binance_server.state.opening import open_engine
+from mcp_binance_server.state.opening import MEMORY, open_engine
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
@@ -125,7 +126,7 @@ async def running_app(
         budget = Budget(engine, time, clock, settings.egress_id)
         caller = Caller(Attempts(network, channel, budget, time), clock)
         client = SpotClient(caller, engine)
-        hub = _hub(settings, thresholds, client, dialer or NetworkDialer())
+        hub = _hub(settings, thresholds, client, dialer or NetworkDialer(), engine)
         if hub is not None:
             await stack.enter_async_context(hub.running())
         streamed = Streamed(hub, network, time, thresholds)
@@ -172,11 +173,13 @@ async def running_app(
         yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, account, context)
 
 
-def _hub(settings: Settings, thresholds: Thresholds, client: SpotClient, dialer: Dialer) -> Hub | None:
+def _hub(
+    settings: Settings, thresholds: Thresholds, client: SpotClient, dialer: Dialer, engine: StateEngine
+) -> Hub | None:
     caller = client.caller
     if caller.network.stream_url is None or not settings.orderbook_analytics:
         return None
-    return Hub(
+    hub = Hub(
         url=f"{caller.network.stream_url}/stream",
         dialer=dialer,
         fetch=lambda symbol: client.snapshot(symbol, SNAPSHOT_LEVELS),
@@ -186,6 +189,11 @@ def _hub(settings: Settings, thresholds: Thresholds, client: SpotClient, dialer:
         linger_ms=settings.feed_linger_secs * 1000,
         thresholds=thresholds,
     )
+    if settings.state_url.get_secret_value() == MEMORY:
+        return hub
+    from mcp_binance_server.feeds.fleet.source import Fleet  # noqa: PLC0415 - nobody alone pays for a fleet
+
+    return Fleet(engine, caller.clock, caller.time, uuid4().hex).joined_by(hub)
 
 
 def credentials_of(settings: Settings) -> Credentials | None:

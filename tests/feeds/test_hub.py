@@ -11,6 +11,7 @@ import pytest
 from feeds.conftest import Floor, OpenFloor
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Connection
+from mcp_binance_server.exchange.socket import MarketSocket
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.simulator.stream_faults import StreamFault
 from support.requirement import requirement
@@ -226,6 +227,7 @@ async def test_a_day_passes_without_a_stale_mark(open_floor: OpenFloor) -> None:
             assert feed is not None
             await floor.run(3_000)
             (socket,) = floor.hub.sockets()
+            assert isinstance(socket, MarketSocket)
             # A day of a minute: the exchange ends every connection after 60 s, and we leave at 50.
             floor.exchange.hub.life_ms = 60_000
             socket.life_ms = 50_000

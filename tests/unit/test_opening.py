@@ -21,7 +21,7 @@ async def main():
         pass
 
 anyio.run(main)
-print(sorted(name for name in sys.modules if name.split(".")[0] in ("redis", "hiredis")))
+print(sorted(name for name in sys.modules if name.split(".")[0] in ("redis", "hiredis") or ".fleet" in name))
 """
 
 WITHOUT = """

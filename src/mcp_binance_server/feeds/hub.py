@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from random import Random
+from typing import Protocol
 
 import anyio
 import anyio.abc
@@ -12,12 +13,13 @@ import msgspec
 
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Dialer, Pacer
-from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.socket import MarketSocket
+from mcp_binance_server.exchange.socket import Listener, MarketSocket, SocketCounts
+from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
-from mcp_binance_server.feeds.routes import Route, Routes
+from mcp_binance_server.feeds.routes import Now, Route, Routes
 from mcp_binance_server.feeds.snapshots import Fetch, Snapshots
 
 LOG = logging.getLogger(__name__)
@@ -31,12 +33,28 @@ Tell = Callable[[], None]
 """Told that something of a symbol may be new; brief, and it never raises."""
 
 
+class Source(Protocol):
+    """What a hub hears symbols from: a socket of the exchange, or what another process heard there."""
+
+    names: set[str]
+    counts: SocketCounts
+
+    @property
+    def is_open(self) -> bool: ...
+
+    def subscribe(self, names: tuple[str, ...]) -> None: ...
+
+    def unsubscribe(self, names: tuple[str, ...]) -> None: ...
+
+    async def run(self) -> None: ...
+
+
 @dataclass(eq=False)
 class _Watched:
     """A feed, the socket it hangs on, and its readers."""
 
     feed: SymbolFeed
-    socket: MarketSocket
+    socket: Source
     names: tuple[str, ...]
     readers: int = 0
     idle_since_ms: float = 0.0
@@ -50,7 +68,7 @@ class _Watched:
 
 @dataclass(eq=False)
 class _Seat:
-    socket: MarketSocket
+    socket: Source
     scope: anyio.CancelScope
     symbols: set[Symbol] = field(default_factory=set[Symbol])
 
@@ -73,11 +91,12 @@ class Hub:
     url: str
     dialer: Dialer
     fetch: Fetch
-    time: ServerTime
+    time: Now
     clock: Clock
     most: int
     linger_ms: int
     thresholds: Thresholds = DEFAULTS
+    source: Callable[["Hub"], Source] | None = field(default=None, repr=False)
     random: Random = field(default_factory=Random, repr=False)
     _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
     _routes: dict[str, tuple[Route, list[Tell]]] = field(
@@ -148,11 +167,27 @@ class Hub:
             with anyio.move_on_after(wait_ms / 1000):
                 await watched.live.wait()
 
+    def dial(self, listener: Listener) -> MarketSocket:
+        """Make a socket of the exchange, within the limit of attempts that all sockets here share."""
+        return MarketSocket(self.url, self.dialer, self._pacer, self.clock, listener, self.random)
+
+    def touch(self, symbol: Symbol) -> None:
+        """Let a symbol linger anew: somebody reads it elsewhere."""
+        if (watched := self._watched.get(symbol)) is not None:
+            watched.idle_since_ms = self.clock.monotonic_ms()
+
+    def join(self, feed: SymbolFeed, snapshot: BookSnapshot, *, asked: int) -> bool:
+        """Put a book in step with one that is; tell whether that went well."""
+        outcome = feed.on_snapshot(snapshot, asked=asked, time_ms=self.time.now_ms())
+        if isinstance(outcome, Joined):
+            self._joined(feed)
+        return isinstance(outcome, Joined)
+
     def watched(self) -> list[WatchedSymbol]:
         """Return every feed, by symbol."""
         return [WatchedSymbol(each.feed, each.readers) for _, each in sorted(self._watched.items())]
 
-    def sockets(self) -> list[MarketSocket]:
+    def sockets(self) -> list[Source]:
         """Return the sockets in use."""
         return [seat.socket for seat in self._seats]
 
@@ -225,7 +260,7 @@ class Hub:
         for seat in self._seats:
             if len(seat.symbols) < BOOKS_A_SOCKET:
                 return seat
-        socket = MarketSocket(self.url, self.dialer, self._pacer, self.clock, self, self.random)
+        socket = self.dial(self) if self.source is None else self.source(self)
         seat = _Seat(socket, anyio.CancelScope())
         self._seats.append(seat)
         tasks.start_soon(self._run, seat)

@@ -2,14 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
 from mcp_binance_server.analytics.book_events import QuoteState
-from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.stream_wire import DepthEventWire, QuoteEventWire, TickerEventWire
 from mcp_binance_server.exchange.wire import AggregateTradeWire
 from mcp_binance_server.feeds.feed import SymbolFeed
+
+
+class Now(Protocol):
+    """The exchange's time at which something arrived."""
+
+    def now_ms(self) -> int: ...
+
 
 Route = Callable[[msgspec.Raw], None]
 
@@ -24,7 +31,7 @@ class Routes:
     """The four streams of one symbol; `put_in_step` is called whenever its book needs a snapshot."""
 
     feed: SymbolFeed
-    time: ServerTime
+    time: Now
     put_in_step: Callable[[SymbolFeed], None]
 
     def by_name(self) -> dict[str, Route]:

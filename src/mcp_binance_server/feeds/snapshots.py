@@ -12,9 +12,9 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
-from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import SymbolFeed
+from mcp_binance_server.feeds.routes import Now
 
 LOG = logging.getLogger(__name__)
 
@@ -22,7 +22,8 @@ SNAPSHOT_LEVELS = 1_000
 AT_ONCE = 2
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 250, 30_000
 
-Fetch = Callable[[Symbol], Awaitable[BookSnapshot]]
+Fetch = Callable[[Symbol], Awaitable[BookSnapshot | None]]
+"""Returns a snapshot; None where the book will be put in step by somebody else."""
 
 
 @dataclass(eq=False)
@@ -30,7 +31,7 @@ class Snapshots:
     """Fetches a snapshot for each feed that needs one, until its book is in step."""
 
     fetch: Fetch
-    time: ServerTime
+    time: Now
     clock: Clock
     joined: Callable[[SymbolFeed], None]
     random: Random = field(default_factory=Random, repr=False)
@@ -64,6 +65,8 @@ class Snapshots:
             return error.retry_after_secs * 1000 + self.random.uniform(0, 1_000)
         except AppError as error:
             LOG.info("no snapshot of %s: %s", feed.symbol, error.message)
+            return self.random.uniform(longest / 2, longest)
+        if snapshot is None:
             return self.random.uniform(longest / 2, longest)
         outcome = feed.on_snapshot(snapshot, asked=SNAPSHOT_LEVELS, time_ms=self.time.now_ms())
         if isinstance(outcome, Joined):

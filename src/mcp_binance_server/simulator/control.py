@@ -96,6 +96,10 @@ class Control:
         hub.pong_ms = hub.pong_ms if order.pong_ms is None else order.pong_ms
         return _json(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms))
 
+    async def streams(self, _request: Request) -> Response:
+        """Return how many connections are open, and how often each stream is told."""
+        return _json({"connections": self._exchange.hub.open_connections, "streams": self._exchange.hub.streams()})
+
     async def set_charts(self, request: Request) -> Response:
         """Change the plan of the chart-img key, its day, its documentation, or whether it tells what is left."""
         charts, order = self._exchange.charts, msgspec.json.decode(await request.body(), type=ChartsOrder)
@@ -171,6 +175,7 @@ def control_app(exchange: SimulatedExchange) -> ASGIApp:
             routes=[
                 Route("/faults", control.add_faults, methods=["POST"]),
                 Route("/faults", control.clear_faults, methods=["DELETE"]),
+                Route("/streams", control.streams, methods=["GET"]),
                 Route("/streams", control.set_streams, methods=["POST"]),
                 Route("/streams/faults", control.add_stream_faults, methods=["POST"]),
                 Route("/streams/faults", control.clear_stream_faults, methods=["DELETE"]),

@@ -1,11 +1,21 @@
 """What all WebSocket connections share: limits, faults, and the pulse that moves them."""
 
+from collections import Counter
+from typing import Protocol
+
 import anyio
 
 from mcp_binance_server.simulator.stream_faults import StreamFaults
 
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
+
+
+class Visitor(Protocol):
+    """One who is connected, and the streams it hears."""
+
+    @property
+    def streams(self) -> tuple[str, ...]: ...
 
 
 class Hub:
@@ -26,9 +36,25 @@ class Hub:
         self.life_ms = DAY_MS
         self.pong_ms = MINUTE_MS
         self.by_hand = False
-        self.open_connections = 0
+        self._visitors: list[Visitor] = []
         self.beats = 0
         self._pulse: anyio.Event | None = None
+
+    @property
+    def open_connections(self) -> int:
+        return len(self._visitors)
+
+    def streams(self) -> Counter[str]:
+        """Count by name the streams that are told now."""
+        return Counter(name for visitor in self._visitors for name in visitor.streams)
+
+    def enter(self, visitor: Visitor) -> None:
+        """Count a connection from here on."""
+        self._visitors.append(visitor)
+
+    def leave(self, visitor: Visitor) -> None:
+        """Count a connection no longer."""
+        self._visitors.remove(visitor)
 
     def wake(self) -> None:
         """Let every connection send what is due now."""

@@ -27,7 +27,7 @@ class LoopbackConnection:
         self._touched = anyio.Event()
         self._open = True
         self._why = "The connection was closed by its owner."
-        exchange.hub.open_connections += 1
+        exchange.hub.enter(session)
 
     async def send(self, text: str) -> None:
         """Hand a message to the server.
@@ -80,7 +80,7 @@ class LoopbackConnection:
         if self._open:
             self._open = False
             self._why = why
-            self._exchange.hub.open_connections -= 1
+            self._exchange.hub.leave(self._session)
         self._touched.set()
 
     async def _wait(self, beats: int) -> None:

@@ -30,6 +30,11 @@ class Session(ABC):
     def receive(self, text: str, now_ms: int) -> list[str]:
         """Take a message and return its answer."""
 
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The names of what this connection is told."""
+        return ()
+
     def ping_called(self) -> bool:
         """Tell whether a ping was called for since the last time somebody asked."""
         called = self._pings != self._exchange.hub.faults.pings

@@ -39,13 +39,13 @@ class Connection:
 
     async def run(self) -> None:
         """Serve until either side ends the connection."""
-        self._exchange.hub.open_connections += 1
+        self._exchange.hub.enter(self._session)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._repeat, self._pump, tasks.cancel_scope)
                 tasks.start_soon(self._repeat, self._listen, tasks.cancel_scope)
         finally:
-            self._exchange.hub.open_connections -= 1
+            self._exchange.hub.leave(self._session)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], scope: anyio.CancelScope) -> None:
         with suppress(WebSocketDisconnect):

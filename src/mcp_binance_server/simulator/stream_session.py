@@ -42,6 +42,10 @@ class StreamSession(Session):
         self._received: deque[int] = deque()
         self._last_pong_ms: int | None = None
 
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(self._streams)
+
     def subscribe(self, names: list[str]) -> None:
         """Add streams; a name that means nothing is kept and stays quiet, as at Binance."""
         for name in names:

@@ -1,0 +1,141 @@
+"""A follower of a symbol: it reads what the leader heard, and takes the lead when that falls silent."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+import anyio
+import msgspec
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.feeds.fleet.journal import LOST, Line, Page, SharedBook, Thread, Want, decode_page, encode
+from mcp_binance_server.feeds.fleet.leader import LEASE_MS, PAGE_MS
+from mcp_binance_server.feeds.fleet.receipt import ReceiptTime
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.state.engine import Lease, StateEngine
+
+# Three pages did not come.
+SILENCE_MS = 3 * PAGE_MS
+ATTEMPT_MS = 50
+# Until then a book may still be shown, with its age.
+DEAD_MS = 5_000
+
+Compete = Callable[[], Awaitable[Lease | None]]
+
+
+@dataclass(eq=False)
+class Follower:
+    """Hands the leader's events to the feed of this process, as if they came from the exchange."""
+
+    symbol: Symbol
+    names: tuple[str, ...]
+    channel: str
+    wants: str
+    engine: StateEngine
+    clock: Clock
+    hub: Hub
+    receipt: ReceiptTime
+    want_ms: int
+    thread: Thread = field(default_factory=Thread)
+    _heard_ms: float = 0.0
+    _quiet_since_ms: float = 0.0
+    _is_cut_off: bool = False
+    _is_told: bool = False
+
+    async def follow(self, compete: Compete) -> Lease | None:
+        """Read the journal until this process leads, or the engine is lost: then None.
+
+        Raises:
+            EngineUnavailable: the engine could not be reached.
+        """
+        now = self.clock.monotonic_ms()
+        # After an engine that was away, the leader has a head start: it still has the book that others would ask for.
+        self._quiet_since_ms = now + SILENCE_MS if self._is_cut_off else now
+        self._is_cut_off = False
+        lease: Lease | None = None
+        async with self.engine.subscribe(self.channel) as pages, anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read, pages)
+            lease = await self._watch(compete)
+            tasks.cancel_scope.cancel()
+        return lease
+
+    async def want(self, *, book: bool) -> None:
+        """Tell the leader that somebody reads here."""
+        await self.engine.publish(self.wants, encode(Want(self.symbol, book)))
+
+    async def _watch(self, compete: Compete) -> Lease | None:
+        wanted_ms = -float(self.want_ms)
+        try:
+            while not self._is_cut_off:
+                now = self.clock.monotonic_ms()
+                if now - wanted_ms >= self.want_ms:
+                    await self.want(book=wanted_ms < 0)
+                    wanted_ms = now
+                silent_ms = now - self._quiet_since_ms
+                if silent_ms >= SILENCE_MS and (lease := await compete()) is not None:
+                    return lease
+                self.grow_old()
+                await self.clock.sleep_ms(ATTEMPT_MS if silent_ms >= SILENCE_MS else PAGE_MS)
+        except EngineUnavailable:
+            self._is_cut_off = True
+        return None
+
+    async def _read(self, pages: AsyncIterator[bytes]) -> None:
+        try:
+            async for data in pages:
+                try:
+                    page = decode_page(data)
+                except msgspec.MsgspecError:
+                    continue  # a leader of another version: its silence is as good
+                await self._take(page)
+        except EngineUnavailable:
+            pass
+        self._is_cut_off = True
+
+    async def _take(self, page: Page) -> None:
+        now_ms = self.engine.now_ms()
+        verdict = self.thread.judge(page, now_ms)
+        if verdict == "refused":
+            if self.clock.monotonic_ms() - self._heard_ms > 2 * LEASE_MS:
+                self.thread.forget()  # an engine that lost its memory and its clock may begin lower
+            return
+        self._heard_ms = self._quiet_since_ms = self.clock.monotonic_ms()
+        if verdict == "broken":
+            self.lose()
+            self.hub.on_opened(self.names)
+            self._is_told = True
+        for line in page.lines:
+            self._hear(line, now_ms)
+        if page.book is not None:
+            with self.receipt.ago(now_ms - page.at_ms):
+                self._join(page.book)
+        elif verdict == "broken":
+            await self.want(book=True)
+
+    def grow_old(self) -> None:
+        """Give a book up that nobody has told of for too long."""
+        if self.clock.monotonic_ms() - self._heard_ms >= DEAD_MS:
+            self.lose()
+
+    def lose(self) -> None:
+        """Say, once, that what comes next does not follow on what came before."""
+        if self._is_told:
+            self._is_told = False
+            self.hub.on_lost(self.names)
+
+    def _hear(self, line: Line, now_ms: int) -> None:
+        with self.receipt.ago(now_ms - line.at_ms):
+            if line.stream == LOST:
+                self.hub.on_lost(self.names)
+            else:
+                self.hub.on_event(self.names[line.stream], msgspec.Raw(line.data))
+
+    def _join(self, book: SharedBook) -> None:
+        feed = self.hub.peek(self.symbol)
+        # A book that was shown must never be followed by an older one.
+        if feed is None or book.last_update_id < feed.book.last_update_id:
+            return
+        feed.on_quiet()
+        if feed.needs_snapshot:
+            self.hub.join(feed, book.snapshot(), asked=book.asked)

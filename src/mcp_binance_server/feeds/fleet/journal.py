@@ -1,0 +1,120 @@
+"""The journal of a symbol: what its leader heard, page by page, and the rules by which a follower takes a page."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Literal
+
+import msgspec
+
+from mcp_binance_server.domain.book import BookSnapshot, PriceLevel, WrittenLevel
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.feeds.book import LocalBook
+
+# By engine time; a page on its way for longer tells of a market that is gone.
+OLDEST_MS = 2_000
+BOOK_LEVELS = 1_000
+LOST = -1
+
+Verdict = Literal["next", "broken", "refused"]
+
+
+class Line(msgspec.Struct, array_like=True, frozen=True):
+    """An event as the exchange sent it, when it arrived by engine time, and of which stream; LOST: some are missing."""
+
+    stream: int
+    at_ms: int
+    data: bytes = b""
+
+
+class SharedBook(msgspec.Struct, array_like=True, frozen=True):
+    """A book after the last line of its page; with fewer levels than `asked` a side is known as a whole."""
+
+    last_update_id: int
+    bids: list[WrittenLevel]
+    asks: list[WrittenLevel]
+    asked: int
+
+    @classmethod
+    def of(cls, book: LocalBook) -> "SharedBook":
+        """Copy the levels that are known; what a book holds beyond is no part of it."""
+        bids, asks = book.written_top(BOOK_LEVELS)
+        known = book.known_to
+        if known.bid is not None:
+            bids = [level for level in bids if Decimal(level[0]) >= known.bid]
+        if known.ask is not None:
+            asks = [level for level in asks if Decimal(level[0]) <= known.ask]
+        cut = [len(side) for side, end in ((bids, known.bid), (asks, known.ask)) if end is not None]
+        return cls(book.last_update_id, bids, asks, min([BOOK_LEVELS, *cut]))
+
+    def snapshot(self) -> BookSnapshot:
+        return BookSnapshot(self.last_update_id, _read(self.bids), _read(self.asks))
+
+
+class Page(msgspec.Struct, array_like=True, frozen=True):
+    """What a leader heard since its page before; `token` is that of its lease, `at_ms` engine time."""
+
+    token: int
+    number: int
+    at_ms: int
+    lines: list[Line]
+    book: SharedBook | None = None
+
+
+class Want(msgspec.Struct, array_like=True, frozen=True):
+    """Somebody reads a symbol; who has just begun, or lost the thread, needs its book."""
+
+    symbol: str
+    book: bool
+
+
+_PAGES, _WANTS, _ENCODER = msgspec.msgpack.Decoder(Page), msgspec.msgpack.Decoder(Want), msgspec.msgpack.Encoder()
+
+
+def encode(told: Page | Want) -> bytes:
+    return _ENCODER.encode(told)
+
+
+def decode_page(data: bytes) -> Page:
+    """Read a page.
+
+    Raises:
+        msgspec.MsgspecError: it is none, or that of another version.
+    """
+    return _PAGES.decode(data)
+
+
+def decode_want(data: bytes) -> Want:
+    """Read a want.
+
+    Raises:
+        msgspec.MsgspecError: it is none, or that of another version.
+    """
+    return _WANTS.decode(data)
+
+
+class Thread:
+    """Where a follower is in a journal: leaders never go back, and no page is skipped unseen."""
+
+    __slots__ = ("_number", "_token", "refused")
+
+    def __init__(self) -> None:
+        self.refused = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Take whatever comes next for a beginning."""
+        self._token, self._number = -1, 0
+
+    def judge(self, page: Page, now_ms: int) -> Verdict:
+        """Say whether a page follows on the last, begins anew after a break, or must not be read."""
+        is_next = (page.token, page.number) == (self._token, self._number + 1)
+        is_behind = (page.token, page.number) <= (self._token, self._number)
+        if is_behind or now_ms - page.at_ms > OLDEST_MS:
+            self.refused += 1
+            return "refused"
+        self._token, self._number = page.token, page.number
+        return "next" if is_next else "broken"
+
+
+def _read(levels: Sequence[WrittenLevel]) -> tuple[PriceLevel, ...]:
+    return tuple(PriceLevel(Price(Decimal(price)), Quantity(Decimal(quantity))) for price, quantity in levels)

@@ -1,0 +1,87 @@
+"""The leader of a symbol: it hears the exchange, and writes what it hears where all others read it."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.feeds.fleet.journal import LOST, Line, Page, SharedBook, encode
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, StateEngine
+
+LEASE_MS = 1_500
+RENEW_MS = LEASE_MS // 3
+PAGE_MS = 250
+# A page is read at once or never; what is kept is for an operator's eyes.
+KEPT_MS = 10_000
+
+
+@dataclass(eq=False)
+class Leader:
+    """Holds the lease of one symbol for as long as it can, and writes a page four times a second."""
+
+    symbol: Symbol
+    names: tuple[str, ...]
+    channel: str
+    engine: StateEngine
+    clock: Clock
+    hub: Hub
+    lease: Lease
+    began_ms: float
+    book_is_due: bool = True
+    _number: int = 0
+    _lines: list[Line] = field(default_factory=list[Line])
+
+    def note(self, stream: str, data: msgspec.Raw) -> None:
+        """Write down an event."""
+        self._lines.append(Line(self.names.index(stream), self.engine.now_ms(), bytes(data)))
+
+    def note_lost(self) -> None:
+        """Write down that the exchange was not heard for a moment."""
+        self._lines.append(Line(LOST, self.engine.now_ms()))
+
+    async def lead(self) -> None:
+        """Write until another process leads; while the engine is away, its own readers are still served."""
+        while True:
+            await self.clock.sleep_ms(PAGE_MS)
+            try:
+                if self._renewal_is_due and not await self._renew():
+                    return
+                if await self._write() is not Fenced.WRITTEN and not await self._renew():
+                    return
+            except EngineUnavailable:
+                self._lines.clear()  # the number of the next page tells that some are missing
+
+    @property
+    def _renewal_is_due(self) -> bool:
+        return self.clock.monotonic_ms() - self.began_ms >= RENEW_MS
+
+    async def _renew(self) -> bool:
+        began_ms = self.clock.monotonic_ms()
+        lease = await self.engine.lease(self.lease.name, self.lease.owner, ttl_ms=LEASE_MS)
+        if lease is None:
+            return False
+        if lease.token != self.lease.token:
+            self._number, self.book_is_due = 0, True
+        self.lease, self.began_ms = lease, began_ms
+        return True
+
+    async def _write(self) -> Fenced:
+        lines, self._lines = self._lines, []
+        self._number += 1
+        feed = self.hub.peek(self.symbol) if self.book_is_due else None
+        book = SharedBook.of(feed.book) if feed is not None and feed.is_live else None
+        written = encode(self._page(lines, book))
+        if len(written) > MAX_VALUE_BYTES:
+            written = encode(self._page([Line(LOST, self.engine.now_ms())], book))
+        outcome = await self.engine.put_fenced(
+            self.channel, written, lease=self.lease, ttl_ms=KEPT_MS, channel=self.channel
+        )
+        if book is not None and outcome is Fenced.WRITTEN:
+            self.book_is_due = False
+        return outcome
+
+    def _page(self, lines: list[Line], book: SharedBook | None) -> Page:
+        return Page(int(self.lease.token), self._number, self.engine.now_ms(), lines, book)
