@@ -187,6 +187,9 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "WARNING", alias="MCP_BINANCE_LOG_LEVEL", description="How much is logged on standard error"
     )
+    log_format: Literal["text", "json"] = Field(
+        "text", alias="MCP_BINANCE_LOG_FORMAT", description="Logs as lines of text or as JSON objects, one a line"
+    )
 
     @model_validator(mode="after")
     def _a_key_needs_one_secret(self) -> Self:

@@ -29,7 +29,7 @@ def test_the_parser_loads_nothing_that_a_command_needs() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["setup", "--help"], ["doctor", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["setup", "--help"], ["doctor", "--help"], ["completion", "bash"]])
 def test_help_is_quick(arguments: list[str]) -> None:
     before = os.times()
 

@@ -10,6 +10,7 @@ import pytest
 
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.main import main
+from mcp_binance_server.cli.manners import Manners
 from support.process import COMMAND, Process, clean_environment
 from support.requirement import requirement
 
@@ -57,6 +58,11 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["trade"], "invalid choice: 'trade'"),
         (["simulator", "--port", "many"], "invalid int value"),
         (["simulator", "--sede", "1"], "did you mean --seed?"),
+        (["demo", "--port", "3000"], "demo --port needs --http"),
+        (["--quiet", "setup", "--client", "zed"], "--quiet means nothing to the command setup"),
+        (["--log-level", "debug", "doctor"], "--log-level means nothing to the command doctor"),
+        (["--log-level", "loud"], "invalid choice: 'LOUD'"),
+        (["completion", "cmd"], "invalid choice: 'cmd'"),
         (["--api-key", "x"], "unrecognized arguments: --api-key (keys come from the environment"),
         (["--seed", "-5", "--x"], "unrecognized arguments: --x"),
     ],
@@ -73,6 +79,20 @@ def test_a_wrong_flag_ends_with_two_and_a_line_that_helps(
     assert shown.out == ""
     assert hint in shown.err
     assert "--help" in shown.err
+
+
+@pytest.mark.parametrize("command", [["--http"], ["demo", "--http"]], ids=" ".join)
+def test_a_server_on_a_taken_port_says_so_in_a_line(command: list[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+
+        done = run(*command, "--port", port)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"cannot listen on 127.0.0.1 port {port}: Address already in use" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -147,7 +167,7 @@ def test_the_simulators_first_line_is_json_with_addresses_and_a_funded_key() -> 
 
 
 def test_ctrl_c_is_a_way_to_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted() -> int:
+    def interrupted(_manners: Manners) -> int:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mcp_binance_server.cli.serve.run_stdio", interrupted)

@@ -4,13 +4,15 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from support.pages import ROOT, blocks, name_of
 from support.process import COMMAND, PATIENCE_SECS, clean_environment
+from support.state_server import BINARY, state_server
 
 # Why a command on a page is not run here, by how it begins.
 NOT_RUN = {
@@ -58,7 +60,8 @@ def test_a_block_of_commands_works(commands: list[str], environment: dict[str, s
         pytest.skip("openssl is not installed")
     for command in runnable:
         if command.startswith(SERVER):
-            assert_serves(command, environment, tmp_path)
+            with shared_state(command) as state:
+                assert_serves(command, {**environment, **state}, tmp_path)
             continue
         done = subprocess.run(
             ["bash", "-euc", command],  # noqa: S607 - a shell is what the page is about
@@ -70,8 +73,20 @@ def test_a_block_of_commands_works(commands: list[str], environment: dict[str, s
             assert any("mcp-binance-server" in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
 
 
+@contextmanager
+def shared_state(command: str) -> Generator[dict[str, str]]:
+    """Run what several workers share, where a command starts several; its address is the test's, not the page's."""
+    if "--workers" not in command:
+        yield {}
+        return
+    if BINARY is None:
+        pytest.skip("several workers are not started here: no redis-server or valkey-server is installed")
+    with state_server() as server:
+        yield {"MCP_BINANCE_STATE_URL": server.url}
+
+
 def assert_serves(command: str, environment: dict[str, str], folder: Path) -> None:
-    free = [*COMMAND, *command.replace("--port 3000", "--port 0").split()[1:]]
+    free = [*COMMAND, *command.replace("--port 3000", "").split()[1:], "--port", "0"]
     with subprocess.Popen(free, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder) as server:
         assert server.stderr is not None
         first = server.stderr.readline()

@@ -26,6 +26,11 @@ class Patient:
         code = anyio.run(partial(examine, self._with(environment)))
         return code, self._said()
 
+    def trouble(self, **environment: str) -> tuple[int, str]:
+        """Return the exit code and the quiet report."""
+        code = anyio.run(partial(examine, self._with(environment), is_quiet=True))
+        return code, self._said()
+
     def report(self, **environment: str) -> dict[str, Any]:
         """Return the report for programs."""
         code = anyio.run(partial(examine, self._with(environment), as_object=True, networks=self.networks))

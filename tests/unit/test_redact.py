@@ -1,10 +1,11 @@
 """What leaves the process as text holds no secret, and one record is one line."""
 
+import json
 import logging
 
 import pytest
 
-from mcp_binance_server.telemetry.logs import LONGEST_LINE, LineFormatter, configure_logging
+from mcp_binance_server.telemetry.logs import LONGEST_LINE, JsonFormatter, LineFormatter, configure_logging
 from mcp_binance_server.telemetry.redact import Redactor
 
 SECRET = "0123456789abcdef" * 4
@@ -62,3 +63,35 @@ def test_signed_addresses_that_libraries_log_do_not_reach_stderr(capsys: pytest.
     shown = capsys.readouterr().err
     assert "HTTP Request" not in shown
     assert "the key [hidden]" in shown
+
+
+def as_object(message: str, *arguments: object, error: Exception | None = None) -> tuple[str, dict[str, str]]:
+    told = (type(error), error, None) if error else None
+    record = logging.LogRecord("test", logging.ERROR, __file__, 1, message, arguments, told)
+    line = JsonFormatter(Redactor([SECRET])).format(record)
+    return line, json.loads(line)
+
+
+def test_a_record_as_json_is_one_ascii_line_with_its_fields() -> None:
+    line, told = as_object("one\ntwo\x1b[31m\u202e\u2028 %s", "Grüße")
+
+    assert line.isascii()
+    assert line.isprintable()
+    assert told["message"] == "one\ntwo\x1b[31m\u202e\u2028 Grüße"
+    assert (told["level"], told["logger"]) == ("ERROR", "test")
+    assert told["time"].endswith("+00:00")
+
+
+def test_a_record_as_json_holds_no_secret_not_even_of_an_exception() -> None:
+    line, told = as_object("the key %s", SECRET, error=ValueError(f"GET /?signature=abc {SECRET}"))
+
+    assert SECRET not in line
+    assert told["message"] == "the key [hidden]"
+    assert told["exception"].endswith("ValueError: GET /?signature=[hidden] [hidden]")
+
+
+def test_a_long_record_as_json_is_cut_and_still_json() -> None:
+    _, told = as_object("x" * 10 * LONGEST_LINE, error=ValueError("y" * 10 * LONGEST_LINE))
+
+    assert len(told["message"]) == LONGEST_LINE + 1
+    assert len(told["exception"]) == LONGEST_LINE

@@ -8,10 +8,12 @@ from typing import NoReturn, cast
 
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.doctor.command import add_doctor_command
+from mcp_binance_server.cli.manners import HEED_LOG_LEVEL, HEED_QUIET, add_log_level, add_quiet
 from mcp_binance_server.cli.setup.command import add_setup_command
 from mcp_binance_server.cli.token_arguments import add_token_command
 
 EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
 DESCRIPTION = "Binance for AI assistants, over the Model Context Protocol."
 EPILOG = """Without a command the server speaks MCP on standard input and output: that is what an MCP client starts.
 Settings come from the environment (BINANCE_API_KEY, BINANCE_SECRET_KEY, BINANCE_NETWORK …); see README.md.
@@ -20,6 +22,8 @@ TRANSPORTS = ("stdio", "http", "sse", "grpc")
 HOST = "127.0.0.1"
 HTTP_PORT = 3000
 GRPC_PORT = 50053
+MOST_WORKERS = 64
+SHELLS = ("bash", "zsh", "fish")
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,11 +50,27 @@ def parser() -> Parser:
     doors.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
     root.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine)")
     root.add_argument("--port", type=int, help="port to listen on; 0 takes a free one")
+    root.add_argument("--workers", type=int, default=1, metavar="N", help="processes that share the HTTP port (1)")
     root.add_argument(
         "--unsafe-no-auth", action="store_true", help="listen beyond this machine without asking callers who they are"
     )
+    add_quiet(root)
+    add_log_level(root)
     commands = root.add_subparsers(dest="command", metavar="COMMAND")
     demo = commands.add_parser("demo", help="an offline exchange with moving prices and the server on it: no key")
+    demo.add_argument(
+        "--http", action="store_true", dest="demo_http", help="serve it over HTTP, for a browser or another client"
+    )
+    demo.add_argument(
+        "--port",
+        type=int,
+        dest="demo_port",
+        metavar="PORT",
+        help=f"with --http: port on 127.0.0.1; 0 takes a free one (default: {HTTP_PORT})",
+    )
+    # A default of its own would undo what was typed before the command.
+    add_quiet(demo, default=argparse.SUPPRESS)
+    add_log_level(demo, default=argparse.SUPPRESS)
     simulator = commands.add_parser("simulator", help="the offline exchange alone, on a loopback port")
     simulator.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one (default)")
     simulator.add_argument("--scenario", default="market", help="what the exchange plays (default: market)")
@@ -64,6 +84,8 @@ def parser() -> Parser:
     add_setup_command(commands)
     add_doctor_command(commands)
     add_token_command(commands)
+    completion = commands.add_parser("completion", help="print what lets a shell complete these words")
+    completion.add_argument("shell", choices=SHELLS, help="the shell to print it for")
     for command in (demo, simulator):
         command.add_argument("--seed", type=int, default=7, help="same seed, same market (default: 7)")
     return root
@@ -81,6 +103,16 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
         root.error(f"--{door} and the command {options.command} exclude each other")
     if door in (None, "stdio") and not options.command:
         _refuse_addresses(root, options)
+    if not 1 <= options.workers <= MOST_WORKERS:
+        root.error(f"--workers is 1 to {MOST_WORKERS}, not {options.workers}")
+    if options.workers > 1 and door not in ("http", "sse"):
+        root.error("--workers goes with --http: other transports have one process")
+    if options.quiet and options.command not in HEED_QUIET:
+        root.error(f"--quiet means nothing to the command {options.command}")
+    if options.log_level and options.command not in HEED_LOG_LEVEL:
+        root.error(f"--log-level means nothing to the command {options.command}: it logs nothing")
+    if options.command == "demo" and options.demo_port is not None and not options.demo_http:
+        root.error("demo --port needs --http: without it nothing listens on a port")
     return options
 
 

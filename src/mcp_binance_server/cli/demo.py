@@ -1,46 +1,103 @@
-"""`mcp-binance-server demo`: an offline exchange and a server on it, in one process and without a socket."""
+"""`mcp-binance-server demo`: an offline exchange and a server on it, in one process; over HTTP if asked."""
 
 import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 import httpx2
 
-from mcp_binance_server.app import running_app
+from mcp_binance_server.app import App, running_app
+from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.networks import OFFLINE
-from mcp_binance_server.settings import read_settings
+from mcp_binance_server.settings import read_settings, surroundings
 from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.loopback import Loopback
 from mcp_binance_server.transports.stdio import serve_stdio
 
-BANNER = """Offline demo: a simulated Binance with moving prices, no key, no network, no real money.
-It speaks MCP on standard input and waits for a client. To try it, in another terminal:
+GREETING = "A simulated Binance with moving prices: no key, no network, no real money."
+HOST = "127.0.0.1"
+# A demo is the same everywhere, but who hosts it may say how it logs.
+HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT")
+ASK = """Then ask:  What is the price of Bitcoin, and how deep is its order book?
+           Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.
+           What would 5 BTC, sold at once, do to the price?
+
+Ctrl-C ends it.
+"""
+BANNER = f"""Offline demo. {GREETING}
+It speaks MCP on standard input and waits for a client.
+
+To see it from a browser or another client, end it and start it so:
+
+  mcp-binance-server demo --http
+
+To try it by hand, in another terminal (needs Node):
 
   npx @modelcontextprotocol/inspector --cli mcp-binance-server demo --method resources/read --uri binance://market/btcusdt
   npx @modelcontextprotocol/inspector --cli mcp-binance-server demo --method tools/call --tool-name get_ticker --tool-arg symbol=ethusdt
 
-or put this into your MCP client's configuration and ask it for the price of Bitcoin:
+To give it to an assistant, put this into your MCP client's configuration:
 
-  {"mcpServers": {"binance-demo": {"command": "mcp-binance-server", "args": ["demo"]}}}
+  {{"mcpServers": {{"binance-demo": {{"command": "mcp-binance-server", "args": ["demo"]}}}}}}
 
-Ctrl-C ends it.
-"""  # noqa: E501 - a command must stand on one line to be copied
+{ASK}"""  # noqa: E501 - a command must stand on one line to be copied
+HTTP_BANNER = """MCP at {address}/mcp
+Offline demo. {greeting}
+
+To look:      open {address}/ in a browser
+To connect:   claude mcp add --transport http binance-demo {address}/mcp
+By hand:      npx @modelcontextprotocol/inspector --cli {address}/mcp --transport http --method tools/list
+
+{ask}"""
 
 
-def run_demo(*, seed: int) -> int:
+def run_demo(manners: Manners, *, seed: int, port: int | None = None) -> int:
+    """Serve until the client leaves, or with a port, until a signal."""
+    if port is not None:
+        anyio.run(_serve_http, manners, seed, port)
+        return 0
     if sys.stdin.isatty():
-        sys.stderr.write(BANNER)
-    anyio.run(_serve, seed)
+        manners.tell(BANNER)
+    anyio.run(_serve_stdio, manners, seed)
     return 0
 
 
-async def _serve(seed: int) -> None:
+async def _serve_stdio(manners: Manners, seed: int) -> None:
+    async with offline_app(manners, seed=seed) as app:
+        await serve_stdio(app.server)
+
+
+async def _serve_http(manners: Manners, seed: int, port: int) -> None:
+    from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs no web server
+    from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - likewise
+    from mcp_binance_server.transports.http.app import Entrance  # noqa: PLC0415 - likewise
+    from mcp_binance_server.transports.http.assembly import Options  # noqa: PLC0415 - likewise
+    from mcp_binance_server.transports.http.auth.authenticator import Open  # noqa: PLC0415 - likewise
+    from mcp_binance_server.transports.http.hosts import allow  # noqa: PLC0415 - likewise
+
+    options = Options(entrance=Entrance(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING)
+    async with offline_app(manners, seed=seed) as app:
+        await serve_at(Place(HOST, port), app, options, partial(_announce, manners.tell))
+
+
+def _announce(tell: Callable[[str], None], port: int) -> None:
+    tell(HTTP_BANNER.format(address=f"http://{HOST}:{port}", greeting=GREETING, ask=ASK))
+
+
+@asynccontextmanager
+async def offline_app(manners: Manners, *, seed: int) -> AsyncGenerator[App]:
+    """Run our server on an exchange in this process: not a socket between them."""
     clock = SystemClock()
     exchange = SimulatedExchange(clock, seed=seed)
+    around = surroundings()
     settings = read_settings(
         {
+            **{name: around[name] for name in HEEDED if name in around},
             "BINANCE_API_KEY": exchange.account.api_key,
             "BINANCE_SECRET_KEY": exchange.account.secret_key,
             # No key for the simulated chart service: its pictures are noise, ours show the market.
@@ -48,8 +105,8 @@ async def _serve(seed: int) -> None:
             "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs",
         }
     )
-    prepare_logging(settings)
+    prepare_logging(settings, manners)
     transport = httpx2.ASGITransport(build_app(exchange))
     dialer = Loopback(exchange)
     async with running_app(settings, clock=clock, network=OFFLINE, transport=transport, dialer=dialer) as app:
-        await serve_stdio(app.server)
+        yield app

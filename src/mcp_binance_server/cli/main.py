@@ -5,7 +5,16 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from mcp_binance_server.cli.arguments import EXIT_USAGE, GRPC_PORT, HOST, HTTP_PORT, parse, parser
+from mcp_binance_server.cli.arguments import (
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    GRPC_PORT,
+    HOST,
+    HTTP_PORT,
+    parse,
+    parser,
+)
+from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.errors import SettingsError
 
 
@@ -25,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_first(known).message, file=sys.stderr)  # noqa: T201 - likewise
         return EXIT_USAGE
     except KeyboardInterrupt:
-        return 130
+        return EXIT_INTERRUPTED
 
 
 def _first(group: BaseExceptionGroup[SettingsError]) -> SettingsError:
@@ -40,7 +49,8 @@ def _run(options: argparse.Namespace) -> int:
 def _demo(options: argparse.Namespace) -> int:
     from mcp_binance_server.cli.demo import run_demo  # noqa: PLC0415 - the server must not load the simulator
 
-    return run_demo(seed=options.seed)
+    port = HTTP_PORT if options.demo_port is None else options.demo_port
+    return run_demo(Manners.of(options), seed=options.seed, port=port if options.demo_http else None)
 
 
 def _simulator(options: argparse.Namespace) -> int:
@@ -80,30 +90,42 @@ def _token(options: argparse.Namespace) -> int:
     return run_token(options)
 
 
+def _completion(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.completion import run_completion  # noqa: PLC0415 - likewise
+
+    return run_completion(options.shell, parser())
+
+
 def _serve(options: argparse.Namespace) -> int:
     # Imports make a million objects and no garbage: collecting meanwhile costs a tenth of the start.
     gc.disable()
     from mcp_binance_server.cli.collector import calm  # noqa: PLC0415 - --version and --help load nothing
 
     calm()
+    manners = Manners.of(options)
     if options.http or options.sse:
         from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs no web server
         from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - likewise
 
         gc.enable()
         port = HTTP_PORT if options.port is None else options.port
-        return run_http(Place(options.host or HOST, port), unsafe=options.unsafe_no_auth)
+        place = Place(options.host or HOST, port)
+        if options.workers > 1:
+            from mcp_binance_server.cli.crew import run_crew  # noqa: PLC0415 - one process needs no others
+
+            return run_crew(place, options.workers, manners, unsafe=options.unsafe_no_auth)
+        return run_http(place, manners, unsafe=options.unsafe_no_auth)
     if options.grpc:
         from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - likewise
         from mcp_binance_server.cli.serve_grpc import run_grpc  # noqa: PLC0415 - an extra that few install
 
         gc.enable()
         port = GRPC_PORT if options.port is None else options.port
-        return run_grpc(Place(options.host or HOST, port), unsafe=options.unsafe_no_auth)
+        return run_grpc(Place(options.host or HOST, port), manners, unsafe=options.unsafe_no_auth)
     from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - likewise
 
     gc.enable()
-    return run_stdio()
+    return run_stdio(manners)
 
 
 COMMANDS = {
@@ -113,4 +135,5 @@ COMMANDS = {
     "setup": _setup,
     "doctor": _doctor,
     "token": _token,
+    "completion": _completion,
 }

@@ -1,12 +1,12 @@
 """`mcp-binance-server --grpc`: the provider.v1 service, for programs that speak gRPC and not MCP."""
 
-import sys
 from collections.abc import Mapping
 
 import anyio
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import Visitor
@@ -16,20 +16,20 @@ from mcp_binance_server.transports.grpc.extra import require_grpc
 from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated
 
 
-def run_grpc(place: Place, *, unsafe: bool) -> int:
+def run_grpc(place: Place, manners: Manners, *, unsafe: bool) -> int:
     """Serve until a signal.
 
     Raises:
         SettingsError: gRPC is not installed, or strangers could reach the place and nobody would be asked.
     """
     require_grpc()
-    settings = prepare()
+    settings = prepare(manners)
     refuse_strangers(settings, place, unsafe=unsafe)
-    anyio.run(_serve, settings, place)
+    anyio.run(_serve, settings, place, manners)
     return 0
 
 
-async def _serve(settings: Settings, place: Place) -> None:
+async def _serve(settings: Settings, place: Place, manners: Manners) -> None:
     from mcp_binance_server.transports.grpc.serving import serve_grpc  # noqa: PLC0415 - an extra that few install
 
     clock = SystemClock()
@@ -41,7 +41,7 @@ async def _serve(settings: Settings, place: Place) -> None:
             app.dispatcher,
             host=place.host,
             port=place.port,
-            ready=lambda address: print(f"provider.v1 on {address}", file=sys.stderr),  # noqa: T201 - a person reads it
+            ready=lambda address: manners.tell(f"provider.v1 on {address}\n"),
             authenticate=authenticating(entrance.authenticator),
             lends_own_key=lends_own_key(settings, place),
         )

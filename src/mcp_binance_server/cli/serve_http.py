@@ -6,28 +6,31 @@ from importlib import import_module
 
 import anyio
 
-from mcp_binance_server.app import running_app
+from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings
+from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Options, assemble
 from mcp_binance_server.transports.http.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, allow
+from mcp_binance_server.transports.http.seat import Seat
 from mcp_binance_server.transports.http.serving import serve_http
 
 # How many sessions one address may hold where strangers can call and nobody is asked who they are.
 STRANGERS_SHARE = 10
 
 
-def run_http(place: Place, *, unsafe: bool) -> int:
+def run_http(place: Place, manners: Manners, *, unsafe: bool) -> int:
     """Serve until a signal.
 
     Raises:
         SettingsError: strangers could reach the place, and nobody would be asked who they are.
     """
-    settings = prepare()
+    settings = prepare(manners)
     refuse_strangers(settings, place, unsafe=unsafe)
-    anyio.run(_serve, settings, place, backend_options=fastest_loop())
+    anyio.run(_serve, settings, place, manners, backend_options=fastest_loop())
     return 0
 
 
@@ -42,31 +45,42 @@ def fastest_loop() -> dict[str, bool]:
     return {"use_uvloop": True}
 
 
-async def _serve(settings: Settings, place: Place) -> None:
+def options_of(settings: Settings, place: Place, entrance: Entrance, seat: Seat | None = None) -> Options:
+    """Return what the settings decide about an HTTP application."""
+    return Options(
+        entrance=entrance,
+        allowed=allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins)),
+        lends_own_key=lends_own_key(settings, place),
+        session_cap=settings.session_cap,
+        session_idle_secs=settings.session_idle_secs,
+        per_client=0 if place.is_local else STRANGERS_SHARE,
+        trusted_proxies=settings.trusted_proxies,
+        seat=seat,
+    )
+
+
+async def _serve(settings: Settings, place: Place, manners: Manners) -> None:
     clock = SystemClock()
     async with (
         entrance_of(settings, clock) as entrance,
         running_app(settings, clock=clock, callers_bring_keys=True) as app,
     ):
-        options = Options(
-            entrance=entrance,
-            allowed=allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins)),
-            lends_own_key=lends_own_key(settings, place),
-            session_cap=settings.session_cap,
-            session_idle_secs=settings.session_idle_secs,
-            per_client=0 if place.is_local else STRANGERS_SHARE,
-            trusted_proxies=settings.trusted_proxies,
-        )
-        http = assemble(app.server, app.dispatcher, clock, options)
-        async with http.heart.running():
-            await serve_http(
-                http.asgi, host=place.host, port=place.port, ready=_announce(place), drain=http.heart.drain
-            )
+        await serve_at(place, app, options_of(settings, place, entrance), announcing(place, manners))
 
 
-def _announce(place: Place) -> Callable[[int], None]:
+async def serve_at(place: Place, app: App, options: Options, ready: Callable[[int], None]) -> None:
+    """Serve an application over HTTP until a signal; `ready` gets the port."""
+    http = assemble(app.server, app.dispatcher, app.clock, options)
+    async with http.running():
+        await serve_http(http.asgi, host=place.host, port=place.port, ready=ready, drain=http.heart.drain)
+
+
+def announcing(place: Place, manners: Manners, about: str = "") -> Callable[[int], None]:
+    """Return what tells a person where the server is, once its port is known."""
+
     def ready(port: int) -> None:
         shown = f"[{place.host}]" if ":" in place.host else place.host
-        sys.stderr.write(f"MCP at http://{shown}:{port}/mcp  (health: /healthz, figures: /metrics; Ctrl+C stops)\n")
+        notes = f"{about}health: /healthz, figures: /metrics; Ctrl+C stops"
+        manners.tell(f"MCP at http://{shown}:{port}/mcp  ({notes})\n")
 
     return ready

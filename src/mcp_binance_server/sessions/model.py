@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from typing import Generic, NewType
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from mcp_binance_server.errors import echo
 from mcp_binance_server.sessions.farewells import Farewell
@@ -15,8 +15,20 @@ ConnectionId = NewType("ConnectionId", str)
 """A random UUID of version 4, written with dashes."""
 
 
-def new_connection_id() -> ConnectionId:
-    return ConnectionId(str(uuid4()))
+def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:
+    """Return a random id; where several processes share an address, one that says which of them gave it."""
+    while True:
+        drawn = uuid4()
+        if drawn.int % of == number:
+            return ConnectionId(str(drawn))
+
+
+def giver_of(connection_id: str, of: int) -> int | None:
+    """Return the number of the process that gave an id; None for what is no id."""
+    try:
+        return UUID(connection_id).int % of
+    except ValueError:
+        return None
 
 
 @dataclass(eq=False, slots=True, kw_only=True, repr=False)

@@ -1,7 +1,7 @@
 """Every session of this process: opened within the cap, found by its owner only, ended on time, leaving nothing."""
 
 import logging
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from math import ceil, inf
@@ -59,8 +59,10 @@ class Registry(Generic[HeldT]):
         per_client: int = PER_CLIENT,
         pool: str = "sessions",
         farewell_secs: float = FAREWELL_SECS,
+        new_id: Callable[[], ConnectionId] = new_connection_id,
     ) -> None:
         self._clock = clock
+        self._new_id = new_id
         self._idle_ms = idle_ms
         self._farewell_secs = farewell_secs
         self._places = Places(engine, pool, cap, slack_ms=max(RETRY_MS, idle_ms // 3))
@@ -97,7 +99,7 @@ class Registry(Generic[HeldT]):
             EngineUnavailable: nobody knows whether a place is free.
         """
         await self._catch_up()
-        member = new_connection_id()
+        member = self._new_id()
         if not self._share.take(member, visitor.name, remote_addr):
             raise self._refusal("too_many_from_you", self._share.members_of(remote_addr))
         try:

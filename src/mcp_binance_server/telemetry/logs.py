@@ -1,8 +1,10 @@
 """Logging on standard error: one line a record, no secret in it, no chatter from the libraries."""
 
+import json
 import logging
 import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from mcp_binance_server.telemetry.redact import Redactor
 
@@ -24,10 +26,32 @@ class LineFormatter(logging.Formatter):
         return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
 
 
-def configure_logging(level: str, secrets: Iterable[str]) -> None:
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line, in ASCII, for hosts that collect logs; the same secrets are cut out."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        # Before it is JSON: an escaped secret would look like none.
+        message = self._redactor.redact(record.getMessage())
+        told = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": message if len(message) <= LONGEST_LINE else f"{message[:LONGEST_LINE]}…",
+        }
+        if record.exc_info:
+            # Its end says what went wrong, its beginning only where we started.
+            told["exception"] = self._redactor.redact(self.formatException(record.exc_info))[-LONGEST_LINE:]
+        return json.dumps(told)
+
+
+def configure_logging(level: str, secrets: Iterable[str], *, as_json: bool = False) -> None:
     """Send every logger of the process to standard error through one redacting handler."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LineFormatter(Redactor(secrets)))
+    handler.setFormatter((JsonFormatter if as_json else LineFormatter)(Redactor(secrets)))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -64,6 +64,17 @@ def test_people_read_a_line_for_each_rung_within_eighty_columns(patient: Patient
     assert f"see   {'https://www.binance.com/en/my/settings/api-management'}" in said
 
 
+def test_a_quiet_report_is_of_trouble_alone(patient: Patient, served: ServedExchange) -> None:
+    healthy = patient.trouble()
+    served.exchange.rights = KeyRights(withdrawals=True, ip_restricted=False)
+
+    code, said = patient.trouble()
+
+    assert healthy == (0, "")
+    assert code == 1
+    assert [line.split()[0] for line in said.splitlines() if line.startswith("  ") and line[2] != " "] == ["!", "✗"]
+
+
 def test_without_a_key_there_is_nothing_to_say_about_it(patient: Patient) -> None:
     bare = dict.fromkeys(("BINANCE_API_KEY", "BINANCE_SECRET_KEY", "CHART_IMG_API_KEY", "BINANCE_STREAM_URL"), "")
 

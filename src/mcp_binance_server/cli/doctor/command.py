@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from mcp_binance_server.cli.manners import add_quiet
+
 EPILOG = """Exit code: 0 healthy (warnings included), 1 a problem was found, 2 wrong usage.
 No key, secret, address of yours or name of your home folder is in the output:
 it can go into an issue as it is.
@@ -18,3 +20,4 @@ def add_doctor_command(commands: "argparse._SubParsersAction[Any]") -> None:  # 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+    add_quiet(doctor, default=argparse.SUPPRESS)

@@ -22,11 +22,15 @@ EXIT_PROBLEM = 1
 
 
 async def examine(
-    environment: Mapping[str, str], *, as_object: bool = False, networks: Mapping[str, Network] = NETWORKS
+    environment: Mapping[str, str],
+    *,
+    as_object: bool = False,
+    is_quiet: bool = False,
+    networks: Mapping[str, Network] = NETWORKS,
 ) -> int:
-    """Climb the ladder and print the report."""
+    """Climb the ladder and print the report; a quiet one is of warnings and problems alone."""
     terminal = Terminal.of(sys.stdout, environment)
-    told = _Silence() if as_object else _Telling(terminal)
+    told = _Silence() if as_object else _Trouble(terminal) if is_quiet else _Telling(terminal)
     cleaner = Cleaner(_secrets(environment), str(Path.home()))
 
     def after(rung: Rung, finding: Finding) -> None:
@@ -38,7 +42,8 @@ async def examine(
         found = await climb(bench, before=told.before, after=after)
         network = bench.network.name if bench.is_built else None
     cleaned = {name: cleaner.clean(finding) for name, finding in found.items()}
-    _write(as_json(LADDER, cleaned, network) if as_object else summary(cleaned, terminal))
+    if as_object or not is_quiet:
+        _write(as_json(LADDER, cleaned, network) if as_object else summary(cleaned, terminal))
     return EXIT_PROBLEM if count(found, "problem") else 0
 
 
@@ -64,6 +69,17 @@ class _Telling(_Silence):
 
     def after(self, rung: Rung, finding: Finding) -> None:
         _write(f"{wiped(self._terminal)}{lines(rung, finding, self._terminal)}")
+
+
+class _Trouble(_Silence):
+    """Prints what needs attention and nothing else."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
+    def after(self, rung: Rung, finding: Finding) -> None:
+        if finding.status in ("warning", "problem"):
+            _write(lines(rung, finding, self._terminal))
 
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:

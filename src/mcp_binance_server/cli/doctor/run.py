@@ -15,11 +15,11 @@ def run_doctor(options: argparse.Namespace) -> int:
     environment = surroundings()
     # What would be logged is printed, or must not be.
     logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
-    if not options.json:
+    if not options.json and not options.quiet:
         sys.stdout.write(under_way("Loading", Terminal.of(sys.stdout, environment)))
         sys.stdout.flush()
     import anyio  # noqa: PLC0415 - see above
 
     from mcp_binance_server.cli.doctor.examination import examine  # noqa: PLC0415 - see above
 
-    return anyio.run(partial(examine, environment, as_object=options.json))
+    return anyio.run(partial(examine, environment, as_object=options.json, is_quiet=options.quiet))

@@ -14,10 +14,11 @@ from starlette.types import Receive, Scope, Send
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
-from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated
+from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Open, Unauthenticated
 from mcp_binance_server.transports.http.auth.challenge import refusal_headers, scope_headers
 from mcp_binance_server.transports.http.auth.metadata import WELL_KNOWN, metadata_path, metadata_url
 from mcp_binance_server.transports.http.conversation import is_json, not_allowed, takes_events, unknown_session
+from mcp_binance_server.transports.http.front_page import LIVE, reply_page, wants_page
 from mcp_binance_server.transports.http.keys import KeysRefused
 from mcp_binance_server.transports.http.modern_door import ModernDoor, TakesLong
 from mcp_binance_server.transports.http.pair_door import MESSAGES, PairDoor
@@ -32,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
 PROBES = ("/healthz", "/readyz", "/metrics")
-ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp", *PROBES})
+ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp", "/", *PROBES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class HttpApp:
     probes: Probes
     scope_needed: ScopeNeeded
     takes_long: TakesLong
+    greeting: str = LIVE
     _doors: dict[str, Door] = field(init=False)
     _sessions: SessionDoor = field(init=False)
     _modern: ModernDoor = field(init=False)
@@ -92,6 +94,9 @@ class HttpApp:
                 await self._probe(path, scope, send)
             elif self.entrance.metadata and self.entrance.is_metadata(path):
                 await reply_json(send, self.entrance.metadata)
+            elif wants_page(scope):
+                is_open = isinstance(self.entrance.authenticator, Open)
+                await reply_page(scope, send, self.greeting, asks_for_token=not is_open)
             elif path not in self._doors and path != "/metrics":
                 await refuse(send, 404, "not_found", "There is nothing at this address; MCP is at /mcp")
             else:

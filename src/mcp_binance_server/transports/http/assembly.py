@@ -1,10 +1,12 @@
 """Puts the HTTP application together around a running server."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 from mcp.server.lowlevel import Server
 from starlette.types import ASGIApp
 
@@ -12,15 +14,19 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.exchange.attempt import Principal
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.sessions.model import new_connection_id
 from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.telemetry.metrics import Metrics, Moment
 from mcp_binance_server.transports.http.app import ROUTES, Entrance, HttpApp
 from mcp_binance_server.transports.http.counting import counting_answers, counting_requests
 from mcp_binance_server.transports.http.forwarded import Forwarded
+from mcp_binance_server.transports.http.front_page import LIVE
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import Allowed
 from mcp_binance_server.transports.http.probes import Probes
+from mcp_binance_server.transports.http.relay import Relay
+from mcp_binance_server.transports.http.seat import Seat
 from mcp_binance_server.transports.http.switchboard import Switchboard
 
 
@@ -37,6 +43,10 @@ class Options:
     per_client: int = 0
     """How many sessions one address may hold while nobody is asked who they are; 0 where all come from one."""
     trusted_proxies: tuple[str, ...] = ()
+    seat: Seat | None = None
+    """This process among those that share its address; None when it has the address to itself."""
+    greeting: str = LIVE
+    """What the front page says this is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,17 @@ class Assembled:
 
     asgi: ASGIApp
     heart: HttpApp
+    relay: Relay | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        async with self.heart.running():
+            try:
+                yield
+            finally:
+                if self.relay is not None:
+                    with anyio.CancelScope(shield=True):
+                        await self.relay.close()
 
 
 def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options: Options) -> Assembled:
@@ -59,6 +80,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         cap=options.session_cap,
         idle_ms=options.session_idle_secs * 1000,
         per_client=options.per_client,
+        new_id=options.seat.new_id if options.seat else new_connection_id,
     )
     heart = HttpApp(
         server=server,
@@ -73,11 +95,13 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         ),
         scope_needed=dispatcher.scope_needed,
         takes_long=dispatcher.takes_long,
+        greeting=options.greeting,
     )
-    app: ASGIApp = counting_answers(Guard(heart, options.allowed), metrics, ROUTES)
+    relay = Relay(heart, options.seat) if options.seat else None
+    app: ASGIApp = counting_answers(Guard(relay or heart, options.allowed), metrics, ROUTES)
     if options.trusted_proxies:
         app = Forwarded(app, options.trusted_proxies)
-    return Assembled(app, heart)
+    return Assembled(app, heart, relay)
 
 
 def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None) -> Callable[[], Awaitable[Moment]]:

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -43,6 +43,15 @@ class Stop:
         self.asked.set()
 
 
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A socket that listens, and the application behind it."""
+
+    listener: socket.socket
+    app: ASGIApp
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+
+
 async def serve_http(
     app: ASGIApp,
     *,
@@ -63,23 +72,47 @@ async def serve_http(
     Raises:
         SettingsError: the address cannot be listened on.
     """
-    stop = Stop()
-    house = _House(app, limits or ConnectionLimits())
-    listener = _listen(host, port)
+    listener = listen(host, port)
+    await serve_doors(
+        [Door(listener, app, limits or ConnectionLimits())],
+        ready=lambda: ready(listener.getsockname()[1]),
+        drain=drain,
+        stop=Stop(),
+        grace_secs=grace_secs,
+        clock=clock,
+    )
+
+
+async def serve_doors(
+    doors: Sequence[Door],
+    *,
+    ready: Callable[[], None],
+    drain: Callable[[], Awaitable[None]],
+    stop: Stop,
+    grace_secs: float = GRACE_SECS,
+    clock: Clock | None = None,
+) -> None:
+    """Serve on sockets that listen already, until a signal or until `stop` was asked; they are closed at the end."""
+    houses = [_House(door.app, door.limits) for door in doors]
     try:
-        with _told_by_signals(stop):
-            await house.open(listener)
-            ready(listener.getsockname()[1])
+        with told_by_signals(stop):
+            for house, door in zip(houses, doors, strict=True):
+                await house.open(door.listener)
+            ready()
             await stop.asked.wait()
-            house.shut_the_door()
+            for house in houses:
+                house.shut_the_door()
             with stop.patience:
                 stop.patience.deadline = anyio.current_time() + grace_secs
                 await drain()
-                await house.emptied(clock or SystemClock())
+                for house in houses:
+                    await house.emptied(clock or SystemClock())
     finally:
         with anyio.CancelScope(shield=True):
-            await house.clear()
-        listener.close()
+            for house in houses:
+                await house.clear()
+        for door in doors:
+            door.listener.close()
 
 
 class _House:
@@ -151,7 +184,12 @@ class _House:
                 raise
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        SettingsError: the address cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named because asyncio sends without delay only where it sees it; else each answer takes 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -169,7 +207,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def _told_by_signals(stop: Stop) -> Generator[None]:
+def told_by_signals(stop: Stop) -> Generator[None]:
     """Let signals tell; they reach the main thread only, elsewhere whoever started the thread must end it."""
     if threading.current_thread() is not threading.main_thread():
         yield

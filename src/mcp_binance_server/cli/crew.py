@@ -1,0 +1,163 @@
+"""`mcp-binance-server --http --workers N`: several processes behind one port, and one that looks after them."""
+
+import logging
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import PIPE
+from tempfile import TemporaryDirectory
+
+import anyio
+from anyio.abc import Process
+
+from mcp_binance_server.cli.entrance import Place, refuse_strangers
+from mcp_binance_server.cli.manners import Manners
+from mcp_binance_server.cli.serve import prepare
+from mcp_binance_server.cli.serve_http import announcing
+from mcp_binance_server.cli.worker import READY, Post
+from mcp_binance_server.clock import Clock, SystemClock
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.transports.http.serving import GRACE_SECS, Stop, listen, told_by_signals
+
+LOG = logging.getLogger(__name__)
+
+FIRST_PAUSE_MS = 250.0
+LONGEST_PAUSE_MS = 10_000.0
+STEADY_MS = 60_000.0
+# Behind its grace time a process has a moment to give its places back and to close what it holds.
+LAST_WORDS_SECS = 3.0
+
+
+def run_crew(place: Place, workers: int, manners: Manners, *, unsafe: bool) -> int:
+    """Keep so many processes running until a signal, then let each of them finish.
+
+    Raises:
+        SettingsError: the processes could not share what they have to, strangers could reach the place, or it is taken.
+    """
+    settings = prepare(manners)
+    refuse_strangers(settings, place, unsafe=unsafe)
+    refuse_what_cannot_be_shared(settings, workers)
+    listener = listen(place.host, place.port)
+    with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # made for this user alone
+        port = listener.getsockname()[1]
+        announce = announcing(place, manners, f"{workers} workers; ")
+        crew = Crew(place, workers, manners, listener, Path(folder), SystemClock(), ready=lambda: announce(port))
+        return anyio.run(crew.run)
+
+
+def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str = sys.platform) -> None:
+    """Make sure that several processes can share a port, and the budget of their IP."""
+    if platform == "win32":
+        raise SettingsError(problems=("--workers: on Windows a port has one process; start one server",))
+    if settings.state_url.get_secret_value() == "memory://":
+        raise SettingsError(
+            problems=(
+                f"--workers {workers} needs MCP_BINANCE_STATE_URL with a Redis or Valkey address: processes that do "
+                "not share the request weight of their IP get it banned",
+            )
+        )
+
+
+@dataclass
+class Crew:
+    """Starts workers, starts again what died, and at the end waits for all of them."""
+
+    place: Place
+    workers: int
+    manners: Manners
+    listener: socket.socket
+    folder: Path
+    clock: Clock
+    ready: Callable[[], None]
+    _stop: Stop = field(init=False)
+    _running: dict[int, Process] = field(default_factory=dict[int, Process], init=False)
+    _opened: set[int] = field(default_factory=set[int], init=False)
+    _code: int = field(default=0, init=False)
+
+    async def run(self) -> int:
+        """Return the exit code: 0, or that of a worker which could not start at all."""
+        self._stop = Stop()
+        with told_by_signals(self._stop):
+            async with anyio.create_task_group() as watch:
+                async with anyio.create_task_group() as keeping:
+                    for number in range(self.workers):
+                        keeping.start_soon(self._keep, number)
+                    await self._stop.asked.wait()
+                    self.listener.close()
+                    watch.start_soon(self._lose_patience)
+                watch.cancel_scope.cancel()
+        return self._code
+
+    async def _keep(self, number: int) -> None:
+        pause_ms = FIRST_PAUSE_MS
+        while not self._stop.asked.is_set():
+            began_ms = self.clock.monotonic_ms()
+            code = await self._employ(number)
+            if self._stop.asked.is_set():
+                return
+            if number not in self._opened:  # what keeps it from starting would keep it from starting again
+                self._code = max(1, code)
+                self._stop.asked.set()
+                return
+            if self.clock.monotonic_ms() - began_ms >= STEADY_MS:
+                pause_ms = FIRST_PAUSE_MS
+            LOG.error("worker %d ended with code %d; another starts in %d ms", number, code, pause_ms)
+            await self._pause(pause_ms)
+            pause_ms = min(2 * pause_ms, LONGEST_PAUSE_MS)
+
+    async def _employ(self, number: int) -> int:
+        post = Post(
+            number=number,
+            of=self.workers,
+            manners=self.manners,
+            folder=str(self.folder),
+            host=self.place.host,
+            port=self.place.port,
+            listener=self.listener.fileno(),
+        )
+        # In a session of its own, Ctrl+C reaches only us; twice told, a worker would drop what it has in hand.
+        async with await anyio.open_process(
+            post.command(), stdin=PIPE, stdout=PIPE, stderr=None, pass_fds=(post.listener,), start_new_session=True
+        ) as process:
+            self._running[number] = process
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._hear, number, process)
+                tasks.start_soon(self._dismiss_when_asked, process)
+                await process.wait()
+                tasks.cancel_scope.cancel()
+        del self._running[number]
+        return process.returncode or 0
+
+    async def _hear(self, number: int, process: Process) -> None:
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        async for said in process.stdout:
+            if said.strip() == READY and number not in self._opened:
+                self._opened.add(number)
+                if len(self._opened) == self.workers:
+                    self.ready()
+
+    async def _dismiss_when_asked(self, process: Process) -> None:
+        # The end of its input, not a signal: whoever stops a group of processes has sent each of them one already.
+        await self._stop.asked.wait()
+        if process.stdin is not None:
+            await process.stdin.aclose()
+
+    async def _pause(self, pause_ms: float) -> None:
+        with anyio.move_on_after(pause_ms / 1000):
+            await self._stop.asked.wait()
+
+    async def _lose_patience(self) -> None:
+        with self._stop.patience:
+            self._stop.patience.deadline = anyio.current_time() + GRACE_SECS + LAST_WORDS_SECS
+            await anyio.sleep_forever()
+        for process in self._running.values():
+            with suppress(ProcessLookupError):
+                process.terminate()
+        await self.clock.sleep_ms(LAST_WORDS_SECS * 1000)
+        for process in self._running.values():
+            with suppress(ProcessLookupError):
+                process.kill()

@@ -1,0 +1,92 @@
+"""One of the processes that `--workers` starts: serves on a socket it is given, and ends when its keeper does."""
+
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import msgspec
+
+from mcp_binance_server.app import running_app
+from mcp_binance_server.cli.arguments import EXIT_USAGE
+from mcp_binance_server.cli.collector import calm
+from mcp_binance_server.cli.entrance import Place, entrance_of
+from mcp_binance_server.cli.manners import Manners
+from mcp_binance_server.cli.serve import prepare_logging
+from mcp_binance_server.cli.serve_http import fastest_loop, options_of
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.settings import Settings, read_settings
+from mcp_binance_server.transports.http.assembly import assemble
+from mcp_binance_server.transports.http.relay import INSIDE, Handed, listen_inside
+from mcp_binance_server.transports.http.seat import Seat
+from mcp_binance_server.transports.http.serving import Door, Stop, serve_doors
+
+READY = b"ready"
+
+
+class Post(msgspec.Struct, frozen=True):
+    """What a worker is told: which of how many it is, how much to say, where they meet, and what it listens on."""
+
+    number: int
+    of: int
+    manners: Manners
+    folder: str
+    host: str
+    port: int
+    listener: int
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "mcp_binance_server.cli.worker", msgspec.json.encode(self).decode()]
+
+
+def main(told: str) -> int:
+    """Serve until told to stop, or until the one who started this process is gone."""
+    calm()
+    try:
+        settings, post = read_settings(), msgspec.json.decode(told, type=Post)
+        prepare_logging(settings, post.manners)
+        anyio.run(_work, settings, post, backend_options=fastest_loop())
+    except SettingsError as error:
+        print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
+        return EXIT_USAGE
+    return 0
+
+
+async def _work(settings: Settings, post: Post) -> None:
+    clock, stop = SystemClock(), Stop()
+    place, seat = Place(post.host, post.port), Seat(post.number, post.of, Path(post.folder))
+    family = socket.AF_INET6 if ":" in post.host else socket.AF_INET
+    # The protocol is named for the same reason as where the socket was made: answers go without delay.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=post.listener)
+    async with (
+        entrance_of(settings, clock) as entrance,
+        running_app(settings, clock=clock, callers_bring_keys=True) as app,
+    ):
+        http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, entrance, seat))
+        doors = [Door(listener, http.asgi), Door(listen_inside(seat.address(post.number)), Handed(http.heart), INSIDE)]
+        try:
+            async with http.running(), anyio.create_task_group() as tasks:
+                tasks.start_soon(_stop_without_keeper, stop)
+                await serve_doors(doors, ready=_tell, drain=http.heart.drain, stop=stop)
+                tasks.cancel_scope.cancel()
+        finally:
+            seat.address(post.number).unlink(missing_ok=True)
+            with suppress(OSError):  # the last one takes the folder along, should nobody else be left to
+                seat.folder.rmdir()
+
+
+async def _stop_without_keeper(stop: Stop) -> None:
+    # Nothing is ever written to it, so there is something to read only at its end.
+    await anyio.wait_readable(sys.stdin.fileno())
+    stop.asked.set()
+
+
+def _tell() -> None:
+    sys.stdout.write(f"{READY.decode()}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,149 @@
+"""Takes a request to the process that has its session, when several share one address."""
+
+import socket
+from contextlib import aclosing
+from pathlib import Path
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
+
+import anyio
+import httpx2
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
+from mcp_binance_server.transports.http.connection import ConnectionLimits
+from mcp_binance_server.transports.http.conversation import unknown_session
+from mcp_binance_server.transports.http.merged_figures import merged
+from mcp_binance_server.transports.http.seat import Seat
+
+CALLER = b"x-relayed-for"
+# What belongs to one connection, or is said anew on the next.
+_OF_ONE_HOP = frozenset({
+    b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
+    CALLER,
+})  # fmt: skip
+_PATIENCE = {"timeout": {"connect": 1.0, "write": 10.0, "pool": 1.0, "read": None}}
+_FIGURES_SECS = 2.0
+# The keeper of a connection must be the more patient side: a request on one that just closes would look unanswered.
+_KEPT_SECS = 60
+INSIDE = ConnectionLimits(most=100_000, idle_secs=_KEPT_SECS * 60)
+
+
+class Relay:
+    """Answers what is its own and passes on the rest; the guard has checked a request and read its body before."""
+
+    def __init__(self, app: ASGIApp, seat: Seat) -> None:
+        self._app = app
+        self._seat = seat
+        self._lines: dict[int, httpx2.AsyncHTTPTransport] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/metrics":
+            await self._figures(scope, receive, send)
+        elif (owner := self._seat.owner(scope)) == self._seat.number:
+            await self._app(scope, receive, send)
+        else:
+            await self._pass_on(owner, scope, receive, send)
+
+    async def close(self) -> None:
+        for line in self._lines.values():
+            await line.aclose()
+
+    async def _pass_on(self, owner: int, scope: Scope, receive: Receive, send: Send) -> None:
+        body = (await receive()).get("body", b"") if scope["method"] == "POST" else b""
+        async with anyio.create_task_group() as both:
+
+            async def until_the_client_leaves() -> None:
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                both.cancel_scope.cancel()
+
+            both.start_soon(until_the_client_leaves)
+            await self._answer(owner, scope, body, send)
+            both.cancel_scope.cancel()
+
+    async def _answer(self, owner: int, scope: Scope, body: bytes, send: Send) -> None:
+        try:
+            response = await self._line(owner).handle_async_request(_request(scope, body))
+            whole = await response.aread() if "content-length" in response.headers else None
+        except httpx2.TransportError:
+            # That process has ended, and its sessions with it.
+            await unknown_session(send)
+            return
+        headers = [(name.lower(), value) for name, value in response.headers.raw]
+        kept = [(name, value) for name, value in headers if name not in _OF_ONE_HOP or name == b"content-length"]
+        await send({"type": "http.response.start", "status": response.status_code, "headers": kept})
+        if whole is None:
+            await _stream(response, send)
+        await send({"type": "http.response.body", "body": whole or b""})
+
+    async def _figures(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer for all: whoever asks cannot choose which process answers."""
+        texts: dict[int, str] = {}
+        for number in range(self._seat.of):
+            with anyio.move_on_after(_FIGURES_SECS):
+                try:
+                    response = await self._line(number).handle_async_request(_request(scope, b""))
+                    text = await response.aread()
+                except httpx2.TransportError:
+                    continue
+                if response.status_code != 200:
+                    await self._app(scope, receive, send)
+                    return
+                texts[number] = text.decode()
+        body = merged(texts).encode()
+        headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _line(self, number: int) -> httpx2.AsyncHTTPTransport:
+        if number not in self._lines:
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=_KEPT_SECS)
+            path, no_tls = str(self._seat.address(number)), SSLContext(PROTOCOL_TLS_CLIENT)
+            self._lines[number] = httpx2.AsyncHTTPTransport(no_tls, trust_env=False, limits=limits, uds=path)
+        return self._lines[number]
+
+
+class Handed:
+    """What another process passes on: from whom and how it came there is in a header that only processes can send."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        told = dict(scope["headers"]).get(CALLER, b"").decode("latin-1")
+        scheme, _, address = told.partition(" ")
+        scope["scheme"] = scheme or "http"
+        scope["client"] = (address, 0) if address else None
+        await self._app(scope, receive, send)
+
+
+def listen_inside(path: Path) -> socket.socket:
+    """Return the socket on which a process hears the others; one that a dead process left is replaced."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    listener.listen()
+    return listener
+
+
+async def _stream(response: httpx2.Response, send: Send) -> None:
+    try:
+        async with aclosing(response.aiter_raw()) as chunks:
+            async for chunk in chunks:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    except httpx2.TransportError:
+        return  # it ended in the middle, and so does the stream
+    finally:
+        with anyio.CancelScope(shield=True):
+            await response.aclose()
+
+
+def _request(scope: Scope, body: bytes) -> httpx2.Request:
+    client = scope.get("client")
+    caller = f"{scope.get('scheme', 'http')} {client[0] if client else ''}".encode("latin-1")
+    headers = [(name, value) for name, value in scope["headers"] if name not in _OF_ONE_HOP]
+    url = httpx2.URL("http://worker", path=scope["path"], query=scope.get("query_string", b"") or None)
+    return httpx2.Request(
+        scope["method"], url, headers=[*headers, (CALLER, caller)], content=body, extensions=dict(_PATIENCE)
+    )

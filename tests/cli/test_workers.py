@@ -1,0 +1,169 @@
+"""Several processes behind one port: a session is found wherever its requests land, and nothing is left behind."""
+
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+
+import anyio
+import httpx2
+import pytest
+
+from mcp_binance_server.cli.crew import refuse_what_cannot_be_shared
+from mcp_binance_server.cli.main import main
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.transports.http.merged_figures import merged
+from support.crew import Surroundings, children, http_server, is_alive, kill, surroundings, wait_for
+from support.state_server import BINARY
+from support.webapp import HttpClient, request
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="several processes on one port are not for Windows"),
+]
+
+ACCEPT = {"accept": "application/json, text/event-stream"}
+ONE_EACH = httpx2.Limits(max_keepalive_connections=0)  # each request on a connection of its own, to any process
+
+
+@pytest.fixture(scope="module")
+def around() -> Iterator[Surroundings]:
+    if BINARY is None:
+        pytest.skip("several workers are not tested here: no redis-server or valkey-server is installed")
+    with surroundings() as running:
+        yield running
+
+
+def client(port: int) -> HttpClient:
+    return HttpClient(base_url=f"http://127.0.0.1:{port}", headers=ACCEPT, limits=ONE_EACH, timeout=60)
+
+
+def by_worker(figures: str, name: str) -> dict[str, float]:
+    found = re.findall(rf'^{name}\{{worker="(\d)"[^}}]*\}} (\S+)$', figures, re.MULTILINE)
+    return {worker: sum(float(value) for of, value in found if of == worker) for worker, _ in found}
+
+
+async def test_sessions_are_found_from_every_worker_and_a_dead_ones_are_over(around: Surroundings) -> None:
+    with http_server(around, "--workers", "2") as (process, port):
+        async with client(port) as http:
+            first = await http.initialize()
+            answers = await asked_of_both(http, first)
+
+            assert {answer.status_code for answer in answers} == {200}
+            assert {answer.headers["mcp-session-id"] for answer in answers} == {first}
+
+            owner = int(first.replace("-", ""), 16) % 2
+            opened = await http.post("/mcp/sse")
+            pair = opened.headers["connection-id"]
+            for number in range(10):
+                sent = request("tools/list", {}, number)
+                told = await http.post("/mcp/message", json=sent, headers={"connection-id": pair})
+                assert (told.status_code, told.json()["id"]) == (200, number)
+
+            await stream_events(http, port)
+
+            workers = children(process.pid)
+            kill(workers[owner])
+            wait_for(
+                lambda: len(children(process.pid)) == 2 and workers[owner] not in children(process.pid), "a new one"
+            )
+            assert {(await http.ask("ping", first)).status_code for _ in range(10)} == {404}
+            again = await http.initialize()
+            assert {(await http.ask("ping", again)).status_code for _ in range(10)} == {200}
+
+        workers = children(process.pid)
+        # As a service manager does it: the keeper's word must not be a second one to those who were told already.
+        for pid in (*workers, process.pid):
+            os.kill(pid, signal.SIGTERM)
+        assert process.wait() == 0
+        assert [pid for pid in workers if is_alive(pid)] == []
+        said = process.errors.read_text().splitlines()
+        assert len(said) == 2
+        assert re.search(r"worker \d ended with code -9; another starts in 250 ms", said[1])
+
+
+async def asked_of_both(http: HttpClient, session: str) -> list[httpx2.Response]:
+    """Ask until each process was met; which of them takes a connection is the system's choice."""
+    answers: list[httpx2.Response] = []
+    for _ in range(20):
+        answers += [await http.ask("tools/list", session, request_id=number) for number in range(20)]
+        met = by_worker((await http.get("/metrics")).text, "mcp_binance_http_answers_total")
+        if {worker for worker, count in met.items() if count} == {"0", "1"}:
+            return answers
+    pytest.fail("all connections came to one worker, so this shows nothing")
+
+
+async def stream_events(http: HttpClient, port: int) -> None:
+    """Ask on the first transport of MCP, whose answers come on a stream, from connections to every process."""
+    async with (
+        client(port) as listener,
+        listener.stream("GET", "/mcp/sse", headers={"accept": "text/event-stream"}) as stream,
+    ):
+        lines = stream.aiter_lines()
+        endpoint = await next_data(lines)
+        asked = [await http.post(endpoint, json=request("ping", None, number)) for number in range(8)]
+        heard = [await next_data(lines) for _ in asked]
+    assert {answer.status_code for answer in asked} == {202}
+    assert len(heard) == 8
+
+
+async def next_data(lines: AsyncIterator[str]) -> str:
+    with anyio.fail_after(30):
+        while not (line := await anext(lines)).startswith("data:"):
+            pass
+    return line.removeprefix("data:").strip()
+
+
+async def test_workers_end_when_their_keeper_was_killed(around: Surroundings) -> None:
+    with http_server(around, "--workers", "2") as (process, _):
+        workers = children(process.pid)
+        assert len(workers) == 2
+
+        kill(process.pid)
+
+        wait_for(lambda: not any(is_alive(pid) for pid in workers), "the end of the workers")
+
+
+def test_without_a_shared_state_several_workers_are_refused() -> None:
+    with pytest.raises(SettingsError, match="needs MCP_BINANCE_STATE_URL"):
+        refuse_what_cannot_be_shared(read_settings({}), 2, "linux")
+
+
+def test_windows_gets_a_sentence() -> None:
+    with pytest.raises(SettingsError, match="on Windows a port has one process"):
+        refuse_what_cannot_be_shared(read_settings({"MCP_BINANCE_STATE_URL": "redis://127.0.0.1"}), 2, "win32")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--workers", "2"), "goes with --http"),
+        (("--http", "--workers", "0"), "1 to 64, not 0"),
+        (("--http", "--workers", "65"), "1 to 64, not 65"),
+    ],
+)
+def test_a_wrong_number_of_workers_is_told(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_figures_of_several_workers_are_one_text() -> None:
+    text = '# HELP a first\n# TYPE a counter\na{route="/mcp"} 1.0\n# HELP b second\n# TYPE b gauge\nb 2.0\n'
+
+    assert merged({0: text, 1: text}).splitlines() == [
+        "# HELP a first",
+        "# TYPE a counter",
+        'a{worker="0",route="/mcp"} 1.0',
+        'a{worker="1",route="/mcp"} 1.0',
+        "# HELP b second",
+        "# TYPE b gauge",
+        'b{worker="0"} 2.0',
+        'b{worker="1"} 2.0',
+    ]
