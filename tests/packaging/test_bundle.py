@@ -1,0 +1,68 @@
+"""The MCPB bundle: its own tool accepts and packs it, and what is unpacked starts and answers."""
+
+import json
+import os
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from mcp_binance_server import __version__
+from support.built import installed_mcpb
+from support.process import clean_environment
+from support.raw import INITIALIZE
+
+pytestmark = [pytest.mark.flood, pytest.mark.timeout(300)]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    packed = tmp_path_factory.mktemp("bundle") / "server.mcpb"
+    command = [str(ROOT / "scripts" / "bundle"), str(packed), str(installed_mcpb())]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Manifest schema validation passes!" in done.stdout
+    return packed
+
+
+def test_a_bundle_holds_what_its_build_needs_and_no_cache(bundle: Path) -> None:
+    names = set(zipfile.ZipFile(bundle).namelist())
+
+    assert {"manifest.json", "pyproject.toml", "README.md", "LICENSE", "src/mcp_binance_server/__main__.py"} <= names
+    assert not any("__pycache__" in name or name.startswith("tests/") for name in names)
+
+
+def test_the_server_of_a_bundle_answers(bundle: Path, tmp_path: Path) -> None:
+    if shutil.which("uv") is None:
+        pytest.skip("uv, with which a client starts a bundle, is not installed")
+    zipfile.ZipFile(bundle).extractall(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    started = manifest["server"]["mcp_config"]
+    command = [started["command"], *(word.replace("${__dirname}", str(tmp_path)) for word in started["args"])]
+    # As a client does it: every field left as it was.
+    fields = {f"${{user_config.{name}}}": str(field["default"]) for name, field in manifest["user_config"].items()}
+    environment = clean_environment({name: fields[value] for name, value in started["env"].items()})
+    environment.pop("VIRTUAL_ENV", None)
+
+    for _ in range(3):  # its packages are fetched meanwhile, and a registry may stumble
+        done = subprocess.run(
+            command,
+            input=json.dumps(INITIALIZE).encode() + os.linesep.encode(),
+            capture_output=True,
+            timeout=90,
+            check=False,
+            env=environment,
+        )
+        if done.stdout:
+            break
+
+    assert done.stdout, done.stderr.decode()
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert answer["result"]["serverInfo"]["name"] == "mcp-binance-server"
+    assert answer["result"]["serverInfo"]["version"] == __version__
+    assert (tmp_path / manifest["server"]["entry_point"]).is_file()

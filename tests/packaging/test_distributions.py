@@ -1,0 +1,74 @@
+"""What is in the wheel and in the source distribution. CI names the wheel that it built; its source lies beside it."""
+
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from mcp_binance_server import __version__
+from support.built import built_wheel
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "mcp_binance_server"
+INFO = f"mcp_binance_server-{__version__}.dist-info"
+MOST_BYTES = 5_000_000
+
+
+@pytest.fixture(scope="module")
+def wheel() -> set[str]:
+    with zipfile.ZipFile(built_wheel()) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def source() -> set[str]:
+    (path,) = built_wheel().parent.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        return {str(PurePosixPath(*PurePosixPath(name).parts[1:])) for name in archive.getnames()}
+
+
+def test_the_wheel_is_small() -> None:
+    assert built_wheel().stat().st_size <= MOST_BYTES
+
+
+def test_the_wheel_holds_the_package_and_its_description_and_nothing_else(wheel: set[str]) -> None:
+    assert {name.split("/")[0] for name in wheel} == {"mcp_binance_server", INFO}
+    assert not any("test" in PurePosixPath(name).name.split("_")[0] for name in wheel)
+    assert not any("__pycache__" in name for name in wheel)
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: set[str]) -> None:
+    files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    expected = {f"mcp_binance_server/{path.relative_to(PACKAGE).as_posix()}" for path in files}
+    kinds = {PurePosixPath(name).suffix for name in expected}
+
+    assert kinds >= {".py", ".typed", ".md", ".json", ".lua", ".ttf", ".proto"}
+    assert {name for name in wheel if not name.startswith(INFO)} == expected
+
+
+def test_the_wheel_carries_its_licences_and_both_commands(wheel: set[str]) -> None:
+    with zipfile.ZipFile(built_wheel()) as archive:
+        commands = archive.read(f"{INFO}/entry_points.txt").decode()
+
+    assert f"{INFO}/licenses/LICENSE" in wheel
+    assert any(name.startswith(f"{INFO}/licenses/") and name.endswith("OFL.txt") for name in wheel)
+    assert "mcp-binance-server = " in commands
+    assert "binance-provider = " in commands
+
+
+def test_the_source_can_be_tested_and_packed_by_others(source: set[str]) -> None:
+    needed = {
+        "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "RELEASING.md", "server.json", "Dockerfile",
+        ".dockerignore", "mcpb/manifest.json", "mcpb/package-lock.json", "plugin/.mcp.json", "docker/healthcheck.py",
+        "tests/conftest.py", "scripts/check", "scripts/bundle", "requirements/host.txt", ".github/workflows/ci.yml",
+    }  # fmt: skip
+
+    assert needed - source == set()
+
+
+def test_nothing_private_is_in_the_source(source: set[str]) -> None:
+    suspects = (".env", ".pem", ".key", ".sqlite", ".coverage")
+
+    assert [name for name in source if PurePosixPath(name).name.endswith(suspects)] == []
+    assert not any(name.startswith((".venv", "dist/", "build/", ".git/")) for name in source)

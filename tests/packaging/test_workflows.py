@@ -1,0 +1,70 @@
+"""The workflows: pinned, without stored secrets, and with no more rights than they need."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+FOLDER = Path(__file__).parents[2] / ".github" / "workflows"
+WORKFLOWS = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.yml")}
+
+
+def jobs(name: str) -> dict[str, dict[str, Any]]:
+    return yaml.safe_load(WORKFLOWS[name])["jobs"]
+
+
+def test_there_is_one_for_changes_and_one_for_releases() -> None:
+    assert sorted(WORKFLOWS) == ["ci.yml", "release.yml"]
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_every_action_has_a_version_and_no_secret_is_named(name: str) -> None:
+    used = re.findall(r"uses: (\S+)", WORKFLOWS[name])
+
+    assert used
+    assert [each for each in used if not re.search(r"@v\d+(\.\d+)*$|^\./", each)] == []
+    assert "secrets." not in WORKFLOWS[name]
+    assert yaml.safe_load(WORKFLOWS[name])["permissions"] == {"contents": "read"}
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_every_job_ends(name: str) -> None:
+    assert [job for job, said in jobs(name).items() if "timeout-minutes" not in said and "uses" not in said] == []
+
+
+def test_changes_are_tested_by_the_same_command_as_everywhere() -> None:
+    assert "bash .ci/run" in WORKFLOWS["ci.yml"]
+    assert jobs("release.yml")["test"]["uses"] == "./.github/workflows/ci.yml"
+
+
+def test_only_the_job_that_publishes_may_and_it_builds_nothing() -> None:
+    publish = jobs("release.yml")["pypi"]
+
+    assert publish["permissions"] == {"id-token": "write"}
+    assert publish["environment"] == "pypi"
+    assert [step["uses"].split("@")[0] for step in publish["steps"] if "uses" in step] == [
+        "actions/download-artifact",
+        "pypa/gh-action-pypi-publish",
+    ]
+
+
+def test_what_is_released_is_attested_first() -> None:
+    build = [step.get("uses", "").split("@")[0] for step in jobs("release.yml")["build"]["steps"]]
+
+    assert build.index("actions/attest-build-provenance") < build.index("actions/upload-artifact")
+    assert all("build" in needed or "pypi" in needed for needed in _needs("pypi", "image", "github", "registry"))
+
+
+def _needs(*names: str) -> list[list[str]]:
+    needed = [jobs("release.yml")[name]["needs"] for name in names]
+    return [[each] if isinstance(each, str) else each for each in needed]
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_every_script_that_is_run_is_ours(name: str) -> None:
+    named = set(re.findall(r"scripts/[\w.]+", WORKFLOWS[name]))
+
+    assert named
+    assert [each for each in named if not (FOLDER.parents[1] / each).is_file()] == []
