@@ -1,10 +1,8 @@
 """The composition root: settings in, every object built once and wired, an async lifespan around them."""
 
-import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +10,6 @@ import httpx2
 from mcp.server.lowlevel import Server
 
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.analytics.tuning import tuned
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.charts.caller import Caller as ChartCaller
 from mcp_binance_server.charts.client import ChartImgClient
@@ -23,10 +20,8 @@ from mcp_binance_server.charts.pictures import Pictures
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock, SystemClock
-from mcp_binance_server.domain.credentials import Credentials
-from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.account import AccountClient
-from mcp_binance_server.exchange.attempt import Attempts, Principal
+from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
@@ -36,6 +31,7 @@ from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
+from mcp_binance_server.foundation import engine_of, principal_of, thresholds_of
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
@@ -59,16 +55,14 @@ from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.remote_charts import RemoteCharts
 from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.services.volume_profile import VolumeProfileService
-from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
+from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
-from mcp_binance_server.state.opening import MEMORY, open_engine
+from mcp_binance_server.state.opening import MEMORY
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
-
-LOG = logging.getLogger(__name__)
 
 # A read answers a person who waits: three seconds an attempt, ten in all.
 ATTEMPT_SECS = 3.0
@@ -111,13 +105,12 @@ async def running_app(
     """
     clock = clock or SystemClock()
     network = network or network_at(settings.network, settings.rest_url, settings.stream_url)
-    principal = _principal(settings)
-    thresholds = tuned(settings.analytics, prefix=ANALYTICS_PREFIX)
+    principal, thresholds = principal_of(settings), thresholds_of(settings)
     async with AsyncExitStack() as stack:
         # Nothing here places orders, so nothing is kept back for them.
         has_keys = principal is not None or callers_bring_keys
         reserves = Reserves(order_percent=0) if has_keys else Reserves.none()
-        engine = open_engine(settings.state_url.get_secret_value(), clock, reserves=reserves)
+        engine = engine_of(settings, clock, reserves)
         await engine.start()
         stack.push_async_callback(engine.close)
         channel = Channel(deadline_secs=attempt_secs, transport=transport)
@@ -196,36 +189,9 @@ def _hub(
     return Fleet(engine, caller.clock, caller.time, uuid4().hex).joined_by(hub)
 
 
-def credentials_of(settings: Settings) -> Credentials | None:
-    """Return the key the settings name, with its secret read from the file if it lies in one."""
-    if settings.api_key is None:
-        return None
-    if settings.secret_key is not None:
-        secret = settings.secret_key.get_secret_value()
-    else:
-        secret = _read_private_key(settings.private_key_file or Path())
-    return Credentials(settings.api_key.get_secret_value().strip(), secret.strip())
-
-
 def _chart_client(settings: Settings, channel: Channel, clock: Clock) -> ChartImgClient:
     plans = PlanMemory(clock, PLANS[settings.chart_plan] if settings.chart_plan else None)
     per_second, per_day = settings.chart_rps, settings.chart_daily_limit
     limiter = Limiter(clock, lambda: plan_pace(plans, per_second=per_second, per_day=per_day))
     key = settings.chart_key.get_secret_value().strip() if settings.chart_key else None
     return ChartImgClient(ChartCaller(settings.chart_url, key, channel, limiter, clock), plans)
-
-
-def _principal(settings: Settings) -> Principal | None:
-    credentials = credentials_of(settings)
-    return Principal.of(credentials) if credentials else None
-
-
-def _read_private_key(path: Path) -> str:
-    try:
-        mode, text = path.stat().st_mode, path.read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not a text file"
-        raise SettingsError(problems=(f"BINANCE_PRIVATE_KEY_FILE: {path}: {reason}",)) from None
-    if mode & 0o077:
-        LOG.warning("BINANCE_PRIVATE_KEY_FILE can be read by other users: chmod 600 %s", path)
-    return text

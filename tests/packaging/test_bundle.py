@@ -49,20 +49,23 @@ def test_the_server_of_a_bundle_answers(bundle: Path, tmp_path: Path) -> None:
     environment = clean_environment({name: fields[value] for name, value in started["env"].items()})
     environment.pop("VIRTUAL_ENV", None)
 
-    for _ in range(3):  # its packages are fetched meanwhile, and a registry may stumble
-        done = subprocess.run(
-            command,
-            input=json.dumps(INITIALIZE).encode() + os.linesep.encode(),
-            capture_output=True,
-            timeout=90,
-            check=False,
-            env=environment,
-        )
-        if done.stdout:
-            break
+    done = _asked(command, environment)
 
     assert done.stdout, done.stderr.decode()
     answer = json.loads(done.stdout.splitlines()[0])
     assert answer["result"]["serverInfo"]["name"] == "mcp-binance-server"
     assert answer["result"]["serverInfo"]["version"] == __version__
     assert (tmp_path / manifest["server"]["entry_point"]).is_file()
+
+
+def _asked(command: list[str], environment: dict[str, str], attempts: int = 3) -> "subprocess.CompletedProcess[bytes]":
+    """Start it and greet it; its packages are fetched meanwhile, and a registry may stumble."""
+    done = subprocess.run(
+        command,
+        input=json.dumps(INITIALIZE).encode() + os.linesep.encode(),
+        capture_output=True,
+        timeout=90,
+        check=False,
+        env=environment,
+    )
+    return done if done.stdout or attempts == 1 else _asked(command, environment, attempts - 1)

@@ -9,11 +9,12 @@ import httpx2
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.exchange.account import AccountClient
-from mcp_binance_server.exchange.attempt import Attempts, Principal
+from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.simulator.app import build_app

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.app import credentials_of, running_app
+from mcp_binance_server.app import running_app
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.foundation import check, credentials_of
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
@@ -33,14 +34,20 @@ async def test_a_private_key_from_a_file_signs(tmp_path: Path, clock: FakeClock,
 
 @pytest.mark.parametrize(("mode", "warns"), [(0o600, False), (0o640, True), (0o604, True)])
 def test_a_key_file_that_others_can_read_is_warned_about(
-    tmp_path: Path, exchange: SimulatedExchange, caplog: pytest.LogCaptureFixture, mode: int, *, warns: bool
+    tmp_path: Path,
+    exchange: SimulatedExchange,
+    clock: FakeClock,
+    caplog: pytest.LogCaptureFixture,
+    mode: int,
+    *,
+    warns: bool,
 ) -> None:
     key_file = tmp_path / "key.pem"
     key_file.write_text(exchange.account.ed25519_private_key_pem)
     key_file.chmod(mode)
 
     with caplog.at_level(logging.WARNING):
-        credentials_of(read_settings(environment(exchange, key_file)))
+        check(read_settings(environment(exchange, key_file)), clock)
 
     assert ("chmod 600" in caplog.text) is warns
 

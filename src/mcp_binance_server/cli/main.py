@@ -1,7 +1,6 @@
 """Which command runs, and its exit code; what a command needs is imported only when it runs."""
 
 import argparse
-import gc
 import sys
 from collections.abc import Sequence
 
@@ -97,17 +96,14 @@ def _completion(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    # Imports make a million objects and no garbage: collecting meanwhile costs a tenth of the start.
-    gc.disable()
-    from mcp_binance_server.cli.collector import calm  # noqa: PLC0415 - --version and --help load nothing
+    from mcp_binance_server.cli.collector import uncollected  # noqa: PLC0415 - --version and --help load nothing
 
-    calm()
     manners = Manners.of(options)
     if options.http or options.sse:
-        from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs no web server
-        from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - likewise
+        with uncollected():
+            from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs no web server
+            from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - likewise
 
-        gc.enable()
         port = HTTP_PORT if options.port is None else options.port
         place = Place(options.host or HOST, port)
         if options.workers > 1:
@@ -116,15 +112,15 @@ def _serve(options: argparse.Namespace) -> int:
             return run_crew(place, options.workers, manners, unsafe=options.unsafe_no_auth)
         return run_http(place, manners, unsafe=options.unsafe_no_auth)
     if options.grpc:
-        from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - likewise
-        from mcp_binance_server.cli.serve_grpc import run_grpc  # noqa: PLC0415 - an extra that few install
+        with uncollected():
+            from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - likewise
+            from mcp_binance_server.cli.serve_grpc import run_grpc  # noqa: PLC0415 - an extra that few install
 
-        gc.enable()
         port = GRPC_PORT if options.port is None else options.port
         return run_grpc(Place(options.host or HOST, port), manners, unsafe=options.unsafe_no_auth)
-    from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - likewise
+    with uncollected():
+        from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - likewise
 
-    gc.enable()
     return run_stdio(manners)
 
 

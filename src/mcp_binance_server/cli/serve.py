@@ -2,14 +2,26 @@
 
 import logging
 import sys
+from typing import TYPE_CHECKING
 
 import anyio
+from anyio import to_thread
 
-from mcp_binance_server.app import credentials_of, running_app
+from mcp_binance_server.cli.collector import uncollected
 from mcp_binance_server.cli.manners import Manners
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.foundation import check, credentials_of
 from mcp_binance_server.settings import Settings, read_settings, unknown_variables
+from mcp_binance_server.surface.opening import Opening
+from mcp_binance_server.surface.server import build_early_server
 from mcp_binance_server.telemetry.logs import configure_logging
 from mcp_binance_server.transports.stdio import serve_stdio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from mcp_binance_server.app import App
 
 LOG = logging.getLogger(__name__)
 
@@ -19,11 +31,16 @@ An MCP client starts it by itself; to look around by hand, try: mcp-binance-serv
 
 
 def prepare(manners: Manners) -> Settings:
-    """Read the settings and set up the logs; a name that means nothing is warned of."""
+    """Read the settings and set up the logs; a name that means nothing is warned of.
+
+    Raises:
+        SettingsError: a setting cannot be used.
+    """
     settings = read_settings()
     prepare_logging(settings, manners)
     for name in unknown_variables():
         LOG.warning("the environment variable %s means nothing to this version", name)
+    check(settings, SystemClock())
     return settings
 
 
@@ -45,5 +62,31 @@ def prepare_logging(settings: Settings, manners: Manners) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    async with running_app(settings) as app:
-        await serve_stdio(app.server)
+    opening = Opening()
+    server = build_early_server(opening, has_guides="guide" in settings.toolsets)
+    async with anyio.create_task_group() as group:
+        group.start_soon(_open, settings, opening)
+        await serve_stdio(server)
+        opening.end()
+
+
+async def _open(settings: Settings, opening: Opening) -> None:
+    """Load the tools and all that serves them once a client was greeted, in a thread: the loop goes on answering."""
+    if not await opening.is_needed():
+        return
+    try:
+        running_app = await to_thread.run_sync(_load)
+        async with running_app(settings) as app:
+            await to_thread.run_sync(app.dispatcher.catalogue.prepare)
+            await opening.keep(app.dispatcher)
+    except Exception as failure:
+        # The thread that reads standard input cannot be woken: the client must hear of it, and leave, first.
+        await opening.refuse(failure)
+        raise
+
+
+def _load() -> "Callable[[Settings], AbstractAsyncContextManager[App]]":
+    with uncollected():
+        from mcp_binance_server.app import running_app  # noqa: PLC0415 - a greeting needs none of it
+
+    return running_app

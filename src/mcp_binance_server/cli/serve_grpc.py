@@ -37,6 +37,7 @@ async def _serve(settings: Settings, place: Place, manners: Manners) -> None:
         entrance_of(settings, clock) as entrance,
         running_app(settings, clock=clock, callers_bring_keys=True) as app,
     ):
+        app.dispatcher.catalogue.prepare()
         await serve_grpc(
             app.dispatcher,
             host=place.host,

@@ -70,6 +70,7 @@ async def _serve(settings: Settings, place: Place, manners: Manners) -> None:
 
 async def serve_at(place: Place, app: App, options: Options, ready: Callable[[int], None]) -> None:
     """Serve an application over HTTP until a signal; `ready` gets the port."""
+    app.dispatcher.catalogue.prepare()  # the first caller shall not wait for it
     http = assemble(app.server, app.dispatcher, app.clock, options)
     async with http.running():
         await serve_http(http.asgi, host=place.host, port=place.port, ready=ready, drain=http.heart.drain)

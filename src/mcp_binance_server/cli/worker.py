@@ -64,6 +64,7 @@ async def _work(settings: Settings, post: Post) -> None:
         entrance_of(settings, clock) as entrance,
         running_app(settings, clock=clock, callers_bring_keys=True) as app,
     ):
+        app.dispatcher.catalogue.prepare()
         http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, entrance, seat))
         doors = [Door(listener, http.asgi), Door(listen_inside(seat.address(post.number)), Handed(http.heart), INSIDE)]
         try:

@@ -11,7 +11,7 @@ from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import NOT_SET, InvalidCredentials
 from mcp_binance_server.exchange.account_wire import AccountWire, FillWire, OrderWire
-from mcp_binance_server.exchange.attempt import Params, Principal
+from mcp_binance_server.exchange.attempt import Params
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.diagnosis import home_of
 from mcp_binance_server.exchange.endpoints import (
@@ -23,6 +23,7 @@ from mcp_binance_server.exchange.endpoints import (
     ORDER,
     Endpoint,
 )
+from mcp_binance_server.exchange.principal import Principal
 
 WireT = TypeVar("WireT")
 

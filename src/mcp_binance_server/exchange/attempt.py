@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.endpoints import Endpoint
 from mcp_binance_server.exchange.faults import Refusal, read_refusal
 from mcp_binance_server.exchange.networks import Network, host_of
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.signing import Signer, rest_query, signed_query, signer_for
+from mcp_binance_server.exchange.signing import rest_query, signed_query
 
 Params = Mapping[str, str | int]
 
@@ -23,18 +23,6 @@ class Body:
 
     content: bytes = field(repr=False)
     host: str
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Whose account a signed call is for."""
-
-    credentials: Credentials
-    signer: Signer = field(repr=False)
-
-    @classmethod
-    def of(cls, credentials: Credentials) -> "Principal":
-        return cls(credentials, signer_for(credentials))
 
 
 class Refused(Exception):

@@ -16,12 +16,13 @@ from mcp_binance_server.errors import (
     InvalidSymbol,
     RegionRestricted,
 )
-from mcp_binance_server.exchange.attempt import Attempts, Body, Params, Principal, Refused
+from mcp_binance_server.exchange.attempt import Attempts, Body, Params, Refused
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.diagnosis import can_be_sent
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
 from mcp_binance_server.exchange.faults import Refusal, classify
 from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.refused_key import credentials_error, explain_refusal
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.wire import TimeWire

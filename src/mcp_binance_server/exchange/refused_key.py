@@ -4,11 +4,12 @@ import anyio
 
 from mcp_binance_server.channel import NoAnswer
 from mcp_binance_server.errors import NOT_SET, AppError, InvalidCredentials
-from mcp_binance_server.exchange.attempt import Attempts, Params, Principal, Refused
+from mcp_binance_server.exchange.attempt import Attempts, Params, Refused
 from mcp_binance_server.exchange.diagnosis import diagnose, is_worth_a_probe
 from mcp_binance_server.exchange.endpoints import ORDER
 from mcp_binance_server.exchange.faults import BAD_SIGNATURE, Refusal
 from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.signing import Signer
 
 # The cheapest signed call that every network can parse; it is never meant to succeed.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.surface.errors import RequestContext
 
 CALLER = "mcp_binance_server.caller"

@@ -66,6 +66,15 @@ class Catalogue:
     def tool(self, name: str) -> ToolSpec[Any] | None:
         return self._tools.get(name)
 
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        spec = self.tool(name)
+        return None if spec is None else spec.input_schema
+
+    def prepare(self) -> None:
+        """Make every entry of the lists now, so that the first client that asks for one does not wait for it."""
+        for spec in (*self.tools, *self.resources, *self.templates, *self.prompts):
+            _ = spec.wire
+
     def prompt(self, name: str) -> PromptSpec[Any] | None:
         return next((spec for spec in self.prompts if spec.name == name), None)
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.anomalies import AnomalyService

@@ -12,6 +12,7 @@ from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
+from mcp_binance_server.surface.completions import complete
 from mcp_binance_server.surface.context import Context, Report
 from mcp_binance_server.surface.errors import bad_arguments, tool_failure
 from mcp_binance_server.surface.spec import Page, Picture, scope_of
@@ -77,6 +78,9 @@ class Dispatcher:
         content = types.TextContent(type="text", text=await spec.render(context, given))
         message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(description=spec.description, messages=[message])
+
+    async def complete(self, params: types.CompleteRequestParams) -> types.Completion:
+        return await complete(self.context, params)
 
     def scope_needed(self, method: str, name: str) -> Scope | None:
         """Return what a call needs, by its method and the name or address in it; None for what everybody may ask."""

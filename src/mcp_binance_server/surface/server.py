@@ -1,7 +1,8 @@
 """The MCP server: every method of the protocol, as the SDK hands it to us."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp import types
 from mcp.server.caching import CacheHint
@@ -10,9 +11,11 @@ from mcp.server.lowlevel import Server
 
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
-from mcp_binance_server.surface.completions import complete
-from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.errors import RequestContext, guarded
+from mcp_binance_server.surface.opening import Opening
+
+if TYPE_CHECKING:  # it brings every tool and service along, and a client is greeted before they are loaded
+    from mcp_binance_server.surface.dispatch import Dispatcher
 
 NAME = "mcp-binance-server"
 INSTRUCTIONS = (
@@ -25,64 +28,86 @@ INSTRUCTIONS = (
     "list_guides; an error's `guide` names the page to read."
 )
 Paginated = types.PaginatedRequestParams | None
+Opened = Callable[[], Awaitable["Dispatcher"]]
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
 
 
 class Surface:
     """The protocol's methods: parameters in, the dispatcher's answer out."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self._ask = dispatcher
-        self._catalogue = dispatcher.catalogue
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
 
     async def list_tools(self, _ctx: RequestContext, _params: Paginated) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[spec.wire for spec in self._catalogue.tools])
+        catalogue = (await self._opened()).catalogue
+        return types.ListToolsResult(tools=[spec.wire for spec in catalogue.tools])
 
     async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await self._ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress)
+        ask = await self._opened()
+        return await ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress)
 
     async def list_resources(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[spec.wire for spec in self._catalogue.resources])
+        catalogue = (await self._opened()).catalogue
+        return types.ListResourcesResult(resources=[spec.wire for spec in catalogue.resources])
 
     async def list_templates(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=[spec.wire for spec in self._catalogue.templates])
+        catalogue = (await self._opened()).catalogue
+        return types.ListResourceTemplatesResult(resource_templates=[spec.wire for spec in catalogue.templates])
 
     async def read_resource(
         self, ctx: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        return await self._ask.read_resource(caller_of(ctx), params.uri)
+        ask = await self._opened()
+        return await ask.read_resource(caller_of(ctx), params.uri)
 
     async def list_prompts(self, _ctx: RequestContext, _params: Paginated) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[spec.wire for spec in self._catalogue.prompts])
+        catalogue = (await self._opened()).catalogue
+        return types.ListPromptsResult(prompts=[spec.wire for spec in catalogue.prompts])
 
     async def get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await self._ask.get_prompt(caller_of(ctx), params.name, params.arguments)
+        ask = await self._opened()
+        return await ask.get_prompt(caller_of(ctx), params.name, params.arguments)
 
     async def complete(self, _ctx: RequestContext, params: types.CompleteRequestParams) -> types.CompleteResult:
-        return types.CompleteResult(completion=await complete(self._ask.context, params))
+        ask = await self._opened()
+        return types.CompleteResult(completion=await ask.complete(params))
 
     async def templates_in_resource_list(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         """Add the templates to the resource list, as the guide contract asks; MCP lists them separately too."""
         result = await call_next(ctx)
         if ctx.method == "resources/list" and isinstance(result, dict):
+            catalogue = (await self._opened()).catalogue
             listed = [
-                spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True)
-                for spec in self._catalogue.templates
+                spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True) for spec in catalogue.templates
             ]
             return {**result, "resourceTemplates": listed}
         return result
 
 
-def build_server(dispatcher: Dispatcher) -> Server[Any]:
-    """Return the one MCP server that every transport drives."""
-    surface, catalogue = Surface(dispatcher), dispatcher.catalogue
-    guard = partial(guarded, has_guides=catalogue.has_guides)
+def build_server(dispatcher: "Dispatcher") -> Server[Any]:
+    """Return the MCP server of a dispatcher that is there."""
 
-    def input_schema(name: str) -> dict[str, Any] | None:
-        # Made when it is asked for: the schemas of all tools would cost a twentieth of the start.
-        spec = catalogue.tool(name)
-        return None if spec is None else spec.input_schema
+    async def opened() -> "Dispatcher":
+        return dispatcher
 
+    server = _server(opened, has_guides=dispatcher.catalogue.has_guides)
+    server.get_tool_input_schema = dispatcher.catalogue.input_schema  # asked for by HTTP alone
+    return server
+
+
+def build_early_server(opening: Opening, *, has_guides: bool) -> Server[Any]:
+    """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
+    server = _server(opening.opened, has_guides=has_guides)
+
+    async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
+        opening.begin()
+
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, begin)
+    return server
+
+
+def _server(opened: Opened, *, has_guides: bool) -> Server[Any]:
+    surface, guard = Surface(opened), partial(guarded, has_guides=has_guides)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
@@ -94,7 +119,6 @@ def build_server(dispatcher: Dispatcher) -> Server[Any]:
             "resources/list": LISTS_KEEP,
             "resources/templates/list": LISTS_KEEP,
         },
-        get_tool_input_schema=input_schema,
         on_list_tools=guard(surface.list_tools),
         on_call_tool=guard(surface.call_tool),
         on_list_resources=guard(surface.list_resources),

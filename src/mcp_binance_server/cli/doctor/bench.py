@@ -11,10 +11,10 @@ from mcp_binance_server.domain.account import Account
 from mcp_binance_server.domain.market import Reading
 from mcp_binance_server.domain.observations import ClockCheck
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.attempt import Principal
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.key_rights import KeyRights
 from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.refused_key import knows_key
 from mcp_binance_server.settings import Settings
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from mcp_binance_server.app import credentials_of
 from mcp_binance_server.cli.doctor.bench import Bench
 from mcp_binance_server.cli.doctor.cleaning import Cleaner
 from mcp_binance_server.cli.doctor.finding import Finding, Rung
@@ -15,6 +14,7 @@ from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.foundation import credentials_of
 from mcp_binance_server.key_file import NAMES
 from mcp_binance_server.settings import read_settings
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import InvalidArguments, SettingsError
-from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.surface.caller import Caller
 
 API_KEY = "x-binance-api-key"

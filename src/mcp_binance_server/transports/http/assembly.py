@@ -11,7 +11,7 @@ from mcp.server.lowlevel import Server
 from starlette.types import ASGIApp
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.sessions.model import new_connection_id

@@ -6,7 +6,7 @@ from starlette.types import Scope
 
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.transports.addresses import is_loopback
 
 API_KEY = b"x-binance-api-key"

@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from starlette.types import Scope
 
 from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.exchange.attempt import Principal
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
 from mcp_binance_server.sessions.registry import Registry

@@ -1,0 +1,62 @@
+"""What the settings must give before anything can be served: one that cannot be used stops the start here."""
+
+import logging
+from pathlib import Path
+
+from mcp_binance_server.analytics.thresholds import Thresholds
+from mcp_binance_server.analytics.tuning import tuned
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
+from mcp_binance_server.state.engine import Reserves, StateEngine
+from mcp_binance_server.state.opening import open_engine
+
+LOG = logging.getLogger(__name__)
+
+
+def check(settings: Settings, clock: Clock) -> None:
+    """Make what settings can make impossible, so that a wrong one is told before a client is greeted.
+
+    Raises:
+        SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
+    """
+    principal_of(settings)
+    thresholds_of(settings)
+    engine_of(settings, clock)
+    path = settings.private_key_file
+    if path is not None and path.stat().st_mode & 0o077:
+        LOG.warning("BINANCE_PRIVATE_KEY_FILE can be read by other users: chmod 600 %s", path)
+
+
+def principal_of(settings: Settings) -> Principal | None:
+    credentials = credentials_of(settings)
+    return Principal.of(credentials) if credentials else None
+
+
+def thresholds_of(settings: Settings) -> Thresholds:
+    return tuned(settings.analytics, prefix=ANALYTICS_PREFIX)
+
+
+def engine_of(settings: Settings, clock: Clock, reserves: Reserves | None = None) -> StateEngine:
+    return open_engine(settings.state_url.get_secret_value(), clock, reserves=reserves)
+
+
+def credentials_of(settings: Settings) -> Credentials | None:
+    """Return the key the settings name, with its secret read from the file if it lies in one."""
+    if settings.api_key is None:
+        return None
+    if settings.secret_key is not None:
+        secret = settings.secret_key.get_secret_value()
+    else:
+        secret = _read_private_key(settings.private_key_file or Path())
+    return Credentials(settings.api_key.get_secret_value().strip(), secret.strip())
+
+
+def _read_private_key(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a text file"
+        raise SettingsError(problems=(f"BINANCE_PRIVATE_KEY_FILE: {path}: {reason}",)) from None
