@@ -1,10 +1,11 @@
-"""What slow clients do to a good one: hundreds that drip their head, drip their body, or never read their answer.
+"""What bad clients do to a good one: hundreds that drip head or body, read no answer, or ask without waiting for one.
 
-    python scripts/slow_clients.py --connections 400 --seconds 20 [--server http] [--deadline 0.5] [--tool slowhttptest]
+    python scripts/slow_clients.py --connections 400 --seconds 20 [--server http] [--kind body] [--rounds 3]
+                                   [--deadline 0.5] [--tool slowhttptest]
 
 Starts a small server of its own, or with `--server http` our command on the offline exchange, and prints one JSON
-object: how long slow connections lasted, and how long a good client's requests took meanwhile and just before. With
-`--tool`, that program attacks the small server instead of ours.
+object a round: how long bad connections lasted, and how long a good client's requests took meanwhile and just before.
+With `--tool`, that program attacks the small server instead of ours.
 """
 
 import argparse
@@ -27,6 +28,7 @@ KINDS = {
     "head": b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: ",
     "body": b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100000\r\n\r\n",
     "reader": b"GET /long HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
+    "pipeline": b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\nhi",
 }
 GOOD = b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\nhi"
 ASK = (
@@ -44,12 +46,15 @@ KINDS_OF_OURS = {
     # The longest answer that everybody may ask for. It fits into the system's buffers, so that a client cannot see when
     # the server lets go of it: the descriptors tell.
     "reader": POST % LIST,
+    "pipeline": POST % LIST,
 }
 DISCOVER = b"server/discover", len(ASK % b"server/discover"), ASK % b"server/discover"
 # By server: what slow clients send, and what a good one asks.
 SENT = {"toy": KINDS, "http": KINDS_OF_OURS}
 ASKED = {"toy": GOOD, "http": POST % DISCOVER}
+STATUS_LINE = b"HTTP/1.1 200 "
 TOOL_KINDS = {"head": "-H", "body": "-B", "reader": "-X"}
+PIPELINED = 24
 TICK_SECS = 0.05
 OPENED_A_SECOND = 200
 GIVE_UP_SECS = 30
@@ -62,7 +67,7 @@ class SlowClient:
     def __init__(self, port: int, server: str, kind: str) -> None:
         self._drips = kind != "reader"
         self._socket = socket.socket()
-        if not self._drips:
+        if kind == "reader":
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         self._socket.settimeout(10)
         self._socket.connect(("127.0.0.1", port))
@@ -70,6 +75,7 @@ class SlowClient:
         self._socket.setblocking(False)  # noqa: FBT003 - its one argument
         self._poll = select.poll()
         self._poll.register(self._socket, 0)
+        self.answers = 0
         self.began = time.perf_counter()
 
     def is_closed(self) -> bool:
@@ -92,22 +98,55 @@ class SlowClient:
         self._socket.close()
 
 
+class Pipelining:
+    """One connection that asks many times at once, and reads what comes until it has every answer."""
+
+    def __init__(self, port: int, server: str, kind: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self._socket.sendall(PIPELINED * SENT[server][kind])
+        self._socket.setblocking(False)  # noqa: FBT003 - its one argument
+        self.answers = 0
+        self._end = b""
+        self.began = time.perf_counter()
+
+    def is_closed(self) -> bool:
+        """Read on; tell whether everything is answered or the server has closed."""
+        try:
+            while data := self._socket.recv(2**18):
+                # A status line can come in two pieces; its first half is not counted twice.
+                self.answers += (self._end + data).count(STATUS_LINE)
+                self._end = data[1 - len(STATUS_LINE) :]
+        except BlockingIOError:
+            return self.answers == PIPELINED
+        except OSError:
+            pass
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
+
+
 def attack(port: int, server: str, kind: str, connections: int) -> dict[str, float]:
-    """Open so many slow connections, two hundred a second; tell how long the server kept them."""
+    """Open so many bad connections, two hundred a second; tell how long they lasted."""
     os.nice(10)  # attackers have machines of their own
-    clients: list[SlowClient] = []
+    begin = Pipelining if kind == "pipeline" else SlowClient
+    clients: list[SlowClient | Pipelining] = []
     lasted: list[float] = []
+    answers = 0
     began = time.perf_counter()
     while len(lasted) < connections and (now := time.perf_counter() - began) < GIVE_UP_SECS:
         wanted = min(connections, int(now * OPENED_A_SECOND)) - len(lasted)
         while len(clients) < wanted:
-            clients.append(SlowClient(port, server, kind))
+            clients.append(begin(port, server, kind))
         for client in [each for each in clients if each.is_closed()]:
             lasted.append(time.perf_counter() - client.began)
             clients.remove(client)
+            answers += client.answers
             client.close()
         time.sleep(TICK_SECS)  # noqa: TID251
-    return {"closed": len(lasted), "longest_secs": round(max(lasted, default=GIVE_UP_SECS), 2)}
+    answers += sum(client.answers for client in clients)
+    longest = max(lasted, default=GIVE_UP_SECS)
+    return {"closed": len(lasted), "longest_secs": round(longest, 2), "answers": answers}
 
 
 def good_client(port: int, server: str, seconds: float) -> dict[str, float]:
@@ -160,7 +199,7 @@ def measured(given: argparse.Namespace) -> dict[str, object]:
     with served(given) as (server, port):
         attacked = attacked_by_tool if given.tool else attacked_by_us
         found: dict[str, object] = {}
-        for kind in KINDS:
+        for kind in given.kind or (TOOL_KINDS if given.tool else KINDS):
             # Quiet just before, each time: what else the machine does changes by the minute.
             quiet = good_client(port, given.server, given.seconds)
             found[kind] = {"quiet": quiet, **attacked(given, port, kind)}
@@ -215,6 +254,8 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--deadline", type=float, help="seconds for head, body and reading, when not the real ones")
     options.add_argument("--server", choices=SENT, default="toy", help="a small server, or our command as users run it")
+    options.add_argument("--kind", choices=KINDS, action="append", help="only this one; can be given again")
+    options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--tool", help="path of slowhttptest")
     options.add_argument("--attack", choices=KINDS, help=argparse.SUPPRESS)
     options.add_argument("--port", type=int, help=argparse.SUPPRESS)
@@ -224,7 +265,8 @@ def main() -> None:
     if given.attack:
         print(json.dumps(attack(given.port, given.server, given.attack, given.connections)))
     else:
-        print(json.dumps(measured(given)))
+        for _ in range(given.rounds):
+            print(json.dumps(measured(given)), flush=True)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ AppError
 ├── NotStreamed               -32603  a symbol without a live market; in feeds/errors.py
 ├── StreamsFull               -32603  as much is followed as may be; likewise
 ├── TokenRefused              -32600  no token, or none that opens this door; in transports/grpc/errors.py
+├── IssuerUnavailable         -32603  the authorization server is away, no token can be checked; likewise
 ├── ServerStopping            -32603  the server goes away; likewise
 ├── InsufficientScope         -32600  the caller's token does not allow this
 ├── TooManySessions           -32000  no place is free; in sessions/errors.py

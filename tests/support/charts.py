@@ -1,10 +1,12 @@
-"""The parts of a chart-img client on the simulated service, built by hand so that a test can look inside."""
+"""What tests of charts share: a server that has a key, answers that fit their schema, and a client taken apart."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from random import Random
 
 import httpx2
+from jsonschema import validate
+from mcp import Client, types
 
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.charts.caller import Caller
@@ -16,12 +18,28 @@ from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
+from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.clock import FakeClock
 from support.desk import Loop
 
 ADDRESS = "http://charts.test"
 DOCS_ADDRESS = f"{ADDRESS}/chart-docs"
 ENVIRONMENT = {"CHART_IMG_URL": ADDRESS, "CHART_IMG_DOCS_URL": DOCS_ADDRESS}
+
+
+def with_a_key(exchange: SimulatedExchange, plan: str) -> dict[str, str]:
+    """Return the environment of a server that has a key of the simulated service."""
+    return {**ENVIRONMENT, "CHART_IMG_API_KEY": exchange.charts.api_key, "CHART_IMG_PLAN": plan}
+
+
+async def fitting(client: Client, tool: str, arguments: Mapping[str, object]) -> types.CallToolResult:
+    """Return a tool's whole answer, whose structure must fit its schema."""
+    result = await client.call_tool(tool, {**arguments})
+    spec = CATALOGUE.tool(tool)
+    assert spec is not None
+    validate(result.structured_content, spec.wire.output_schema or {})
+    assert result.is_error is not result.structured_content["success"]
+    return result
 
 
 class ChartDesk:

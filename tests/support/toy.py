@@ -22,6 +22,7 @@ from mcp_binance_server.transports.http.connection import ConnectionLimits
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import allow
 from mcp_binance_server.transports.http.serving import GRACE_SECS, serve_http
+from mcp_binance_server.transports.http.turns import Turns
 
 BEGIN = "import runpy, sys; sys.argv[1:] = [{options!r}]; runpy.run_path({path!r}, run_name='__main__')"
 LONG_ANSWER = 2**20
@@ -113,7 +114,7 @@ async def run(options: dict[str, float]) -> None:
     await served_once()
     before = counts()
     await serve_http(
-        Guard(toy, allow(), bodies),
+        Guard(Turns(toy, SystemClock()), allow(), bodies),
         host="127.0.0.1",
         port=0,
         ready=ready,

@@ -1,22 +1,19 @@
 """fetch_chart_documentation, get_exchanges and get_symbols, as a client calls them."""
 
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
 import pytest
-from jsonschema import validate
 from mcp import Client
 
-from mcp_binance_server.app import App, running_app
-from mcp_binance_server.settings import read_settings
+from mcp_binance_server.app import App
+from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from support.charts import ENVIRONMENT, paths
+from support.charts import ENVIRONMENT, fitting, paths, with_a_key
 from support.clock import FakeClock
-from support.desk import NETWORK, Loop
 from support.golden import Golden
 from support.requirement import requirement
 from support.served import Place, text_of
@@ -26,15 +23,8 @@ ROUNDS = 40
 
 
 @pytest.fixture
-def environment(exchange: SimulatedExchange) -> dict[str, str]:
-    return {**ENVIRONMENT, "CHART_IMG_API_KEY": exchange.charts.api_key, "CHART_IMG_PLAN": "pro"}
-
-
-@pytest.fixture
-async def app(environment: dict[str, str], clock: FakeClock, exchange: SimulatedExchange) -> AsyncIterator[App]:
-    settings = read_settings(environment)
-    async with running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange)) as running:
-        yield running
+def settings(exchange: SimulatedExchange) -> Settings:
+    return read_settings(with_a_key(exchange, "pro"))
 
 
 @pytest.fixture
@@ -43,13 +33,7 @@ def place(clock: FakeClock, exchange: SimulatedExchange, era: str) -> Place:
 
 
 async def ask(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool's structured answer, which must fit its schema."""
-    result = await client.call_tool(tool, arguments)
-    spec = CATALOGUE.tool(tool)
-    assert spec is not None
-    validate(result.structured_content, spec.wire.output_schema or {})
-    assert result.is_error is not result.structured_content["success"]
-    return result.structured_content
+    return (await fitting(client, tool, arguments)).structured_content
 
 
 @requirement(

@@ -3,25 +3,23 @@
 import json
 import time
 from base64 import b64decode
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
-from jsonschema import validate
 from mcp import Client, MCPError, types
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.image_file import ImageFile, read_image
 from mcp_binance_server.charts.render import apart
-from mcp_binance_server.settings import read_settings
+from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
-from support.charts import ENVIRONMENT, paths
+from support.charts import ENVIRONMENT, fitting, paths, with_a_key
 from support.clock import FakeClock
 from support.contracts import read_contract
 from support.desk import NETWORK, Loop
@@ -36,15 +34,8 @@ NO_KEY = "drawn_locally: no CHART_IMG_API_KEY is set"
 
 
 @pytest.fixture
-def environment(exchange: SimulatedExchange) -> dict[str, str]:
-    return {**ENVIRONMENT, "CHART_IMG_API_KEY": exchange.charts.api_key, "CHART_IMG_PLAN": "PRO"}
-
-
-@pytest.fixture
-async def app(environment: dict[str, str], clock: FakeClock, exchange: SimulatedExchange) -> AsyncIterator[App]:
-    settings = read_settings(environment)
-    async with running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange)) as running:
-        yield running
+def settings(exchange: SimulatedExchange) -> Settings:
+    return read_settings(with_a_key(exchange, "PRO"))
 
 
 @pytest.fixture
@@ -53,13 +44,7 @@ def place(clock: FakeClock, exchange: SimulatedExchange, era: str) -> Place:
 
 
 async def generate(client: Client, config: object, **arguments: object) -> types.CallToolResult:
-    """Return the tool's whole answer, whose structure must fit its schema."""
-    result = await client.call_tool(TOOL, {"config": config, **arguments})
-    spec = CATALOGUE.tool(TOOL)
-    assert spec is not None
-    validate(result.structured_content, spec.wire.output_schema or {})
-    assert result.is_error is not result.structured_content["success"]
-    return result
+    return await fitting(client, TOOL, {"config": config, **arguments})
 
 
 def picture(result: types.CallToolResult) -> tuple[bytes, ImageFile]:
@@ -338,7 +323,7 @@ class Held(Loop):
 
 
 async def test_a_slow_image_is_reported_until_it_is_there(
-    environment: dict[str, str], clock: FakeClock, exchange: SimulatedExchange, era: str
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange, era: str
 ) -> None:
     transport = Held(exchange)
     reported: list[tuple[float, float | None, str | None]] = []
@@ -348,7 +333,7 @@ async def test_a_slow_image_is_reported_until_it_is_there(
         transport.go.set()
 
     async with (
-        running_app(read_settings(environment), clock=clock, network=NETWORK, transport=transport) as app,
+        running_app(settings, clock=clock, network=NETWORK, transport=transport) as app,
         Client(app.server, mode=era, cache=None) as client,
     ):
         result = await client.call_tool(TOOL, {"config": CHART}, progress_callback=heard)

@@ -19,6 +19,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.transports.http.assembly import assemble
+from mcp_binance_server.transports.http.failures import contained
 from mcp_binance_server.transports.http.relay import INSIDE, Handed, listen_inside
 from mcp_binance_server.transports.http.seat import Seat
 from mcp_binance_server.transports.http.serving import Door, Stop, serve_doors
@@ -66,7 +67,10 @@ async def _work(settings: Settings, post: Post) -> None:
     ):
         app.dispatcher.catalogue.prepare()
         http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, entrance, seat))
-        doors = [Door(listener, http.asgi), Door(listen_inside(seat.address(post.number)), Handed(http.heart), INSIDE)]
+        doors = [
+            Door(listener, http.asgi),
+            Door(listen_inside(seat.address(post.number)), Handed(contained(http.heart)), INSIDE),
+        ]
         try:
             async with http.running(), anyio.create_task_group() as tasks:
                 tasks.start_soon(_stop_without_keeper, stop)

@@ -31,8 +31,13 @@ def issuer(clock: FakeClock) -> AuthorizationServer:
 
 
 @pytest.fixture
-async def locked(app: App, issuer: AuthorizationServer, clock: FakeClock) -> AsyncIterator[Provider]:
-    channel = Channel(deadline_secs=5, transport=Wire(issuer))
+def wire(issuer: AuthorizationServer) -> Wire:
+    return Wire(issuer)
+
+
+@pytest.fixture
+async def locked(app: App, wire: Wire, clock: FakeClock) -> AsyncIterator[Provider]:
+    channel = Channel(deadline_secs=5, transport=wire)
     oauth = OAuth(Trust(ISSUER, RESOURCE), channel, clock)
     async with provided(app.dispatcher, authenticate=authenticating(oauth)) as provider:
         yield provider
@@ -60,6 +65,20 @@ async def test_without_a_token_nothing_is_told_not_even_what_there_is(locked: Pr
         await locked.capabilities()
 
     assert (seen[0].status, seen[0].error["data"]["reason"]) == (StatusCode.UNAUTHENTICATED, "token_missing")
+
+
+async def test_an_issuer_that_does_not_answer_is_no_fault_of_the_caller_s(
+    locked: Provider, issuer: AuthorizationServer, wire: Wire, clock: FakeClock
+) -> None:
+    wire.is_cut = True
+    async with refused() as seen:
+        await locked.read("binance://market/btcusdt", bearer(issuer.token()))
+    wire.is_cut = False
+    clock.advance(10_000)
+
+    assert seen[0].status is StatusCode.UNAVAILABLE
+    assert (seen[0].error["data"]["error_type"], seen[0].error["data"]["retryable"]) == ("issuer_unavailable", True)
+    assert (await locked.read("binance://market/btcusdt", bearer(issuer.token()))).contents
 
 
 async def test_a_good_token_opens_what_its_scopes_say(locked: Provider, issuer: AuthorizationServer) -> None:

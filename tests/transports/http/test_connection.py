@@ -216,6 +216,42 @@ async def test_pipelined_requests_are_answered_in_turn(port: int) -> None:
     assert data.index(b"\r\n\r\n11") < data.index(b"\r\n\r\n22") < data.index(b"\r\n\r\n33")
 
 
+async def test_a_body_that_drips_in_is_looked_at_now_and_then_and_is_answered() -> None:
+    pieces: list[bytes] = []
+
+    async def reads_by_itself(_scope: Scope, receive: Receive, send: Send) -> None:
+        while (message := await receive()).get("more_body"):
+            pieces.append(message["body"])
+        pieces.append(message["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    async with serving(reads_by_itself, LIMITS) as number, await anyio.connect_tcp("127.0.0.1", number) as client:
+        await client.send(HEAD + b"content-length: 60\r\n\r\n")
+        for place in range(60):
+            await client.send(b"%d" % (place % 10))
+            await SystemClock().sleep_ms(10)
+        answer = await one_answer(client)
+
+    assert answer.status == 200
+    assert b"".join(pieces) == 6 * b"0123456789"
+    assert len(pieces) <= 20
+
+
+async def test_a_request_in_a_few_pieces_is_answered_without_delay(port: int) -> None:
+    taken: list[float] = []
+    async with await anyio.connect_tcp("127.0.0.1", port) as client:
+        for _ in range(20):
+            started = time.perf_counter()
+            for piece in (POST[:20], POST[20:-2], POST[-2:-1], POST[-1:]):
+                await client.send(piece)
+                await SystemClock().sleep_ms(1)
+            await one_answer(client)
+            taken.append(time.perf_counter() - started)
+
+    assert min(taken) < 0.04
+
+
 @pytest.mark.parametrize("framing", [b"content-length: 100000000\r\n\r\n", b"transfer-encoding: chunked\r\n\r\n"])
 async def test_a_hundred_megabytes_are_refused_before_they_are_sent(port: int, framing: bytes) -> None:
     chunk = b"10000\r\n" + b"x" * 65_536 + b"\r\n"

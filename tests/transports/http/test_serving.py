@@ -17,7 +17,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.serving import serve_http
 from support.loops import LOOPS, Backend
 from support.process import Process
-from support.sockets import connected, one_answer, parsed, serving, until_closed
+from support.sockets import HEAD, connected, one_answer, parsed, serving, until_closed
 from support.toy import Toy, toy_code
 
 WORK = b"GET /work HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
@@ -103,6 +103,27 @@ def test_after_the_first_signal_nobody_new_comes_in_and_the_second_ends_it_at_on
             code, report = process.wait(), report_of(process)
 
     assert (code, report["left"]) == (0, NOTHING_LEFT)
+    assert process.errors.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    "framing", [b"content-length: 100\r\n\r\nab", b"transfer-encoding: chunked\r\n\r\n2\r\nab\r\n"]
+)
+def test_a_request_that_does_not_come_to_its_end_does_not_hold_up_the_end(framing: bytes, *, uvloop: bool) -> None:
+    with Process(code=toy_code(grace_secs=1_000, body_secs=1_000, uvloop=uvloop)) as process:
+        port = int(process.line())
+        with connected(port) as half:
+            half.sendall(HEAD + framing)
+            with connected(port) as other:
+                other.sendall(WORK)
+                assert parsed(other.recv(1_000)).status == 200
+            os.kill(process.pid, signal.SIGTERM)
+
+            code, report = process.wait(), report_of(process)
+            answer = parsed(half.recv(1_000))
+
+    assert (code, report["left"]) == (0, NOTHING_LEFT)
+    assert (answer.status, json.loads(answer.body)["error"]["data"]) == (503, {"reason": "stopping"})
     assert process.errors.read_text() == ""
 
 

@@ -12,7 +12,7 @@ from mcp.types.version import LATEST_HANDSHAKE_VERSION
 from mcp_binance_server.errors import AppError, InvalidArguments
 from mcp_binance_server.surface.errors import internal, to_mcp
 from mcp_binance_server.transports.grpc.callers import Callers
-from mcp_binance_server.transports.grpc.errors import ERROR_KEY, refusal_of
+from mcp_binance_server.transports.grpc.errors import ERROR_KEY, IssuerUnavailable, TokenRefused, refusal_of
 from mcp_binance_server.transports.grpc.service import Provider, Who
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 
@@ -21,6 +21,8 @@ ResultT = TypeVar("ResultT")
 Context = ServicerContext[bytes, bytes]
 
 SERVICE = "provider.v1.Provider"
+# An authenticator's word for: not refused, but nobody can tell now.
+CANNOT_TELL = "temporarily_unavailable"
 
 
 class Door:
@@ -82,7 +84,7 @@ class Door:
         uri: str | None = None
         self._inside += 1
         try:
-            who = await self._callers.of(context.invocation_metadata() or ())
+            who = await self._who(context)
             request = _read(kind, data)
             uri = request.uri if isinstance(request, pb.ReadResourceRequest) else None
             return await answer(request, who)
@@ -96,6 +98,14 @@ class Door:
                 self._empty.set()
         refusal = refusal_of(failure)
         return await context.abort(refusal.status, refusal.sentence, ((ERROR_KEY, refusal.details),))
+
+    async def _who(self, context: Context) -> Who:
+        try:
+            return await self._callers.of(context.invocation_metadata() or ())
+        except TokenRefused as refused:
+            if refused.reason == CANNOT_TELL:
+                raise IssuerUnavailable from None
+            raise
 
 
 def _read(kind: type[RequestT], data: bytes) -> RequestT:

@@ -34,6 +34,7 @@ _STATUS_BY_TYPE = {
     "chart_unavailable": grpc.StatusCode.UNAVAILABLE,
     "chart_not_drawn": grpc.StatusCode.UNAVAILABLE,
     "server_stopping": grpc.StatusCode.UNAVAILABLE,
+    "issuer_unavailable": grpc.StatusCode.UNAVAILABLE,
     "exchange_rejected": grpc.StatusCode.FAILED_PRECONDITION,
     "region_restricted": grpc.StatusCode.FAILED_PRECONDITION,
     "chart_refused": grpc.StatusCode.FAILED_PRECONDITION,
@@ -59,6 +60,18 @@ class TokenRefused(AppError):
     @property
     def message(self) -> str:
         return "This server asks for a bearer token."
+
+
+@dataclass(kw_only=True, eq=False)
+class IssuerUnavailable(AppError):
+    error_type: ClassVar[str] = "issuer_unavailable"
+    retryable: ClassVar[bool] = True
+    guide: ClassVar[str] = "guide://document/errors/credentials.md"
+    recovery_suggestion: ClassVar[str] = "Send the same token again in some seconds"
+
+    @property
+    def message(self) -> str:
+        return "The authorization server does not answer, so the token cannot be checked now."
 
 
 @dataclass(kw_only=True, eq=False)

@@ -1,7 +1,5 @@
 """The HTTP application: who may come in, and which door an address leads to."""
 
-import logging
-import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,8 +26,6 @@ from mcp_binance_server.transports.http.replies import reply_json
 from mcp_binance_server.transports.http.scopes import ScopeNeeded, missing_scopes
 from mcp_binance_server.transports.http.session_door import SessionDoor
 from mcp_binance_server.transports.http.switchboard import Switchboard, header
-
-LOG = logging.getLogger(__name__)
 
 Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
 PROBES = ("/healthz", "/readyz", "/metrics")
@@ -89,22 +85,17 @@ class HttpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        try:
-            if path in ("/healthz", "/readyz"):
-                await self._probe(path, scope, send)
-            elif self.entrance.metadata and self.entrance.is_metadata(path):
-                await reply_json(send, self.entrance.metadata)
-            elif wants_page(scope):
-                is_open = isinstance(self.entrance.authenticator, Open)
-                await reply_page(scope, send, self.greeting, asks_for_token=not is_open)
-            elif path not in self._doors and path != "/metrics":
-                await refuse(send, 404, "not_found", "There is nothing at this address; MCP is at /mcp")
-            else:
-                await self._enter(path, scope, receive, send)
-        except Exception:
-            error_id = uuid.uuid4().hex[:8]
-            LOG.exception("%s %s failed, error_id=%s", scope["method"], path, error_id)
-            await refuse(send, 500, "internal", f"Internal error; please report it with the id {error_id}")
+        if path in ("/healthz", "/readyz"):
+            await self._probe(path, scope, send)
+        elif self.entrance.metadata and self.entrance.is_metadata(path):
+            await reply_json(send, self.entrance.metadata)
+        elif wants_page(scope):
+            is_open = isinstance(self.entrance.authenticator, Open)
+            await reply_page(scope, send, self.greeting, asks_for_token=not is_open)
+        elif path not in self._doors and path != "/metrics":
+            await refuse(send, 404, "not_found", "There is nothing at this address; MCP is at /mcp")
+        else:
+            await self._enter(path, scope, receive, send)
 
     async def _enter(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         metadata_url = self.entrance.metadata_url

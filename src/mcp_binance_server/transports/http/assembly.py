@@ -20,6 +20,7 @@ from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.telemetry.metrics import Metrics, Moment
 from mcp_binance_server.transports.http.app import ROUTES, Entrance, HttpApp
 from mcp_binance_server.transports.http.counting import counting_answers, counting_requests
+from mcp_binance_server.transports.http.failures import contained
 from mcp_binance_server.transports.http.forwarded import Forwarded
 from mcp_binance_server.transports.http.front_page import LIVE
 from mcp_binance_server.transports.http.guard import Guard
@@ -28,6 +29,7 @@ from mcp_binance_server.transports.http.probes import Probes
 from mcp_binance_server.transports.http.relay import Relay
 from mcp_binance_server.transports.http.seat import Seat
 from mcp_binance_server.transports.http.switchboard import Switchboard
+from mcp_binance_server.transports.http.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         greeting=options.greeting,
     )
     relay = Relay(heart, options.seat) if options.seat else None
-    app: ASGIApp = counting_answers(Guard(relay or heart, options.allowed), metrics, ROUTES)
+    inner = Turns(contained(relay or heart), clock)
+    app: ASGIApp = counting_answers(Guard(inner, options.allowed), metrics, ROUTES)
     if options.trusted_proxies:
         app = Forwarded(app, options.trusted_proxies)
     return Assembled(app, heart, relay)

@@ -18,9 +18,11 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from mcp_binance_server.transports.http.failures import AnswerBrokenOff
 from mcp_binance_server.transports.http.joined import JoinedAnswers
 from mcp_binance_server.transports.http.leaving import LEAVING, Leaving
 from mcp_binance_server.transports.http.refusals import refusal_body
+from mcp_binance_server.transports.http.turns import AHEAD
 
 LOG = logging.getLogger(__name__)
 
@@ -37,6 +39,8 @@ class ConnectionLimits:
     # Within each such span a client takes its whole answer, or at least this much of it.
     reading_secs: float = 10.0
     reading_least: int = 64 * 2**10
+    # When the server winds down, the rest of a request that was begun has to come within this time.
+    last_secs: float = 1.0
 
 
 class Connection(H11Protocol):
@@ -48,12 +52,21 @@ class Connection(H11Protocol):
         self._limits = limits
         self._head_timer: asyncio.TimerHandle | None = None
         self._reading_timer: asyncio.TimerHandle | None = None
+        self._last_timer: asyncio.TimerHandle | None = None
         self._leaving = Leaving()
+        self._is_behind = False
         self._house, self.app = self.app, self._introduced
 
     async def _introduced(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._leaving = scope[LEAVING] = Leaving()
-        await self._house(scope, receive, send)
+        # uvicorn stops to read where a second request begins.
+        scope[AHEAD] = self._is_behind or self.flow.read_paused
+        try:
+            await self._house(scope, receive, send)
+        except AnswerBrokenOff:
+            # The end of the answer is missing, which says it all. To uvicorn the client has left: it would log again.
+            self.cycle.disconnected = True
+            self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         if len(self.connections) >= self._limits.most:
@@ -69,6 +82,7 @@ class Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_timer = _cancelled(self._head_timer)
         self._reading_timer = _cancelled(self._reading_timer)
+        self._last_timer = _cancelled(self._last_timer)
         super().connection_lost(exc)
         self._leaving.tell()
         self._unset_keepalive_if_required()  # uvicorn forgets it after an error
@@ -82,6 +96,7 @@ class Connection(H11Protocol):
             self._head_timer = _cancelled(self._head_timer)
 
     def on_response_complete(self) -> None:
+        self._is_behind = bool(self.conn.trailing_data[0])
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
             # Answered before it was whole: the rest could drip for ever, and nobody wants it.
@@ -97,24 +112,40 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         LOG.info("refused what is no HTTP request")
+        self._break_off(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
+
+    @property
+    def is_amid_a_request(self) -> bool:
+        """Whether the client has begun a request and not come to its end."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def shutdown(self) -> None:
+        """Close as soon as the request in hand is answered; without one, now."""
+        under_way = self._under_way()
+        if under_way is None:
+            self.transport.close()
+            return
+        under_way.keep_alive = False
+        if self.conn.their_state is h11.SEND_BODY and self._last_timer is None:
+            self._last_timer = self.loop.call_later(self._limits.last_secs, self._stop_waiting)
+
+    def _under_way(self) -> RequestResponseCycle | None:
+        return self.cycle if self.cycle and not self.cycle.response_complete else None
+
+    def _stop_waiting(self) -> None:
+        if self.conn.their_state is h11.SEND_BODY:
+            LOG.info("refused the rest of a request: the server winds down")
+            self._break_off(_STOPPING)
+
+    def _break_off(self, answer: bytes) -> None:
         if under_way := self._under_way():
             # The application is still at work on the request that broke off: to it, the client has left.
             under_way.disconnected = True
             under_way.message_event.set()
             self._leaving.tell()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.write(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
+            self.transport.write(answer)
         self.transport.close()
-
-    def shutdown(self) -> None:
-        """Close as soon as the request in hand is answered; without one, now."""
-        if under_way := self._under_way():
-            under_way.keep_alive = False
-        else:
-            self.transport.close()
-
-    def _under_way(self) -> RequestResponseCycle | None:
-        return self.cycle if self.cycle and not self.cycle.response_complete else None
 
     def _expect_a_head(self) -> None:
         if self._head_timer is None and not self.transport.is_closing():
@@ -149,4 +180,5 @@ def _answer(status: HTTPStatus, reason: str, message: str, headers: bytes = b"")
     return head.encode() + b"connection: close\r\n" + headers + b"\r\n" + body
 
 
+_STOPPING = _answer(HTTPStatus.SERVICE_UNAVAILABLE, "stopping", "The server is stopping", b"retry-after: 1\r\n")
 _FULL = _answer(HTTPStatus.SERVICE_UNAVAILABLE, "too_many", "Too many connections; try again", b"retry-after: 1\r\n")

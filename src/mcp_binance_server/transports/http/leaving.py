@@ -18,6 +18,10 @@ class Leaving:
         self._has_left = False
         self._work: anyio.CancelScope | None = None
 
+    @property
+    def has_left(self) -> bool:
+        return self._has_left
+
     def tell(self) -> None:
         self._has_left = True
         if self._work is not None:

@@ -8,6 +8,13 @@ from mcp_binance_server.transports.http.connection import Connection
 # reads others have their turn.
 READ_SIZE = 16 * 2**10
 
+# A request that drips in is looked at less and less often, or hundreds of such would keep the processor busy. It waits
+# for a share of the time it has taken so far, so that it hardly takes longer for it.
+PIECES_AT_ONCE = 4
+SLOW_RATE = 64 * 2**10  # bytes a second
+SHARE = 0.25
+LEAST_SECS, MOST_SECS = 0.05, 1.0
+
 
 class Reading(asyncio.BufferedProtocol):
     """Stands between a socket and its connection, because only such a protocol says how much is read at once."""
@@ -15,6 +22,9 @@ class Reading(asyncio.BufferedProtocol):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._buffer = bytearray()
+        self._pieces = 0
+        self._received = 0
+        self._began = 0.0
 
     # What a socket's transport can do; uvloop's does it without being a kind of asyncio's.
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -28,6 +38,11 @@ class Reading(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         buffer, self._buffer = self._buffer, bytearray()
         self._connection.data_received(bytes(memoryview(buffer)[:nbytes]))
+        if not self._connection.is_amid_a_request:
+            self._pieces = self._received = 0
+        elif self._is_dripping(nbytes):
+            self._look_again_later()
+            return
         if nbytes == READ_SIZE:
             self._let_others_in()
 
@@ -49,6 +64,24 @@ class Reading(asyncio.BufferedProtocol):
         if not connection.transport.is_closing():
             connection.transport.pause_reading()
             connection.loop.call_soon(self._read_on)
+
+    def _is_dripping(self, nbytes: int) -> bool:
+        if not self._pieces:
+            self._began = self._connection.loop.time()
+        self._pieces += 1
+        self._received += nbytes
+        return self._pieces > PIECES_AT_ONCE and self._received < SLOW_RATE * self._elapsed_secs
+
+    @property
+    def _elapsed_secs(self) -> float:
+        return self._connection.loop.time() - self._began
+
+    def _look_again_later(self) -> None:
+        connection = self._connection
+        if not connection.transport.is_closing():
+            connection.transport.pause_reading()
+            pause = min(max(self._elapsed_secs * SHARE, LEAST_SECS), MOST_SECS)
+            connection.loop.call_later(pause, self._read_on)
 
     def _read_on(self) -> None:
         connection = self._connection
