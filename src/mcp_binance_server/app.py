@@ -26,12 +26,12 @@ from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
 from mcp_binance_server.exchange.directory import Directory
-from mcp_binance_server.exchange.networks import Network, network_at
+from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
-from mcp_binance_server.foundation import engine_of, principal_of, thresholds_of
+from mcp_binance_server.foundation import engine_of, network_of, principal_of, streams_markets, thresholds_of
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
@@ -54,6 +54,7 @@ from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.remote_charts import RemoteCharts
 from mcp_binance_server.services.streamed import Streamed
+from mcp_binance_server.services.updates import UpdateService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
@@ -104,7 +105,7 @@ async def running_app(
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
     """
     clock = clock or SystemClock()
-    network = network or network_at(settings.network, settings.rest_url, settings.stream_url)
+    network = network or network_of(settings)
     principal, thresholds = principal_of(settings), thresholds_of(settings)
     async with AsyncExitStack() as stack:
         # Nothing here places orders, so nothing is kept back for them.
@@ -160,6 +161,7 @@ async def running_app(
             chart_language=ChartLanguageService(market.directory, time, charts.plans, docs.catalogue),
             charting=ChartingService(remote, local, Pictures(clock)),
             guides=GuideService(Library(clock, settings.guide_config)),
+            updates=await stack.enter_async_context(UpdateService(live).running()),
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
         dispatcher = Dispatcher(shown, context)
@@ -170,7 +172,7 @@ def _hub(
     settings: Settings, thresholds: Thresholds, client: SpotClient, dialer: Dialer, engine: StateEngine
 ) -> Hub | None:
     caller = client.caller
-    if caller.network.stream_url is None or not settings.orderbook_analytics:
+    if not streams_markets(settings, caller.network):
         return None
     hub = Hub(
         url=f"{caller.network.stream_url}/stream",

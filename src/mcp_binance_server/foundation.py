@@ -8,6 +8,7 @@ from mcp_binance_server.analytics.tuning import tuned
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.exchange.networks import Network, network_at
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
@@ -37,6 +38,15 @@ def principal_of(settings: Settings) -> Principal | None:
 
 def thresholds_of(settings: Settings) -> Thresholds:
     return tuned(settings.analytics, prefix=ANALYTICS_PREFIX)
+
+
+def network_of(settings: Settings) -> Network:
+    return network_at(settings.network, settings.rest_url, settings.stream_url)
+
+
+def streams_markets(settings: Settings, network: Network) -> bool:
+    """Tell whether there is a live market, of which a client can be told when it moves."""
+    return settings.orderbook_analytics and network.stream_url is not None
 
 
 def engine_of(settings: Settings, clock: Clock, reserves: Reserves | None = None) -> StateEngine:

@@ -5,8 +5,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
+from mcp_binance_server.app import running_app
+from mcp_binance_server.settings import read_settings
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.process import Process
 from support.raw import INITIALIZE, request
@@ -119,6 +122,30 @@ def test_a_client_is_greeted_before_the_catalogue_is_loaded(loaded_by: Loaded) -
 
     assert sorted(loaded & {*NEVER, *NOT_YET}) == []
     assert len([name for name in loaded if name.startswith("mcp_binance_server")]) <= MOST_OWN_MODULES
+
+
+@pytest.mark.parametrize(
+    ("settings", "tells"),
+    [
+        ({}, True),
+        ({"MCP_BINANCE_ORDERBOOK_ANALYTICS": "false"}, False),
+        ({"BINANCE_REST_URL": "http://127.0.0.1:9"}, False),
+        ({"MCP_BINANCE_TOOLSETS": "guide"}, False),
+    ],
+)
+def test_a_greeting_promises_what_the_catalogue_will_keep(settings: dict[str, str], *, tells: bool) -> None:
+    with Process("--stdio", environment=settings) as process:
+        early = process.shake_hands()["result"]["capabilities"]
+    late = anyio.run(capabilities_of, settings)
+
+    assert early == late
+    assert early["resources"]["subscribe"] is tells
+
+
+async def capabilities_of(settings: dict[str, str]) -> dict[str, object]:
+    async with running_app(read_settings(settings)) as app:
+        told = app.server.create_initialization_options().capabilities
+    return told.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"extensions"})
 
 
 def test_a_client_that_is_ready_finds_the_catalogue_and_nothing_that_it_may_never_need(loaded_by: Loaded) -> None:

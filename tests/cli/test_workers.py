@@ -1,5 +1,6 @@
 """Several processes behind one port: a session is found wherever its requests land, and nothing is left behind."""
 
+import json
 import os
 import re
 import signal
@@ -63,6 +64,7 @@ async def test_sessions_are_found_from_every_worker_and_a_dead_ones_are_over(aro
                 assert (told.status_code, told.json()["id"]) == (200, number)
 
             await stream_events(http, port)
+            await hear_of_a_page(http, first)
 
             workers = children(process.pid)
             kill(workers[owner])
@@ -107,6 +109,17 @@ async def stream_events(http: HttpClient, port: int) -> None:
         heard = [await next_data(lines) for _ in asked]
     assert {answer.status_code for answer in asked} == {202}
     assert len(heard) == 8
+
+
+async def hear_of_a_page(http: HttpClient, session: str) -> None:
+    """Subscribe and listen through whichever process takes the connection: the one of the session tells."""
+    uri = "binance://market/btcusdt"
+    asked = await http.ask("resources/subscribe", session, {"uri": uri})
+    async with http.stream("GET", "/mcp", headers={"mcp-session-id": session, "accept": "text/event-stream"}) as stream:
+        lines = stream.aiter_lines()
+        heard = [json.loads(await next_data(lines)) for _ in range(2)]
+    assert asked.json()["result"] == {}
+    assert {each["params"]["uri"] for each in heard} == {uri}
 
 
 async def next_data(lines: AsyncIterator[str]) -> str:

@@ -13,6 +13,7 @@ from support.pages import PAGES, ROOT, blocks, name_of
 from support.process import PATIENCE_SECS, clean_environment
 from support.stepped import live_market
 
+UPDATES = ROOT / "docs" / "how-to" / "updates.md"
 SAMPLE = ROOT / "docs" / "examples" / "order-flow.md"
 CONFIGURATIONS = [
     pytest.param(block.text, id=f"{name_of(page)}:{block.line}") for page in PAGES for block in blocks(page, "json")
@@ -22,6 +23,21 @@ CONFIGURATIONS = [
 @pytest.mark.flood
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "quickstart.md"], ids=name_of)
 def test_the_program_on_the_page_prints_a_market(page: Path) -> None:
+    said = run(page)
+
+    assert said.startswith("# BTCUSDT Market Data\n")
+    assert "simulated exchange, no real market" in said
+
+
+@pytest.mark.flood
+def test_the_program_that_listens_is_told_three_times_and_reads_the_page() -> None:
+    said = run(UPDATES).splitlines()
+
+    assert said[:3] == ["ResourceUpdated(uri='binance://market/btcusdt')"] * 3
+    assert said[3] == "# BTCUSDT Market Data"
+
+
+def run(page: Path) -> str:
     (example,) = blocks(page, "python")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
 
@@ -29,9 +45,7 @@ def test_the_program_on_the_page_prints_a_market(page: Path) -> None:
         [sys.executable, "-c", example.text], capture_output=True, text=True, timeout=PATIENCE_SECS, check=True,
         env=clean_environment({"PATH": path}),
     )  # fmt: skip
-
-    assert done.stdout.startswith("# BTCUSDT Market Data\n")
-    assert "simulated exchange, no real market" in done.stdout
+    return done.stdout
 
 
 @pytest.mark.flood

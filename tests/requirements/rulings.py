@@ -20,7 +20,7 @@ RULINGS: Final = contract(
         ),
         covered(
             "ruling/02",
-            "Prompts, resources, tools and completions are announced, with fixed lists and no subscriptions yet.",
+            "Prompts, resources, tools and completions are announced, with fixed lists; subscriptions where they work.",
             "Prompts omits resources and nobody names completions; we announce the union of what is there.",
         ),
         covered(

@@ -28,12 +28,13 @@ class Surroundings:
 def surroundings() -> Generator[Surroundings]:
     """Run a state server and an exchange."""
     with state_server() as state, Process("simulator") as simulator:
-        address = json.loads(simulator.line())["rest"]
+        exchange = json.loads(simulator.line())
         try:
             yield Surroundings(
                 state,
                 {
-                    "BINANCE_REST_URL": address,
+                    "BINANCE_REST_URL": exchange["rest"],
+                    "BINANCE_STREAM_URL": exchange["streams"],
                     "MCP_BINANCE_STATE_URL": state.url,
                     "MCP_BINANCE_SESSION_IDLE_SECS": "60",
                     "MCP_BINANCE_LOG_LEVEL": "WARNING",

@@ -189,42 +189,42 @@ async def _in_memory(app: App, era: str) -> AsyncGenerator[Door]:
 
 
 @asynccontextmanager
-async def _over_pipes(app: App, era: str) -> AsyncGenerator[Door]:
+async def piped(app: App) -> AsyncGenerator[Any]:
     """Carry bytes in small pieces between the SDK's client and our reader and writer of lines."""
+    up_send, up_receive = anyio.create_memory_object_stream[bytes](1_000)
+    down_send, down_receive = anyio.create_memory_object_stream[SessionMessage | Exception](1_000)
 
-    @asynccontextmanager
-    async def piped() -> AsyncGenerator[Any]:
-        up_send, up_receive = anyio.create_memory_object_stream[bytes](1_000)
-        down_send, down_receive = anyio.create_memory_object_stream[SessionMessage | Exception](1_000)
+    async def read_chunk() -> bytes:
+        try:
+            return await up_receive.receive()
+        except anyio.EndOfStream:
+            return b""
 
-        async def read_chunk() -> bytes:
-            try:
-                return await up_receive.receive()
-            except anyio.EndOfStream:
-                return b""
+    async def write_all(data: bytes) -> None:
+        message = jsonrpc.jsonrpc_message_adapter.validate_json(data)
+        await down_send.send(SessionMessage(message))
 
-        async def write_all(data: bytes) -> None:
-            message = jsonrpc.jsonrpc_message_adapter.validate_json(data)
-            await down_send.send(SessionMessage(message))
+    async def speak() -> None:
+        async with client_receive:
+            async for item in client_receive:
+                line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+                for start in range(0, len(line), CHUNK):
+                    await up_send.send(line[start : start + CHUNK])
+        up_send.close()
 
-        async def speak() -> None:
-            async with client_receive:
-                async for item in client_receive:
-                    line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-                    for start in range(0, len(line), CHUNK):
-                        await up_send.send(line[start : start + CHUNK])
-            up_send.close()
+    client_send, client_receive = anyio.create_memory_object_stream[SessionMessage](0)
+    writer = Writer(write_all)
+    async with up_send, up_receive, down_send, down_receive, anyio.create_task_group() as group:
+        group.start_soon(speak)
+        options = app.server.create_initialization_options()
+        group.start_soon(app.server.run, Reader(read_chunk, writer), writer, options)
+        yield down_receive, client_send
+        client_send.close()
 
-        client_send, client_receive = anyio.create_memory_object_stream[SessionMessage](0)
-        writer = Writer(write_all)
-        async with up_send, up_receive, down_send, down_receive, anyio.create_task_group() as group:
-            group.start_soon(speak)
-            options = app.server.create_initialization_options()
-            group.start_soon(app.server.run, Reader(read_chunk, writer), writer, options)
-            yield down_receive, client_send
-            client_send.close()
 
-    async with Client(piped(), mode=era, cache=None) as client:
+@asynccontextmanager
+async def _over_pipes(app: App, era: str) -> AsyncGenerator[Door]:
+    async with Client(piped(app), mode=era, cache=None) as client:
         yield ClientDoor(client)
 
 

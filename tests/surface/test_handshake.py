@@ -13,7 +13,7 @@ from support.requirement import requirement
 TEMPLATE = types.ResourceTemplateReference(type="ref/resource", uri="binance://market/{symbol}")
 
 
-@requirement("FR-016", "resources/capabilities", "resources/no-subscriptions", "prompts/capabilities", "ruling/02")
+@requirement("FR-016", "resources/capabilities", "prompts/capabilities", "ruling/02")
 async def test_the_capabilities_are_those_of_the_contract_and_completions(client: Client) -> None:
     capabilities = client.server_capabilities
 

@@ -10,10 +10,11 @@ from anyio import to_thread
 from mcp_binance_server.cli.collector import uncollected
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.foundation import check, credentials_of
+from mcp_binance_server.foundation import check, credentials_of, network_of, streams_markets
 from mcp_binance_server.settings import Settings, read_settings, unknown_variables
 from mcp_binance_server.surface.opening import Opening
 from mcp_binance_server.surface.server import build_early_server
+from mcp_binance_server.surface.uris import MARKET
 from mcp_binance_server.telemetry.logs import configure_logging
 from mcp_binance_server.transports.stdio import serve_stdio
 
@@ -63,7 +64,9 @@ def prepare_logging(settings: Settings, manners: Manners) -> None:
 
 async def _serve(settings: Settings) -> None:
     opening = Opening()
-    server = build_early_server(opening, has_guides="guide" in settings.toolsets)
+    shown = settings.toolsets
+    has_updates = MARKET in shown and streams_markets(settings, network_of(settings))
+    server = build_early_server(opening, has_guides="guide" in shown, has_updates=has_updates)
     async with anyio.create_task_group() as group:
         group.start_soon(_open, settings, opening)
         await serve_stdio(server)

@@ -25,9 +25,10 @@ TRADES_A_TURN = 64
 
 @dataclass(frozen=True, slots=True)
 class TickerNews:
-    """The last 24 hours, as told a moment ago."""
+    """The last 24 hours, as told a moment ago, and how often the stream had been lost by then."""
 
     view: MarketView
+    lost: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class _Followed:
     wish: Wish
     _state: FeedState | None = None
     _book_id: int | None = None
-    _ticker_ms: int | None = None
+    _ticker_told: tuple[int, int] | None = None
     _trade_id: int | None = None
 
     def __post_init__(self) -> None:
@@ -99,6 +100,13 @@ class _Followed:
             yield from self._book()
 
     @property
+    def may_have_news(self) -> bool:
+        """Whether to wake the reader: most events are of the book and the tape, which not everybody wants."""
+        if "book" in self.wish.kinds or "trades" in self.wish.kinds:
+            return True
+        return self._has_new_ticker or self._shown_state() != self._state
+
+    @property
     def has_more(self) -> bool:
         """Whether a turn was too short for all trades."""
         newest = self.feed.tape.newest
@@ -113,14 +121,20 @@ class _Followed:
     def _shown_state(self) -> FeedState:
         return "syncing" if self.feed.state == "live" and not self.feed.is_live else self.feed.state
 
+    @property
+    def _has_new_ticker(self) -> bool:
+        ticker = self.feed.ticker
+        return ticker is not None and (self.feed.counts.lost, ticker.close_time_ms) != self._ticker_told
+
     def _ticker(self) -> Generator[News]:
         ticker = self.feed.ticker
-        if ticker is not None and ticker.close_time_ms != self._ticker_ms:
-            self._ticker_ms = ticker.close_time_ms
+        if ticker is not None and self._has_new_ticker:
+            lost = self.feed.counts.lost
+            self._ticker_told = lost, ticker.close_time_ms
             network, age_ms = self.live.network, max(0, self.live.time.now_ms() - ticker.close_time_ms)
             origin: Origin = "simulated_stream" if network.simulated else "streamed"
             host = host_of(network.stream_url or network.rest_url)
-            yield TickerNews(MarketView(ticker, self.rules, host, origin, age_ms))
+            yield TickerNews(MarketView(ticker, self.rules, host, origin, age_ms), lost)
 
     def _trades(self) -> Generator[News]:
         last = self._trade_id
@@ -145,6 +159,11 @@ class Following:
     pause_ms: int
     _due: dict[_Followed, None] = field(default_factory=dict[_Followed, None])
     _woken: anyio.Event = field(default_factory=anyio.Event)
+
+    def hear(self, followed: _Followed) -> None:
+        """Take an event of a symbol: it wakes the reader if it may be news."""
+        if followed not in self._due and followed.may_have_news:
+            self.touch(followed)
 
     def touch(self, followed: _Followed) -> None:
         self._due[followed] = None
@@ -176,6 +195,18 @@ async def following(live: LiveService, texts: Iterable[str], wish: Wish) -> Asyn
         StreamsFull: there is no room for one of them.
     """
     found = [await live.market.rules(text) for text in texts]
+    with following_known(live, found, wish) as reader:
+        yield reader
+
+
+@contextmanager
+def following_known(live: LiveService, found: Iterable[SymbolRules], wish: Wish) -> Generator[Following]:
+    """Follow symbols whose rules were looked up before.
+
+    Raises:
+        NotStreamed: one has no live market.
+        StreamsFull: there is no room for one of them.
+    """
     reader = Following(live.client.caller.clock, wish.pause_ms)
     with ExitStack() as held:
         for rules in {each.symbol: each for each in found}.values():
@@ -190,7 +221,7 @@ def _followed(live: LiveService, rules: SymbolRules, wish: Wish, reader: Followi
     if not rules.is_trading:
         raise NotStreamed(symbol=rules.symbol, reason=f"it does not trade now ({rules.status})")
     followed: list[_Followed] = []
-    with live.hub.following(rules.symbol, lambda: reader.touch(followed[0])) as feed:
+    with live.hub.following(rules.symbol, lambda: reader.hear(followed[0])) as feed:
         if feed is None:
             raise StreamsFull(what="Too many symbols are streamed already", most=live.hub.most)
         followed.append(_Followed(rules, feed, live, wish))

@@ -22,6 +22,7 @@ from mcp_binance_server.services.order_flow import OrderFlowService
 from mcp_binance_server.services.orders import OrdersService
 from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
+from mcp_binance_server.services.updates import UpdateService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
 
 # How far, of how much, and in words; a client that did not ask for it never hears it.
@@ -51,6 +52,7 @@ class Context:
     chart_validation: ChartValidationService
     chart_language: ChartLanguageService
     charting: ChartingService
+    updates: UpdateService
     progress: Report | None = None
 
     def acting_for(self, principal: Principal | None) -> "Context":

@@ -89,11 +89,13 @@ class Dispatcher:
                 spec = self.catalogue.tool(name)
             case "prompts/get":
                 spec = self.catalogue.prompt(name)
-            case "resources/read":
+            case "resources/read" | "resources/subscribe":
                 try:
                     return scope_of(parse(name).category)
                 except AppError:
                     return None
+            case "subscriptions/listen":  # only these pages tell of changes
+                return scope_of("market")
             case _:
                 return None
         return spec.scope if spec else None
@@ -103,7 +105,7 @@ class Dispatcher:
         if method == "tools/call":
             spec = self.catalogue.tool(name)
             return spec is None or spec.slow
-        return method == "prompts/get"
+        return method in ("prompts/get", "subscriptions/listen")
 
     def context_for(self, caller: Caller | None, scope: Scope) -> Context:
         """Return the services as this caller may use them.

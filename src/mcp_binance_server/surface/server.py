@@ -13,9 +13,11 @@ from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.errors import RequestContext, guarded
 from mcp_binance_server.surface.opening import Opening
+from mcp_binance_server.surface.uris import MARKET
 
 if TYPE_CHECKING:  # it brings every tool and service along, and a client is greeted before they are loaded
     from mcp_binance_server.surface.dispatch import Dispatcher
+    from mcp_binance_server.surface.subscriptions import Subscriptions
 
 NAME = "mcp-binance-server"
 INSTRUCTIONS = (
@@ -72,6 +74,17 @@ class Surface:
         ask = await self._opened()
         return types.CompleteResult(completion=await ask.complete(params))
 
+    async def subscribe(self, ctx: RequestContext, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        return await _subscriptions(await self._opened()).subscribe(ctx, params)
+
+    async def unsubscribe(self, ctx: RequestContext, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        return await _subscriptions(await self._opened()).unsubscribe(ctx, params)
+
+    async def listen(
+        self, ctx: RequestContext, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        return await _subscriptions(await self._opened()).listen(ctx, params)
+
     async def templates_in_resource_list(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         """Add the templates to the resource list, as the guide contract asks; MCP lists them separately too."""
         result = await call_next(ctx)
@@ -90,14 +103,16 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
     async def opened() -> "Dispatcher":
         return dispatcher
 
-    server = _server(opened, has_guides=dispatcher.catalogue.has_guides)
-    server.get_tool_input_schema = dispatcher.catalogue.input_schema  # asked for by HTTP alone
+    catalogue = dispatcher.catalogue
+    has_updates = dispatcher.context.updates.is_on and MARKET in catalogue.readers
+    server = _server(opened, has_guides=catalogue.has_guides, has_updates=has_updates)
+    server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
     return server
 
 
-def build_early_server(opening: Opening, *, has_guides: bool) -> Server[Any]:
+def build_early_server(opening: Opening, *, has_guides: bool, has_updates: bool) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
-    server = _server(opening.opened, has_guides=has_guides)
+    server = _server(opening.opened, has_guides=has_guides, has_updates=has_updates)
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()
@@ -106,7 +121,7 @@ def build_early_server(opening: Opening, *, has_guides: bool) -> Server[Any]:
     return server
 
 
-def _server(opened: Opened, *, has_guides: bool) -> Server[Any]:
+def _server(opened: Opened, *, has_guides: bool, has_updates: bool) -> Server[Any]:
     surface, guard = Surface(opened), partial(guarded, has_guides=has_guides)
     server: Server[Any] = Server(
         NAME,
@@ -129,4 +144,28 @@ def _server(opened: Opened, *, has_guides: bool) -> Server[Any]:
         on_completion=guard(surface.complete),
     )
     server.middleware.append(surface.templates_in_resource_list)
+    if has_updates:  # where no market is streamed the server does not say that it would tell of changes
+        offered = server.add_request_handler
+        offered("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
+        offered("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))
+        offered("subscriptions/listen", types.SubscriptionsListenRequestParams, guard(surface.listen))
+        server.middleware.append(_lists_stay)
     return server
+
+
+async def _lists_stay(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+    """Say that lists do not change: the SDK takes a server that has streams for one that uses all of them."""
+    result = await call_next(ctx)
+    if ctx.method != "server/discover" or not isinstance(result, dict):
+        return result
+    told: dict[str, Any] = {
+        name: {**each, "listChanged": False} if "listChanged" in each else each
+        for name, each in result["capabilities"].items()
+    }
+    return {**result, "capabilities": told}
+
+
+def _subscriptions(dispatcher: "Dispatcher") -> "Subscriptions":
+    from mcp_binance_server.surface.subscriptions import Subscriptions  # noqa: PLC0415 - it comes with the dispatcher
+
+    return Subscriptions(dispatcher)

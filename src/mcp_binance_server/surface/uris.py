@@ -10,6 +10,7 @@ GUIDE_SCHEME = "guide://"
 GUIDE = "guide"
 CHART_SCHEME = "chart://"
 CHARTS = "charts"
+MARKET = "market"
 LONGEST_URI = 65_536
 
 

@@ -73,9 +73,11 @@ class Metrics:
         self._seconds_of = cache(self._seconds.labels)
         self._answers_of = cache(self._answers.labels)
 
-    def request(self, method: str, outcome: str, seconds: float) -> None:
+    def request(self, method: str, outcome: str, seconds: float | None) -> None:
+        """Count a request; one without seconds lasted as long as its client liked, which says nothing of speed."""
         self._requests_of(method, outcome).inc()
-        self._seconds_of(method).observe(seconds)
+        if seconds is not None:
+            self._seconds_of(method).observe(seconds)
 
     def answer(self, route: str, status: int) -> None:
         self._answers_of(route, status).inc()

@@ -97,7 +97,9 @@ class Reader:
 
     def _note(self, message: jsonrpc.JSONRPCMessage) -> None:
         if isinstance(message, jsonrpc.JSONRPCRequest):
-            self.writer.asked(message.id)
+            # A stream of news has no end to wait for: whoever closes their side has left it.
+            if message.method != "subscriptions/listen":
+                self.writer.asked(message.id)
         elif isinstance(message, jsonrpc.JSONRPCNotification) and message.method == "notifications/cancelled":
             # A cancelled request is not answered, so nobody waits for its answer either.
             cancelled = usable_id((message.params or {}).get("requestId"))

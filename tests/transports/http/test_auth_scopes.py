@@ -55,6 +55,13 @@ async def test_what_touches_the_account_needs_its_scope_and_all_else_the_markets
     }
 
 
+async def test_to_hear_of_a_page_needs_what_reading_it_does(app: App) -> None:
+    for spec in CATALOGUE.resources:
+        read = app.dispatcher.scope_needed("resources/read", spec.uri)
+        assert app.dispatcher.scope_needed("resources/subscribe", spec.uri) == read
+    assert app.dispatcher.scope_needed("subscriptions/listen", "") == "market:read"
+
+
 async def test_looking_around_needs_no_scope(app: App) -> None:
     methods = ("tools/list", "resources/list", "prompts/list", "initialize", "server/discover", "ping")
 

@@ -23,7 +23,10 @@ server offers the groups of `MCP_BINANCE_TOOLSETS`; **live** tools also need `MC
 Every answer has text for people and these fields for programs, which are text where nothing else is said. A failure has
 `success: false` and the fields of [errors](errors.md)."""
 RESOURCES = """Pages that a client reads by their address, as `text/markdown`. `chart://` pictures are not listed: the
-answer of `generate_chart_image` with `storage` names them, and they are kept for an hour."""
+answer of `generate_chart_image` with `storage` names them, and they are kept for an hour.
+
+`binance://market/{symbol}` can be subscribed to where markets are streamed ([how](../how-to/updates.md)); no other page
+tells when it changes."""
 PROMPTS = """Guided analyses: a client fills in the arguments, the server computes the page from current data and hands
 it to the model. Arguments of MCP prompts are text; numbers are read from it. What a page looks like:
 [an example of order flow](../examples/order-flow.md)."""

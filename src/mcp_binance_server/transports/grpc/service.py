@@ -31,7 +31,7 @@ Write = Callable[[pb.CloudEvent], Awaitable[None]]
 
 
 class Provider:
-    """Asks the dispatcher; only the live market, which MCP has no way to tell, is followed here."""
+    """Asks the dispatcher; only the live market event by event, which MCP has no way to tell, is followed here."""
 
     def __init__(self, dispatcher: Dispatcher, *, most_streams: int = MOST_STREAMS) -> None:
         self._ask = dispatcher

@@ -60,6 +60,7 @@ class HttpApp:
     probes: Probes
     scope_needed: ScopeNeeded
     takes_long: TakesLong
+    end_listening: Callable[[], None]
     greeting: str = LIVE
     _doors: dict[str, Door] = field(init=False)
     _sessions: SessionDoor = field(init=False)
@@ -81,6 +82,7 @@ class HttpApp:
     async def drain(self) -> None:
         """Take no more sessions and let the streams go; requests under way finish by themselves."""
         self.probes.draining = True
+        self.end_listening()
         await self.switchboard.drain()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -97,6 +97,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         ),
         scope_needed=dispatcher.scope_needed,
         takes_long=dispatcher.takes_long,
+        end_listening=context.updates.wind_down,
         greeting=options.greeting,
     )
     relay = Relay(heart, options.seat) if options.seat else None

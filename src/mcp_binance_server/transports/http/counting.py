@@ -10,11 +10,12 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.surface.errors import RequestContext
 from mcp_binance_server.telemetry.metrics import Metrics
 
+LISTEN = "subscriptions/listen"
 # A caller can name any method: only these become a label, or one client could fill the host's database.
 METHODS = frozenset({
     "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/templates/list",
-    "resources/read", "prompts/list", "prompts/get", "completion/complete", "notifications/initialized",
-    "notifications/cancelled",
+    "resources/read", "resources/subscribe", "resources/unsubscribe", LISTEN, "prompts/list",
+    "prompts/get", "completion/complete", "notifications/initialized", "notifications/cancelled",
 })  # fmt: skip
 
 
@@ -33,7 +34,8 @@ def counting_requests(metrics: Metrics, clock: Clock) -> ServerMiddleware[Any]:
             outcome = "tool_error" if isinstance(result, dict) and result.get("isError") else "ok"
             return result
         finally:
-            metrics.request(method, outcome, (clock.monotonic_ms() - started_ms) / 1000)
+            seconds = (clock.monotonic_ms() - started_ms) / 1000
+            metrics.request(method, outcome, None if method == LISTEN else seconds)
 
     return count
 

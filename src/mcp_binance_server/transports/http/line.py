@@ -14,6 +14,7 @@ from starlette.requests import Request
 from mcp_binance_server.transports.frames import Id
 
 REQUEST_CANCELLED = -32800
+UPDATED = "notifications/resources/updated"
 # A reader this far behind has stopped reading; what it misses is said by the end of its stream.
 MOST_WAITING = 1_000
 Answer = jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError
@@ -59,12 +60,17 @@ class Outlet:
         self._closed = True
         self._arrived.set()
 
+    def left(self) -> tuple[jsonrpc.JSONRPCMessage, ...]:
+        """Return what nobody came for."""
+        return tuple(self._waiting)
+
 
 class Line:
     """Runs the server for one session and sorts what it says.
 
     An answer goes to the POST that asked, or to the session's stream if the client chose to read answers there; a
-    notification to the POST that it belongs to, or to the stream; without anybody to read it, nowhere.
+    notification to the POST that it belongs to, or to the stream; without anybody to read it, nowhere. Only that a
+    page has changed is kept for the next stream, once for each page.
     """
 
     def __init__(self, server: Server[Any]) -> None:
@@ -72,6 +78,7 @@ class Line:
         self._send, self._receive = anyio.create_memory_object_stream[SessionMessage | Exception](16)
         self._asked: dict[Id, Outlet] = {}
         self._scope = anyio.CancelScope()
+        self._missed: dict[str, jsonrpc.JSONRPCNotification] = {}
         self.stream: Outlet | None = None
         self.answers_on_stream = False
 
@@ -92,6 +99,20 @@ class Line:
             outlet.close()
         self._asked.clear()
 
+    def listen(self) -> Outlet:
+        """Open the session's stream; it begins with the pages that changed while there was none."""
+        outlet = self.stream = Outlet()
+        for message in self._missed.values():
+            outlet.put(message)
+        self._missed.clear()
+        return outlet
+
+    def stop_listening(self, outlet: Outlet) -> None:
+        """Close the session's stream; of what its reader did not take, the pages that changed are told again."""
+        self.stream = None
+        for message in outlet.left():
+            self._keep(message)
+
     def hush(self) -> None:
         """End the stream; what is being answered goes on."""
         if self.stream is not None:
@@ -107,6 +128,8 @@ class Line:
         if message.id in self._asked:
             raise IdInUse
         outlet = self._asked[message.id] = Outlet()
+        if message.method == "resources/unsubscribe":
+            self._missed.pop(_uri(message), None)
 
         async def unanswered() -> None:
             error = jsonrpc.ErrorData(code=REQUEST_CANCELLED, message="Request cancelled")
@@ -141,6 +164,12 @@ class Line:
         outlet = self._outlet_of(item)
         if outlet is not None:
             outlet.put(item.message)
+        else:
+            self._keep(item.message)
+
+    def _keep(self, message: jsonrpc.JSONRPCMessage) -> None:
+        if isinstance(message, jsonrpc.JSONRPCNotification) and message.method == UPDATED:
+            self._missed[_uri(message)] = message
 
     def _outlet_of(self, item: SessionMessage) -> Outlet | None:
         message = item.message
@@ -160,3 +189,7 @@ class Line:
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _uri(message: jsonrpc.JSONRPCRequest | jsonrpc.JSONRPCNotification) -> str:
+    return str((message.params or {}).get("uri"))

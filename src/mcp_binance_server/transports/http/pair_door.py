@@ -21,7 +21,7 @@ from mcp_binance_server.transports.http.conversation import (
     takes_events,
     unknown_session,
 )
-from mcp_binance_server.transports.http.line import LineClosed, Outlet
+from mcp_binance_server.transports.http.line import LineClosed
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import reply_empty, reply_json, reply_stream
 from mcp_binance_server.transports.http.switchboard import Call, Switchboard, header
@@ -102,14 +102,15 @@ class PairDoor:
         if line.stream is not None:
             await stream_taken(send)
             return
-        outlet = line.stream = Outlet()
+        outlet = line.listen()
         line.answers_on_stream = True
         endpoint = f"{scope.get('root_path', '')}{MESSAGES}?session_id={call.session.connection_id}"
         try:
             with self._registry.in_use(call.session):
                 await reply_stream(outlet, receive, send, named(call), endpoint=endpoint)
         finally:
-            line.stream, line.answers_on_stream = None, False
+            line.stop_listening(outlet)
+            line.answers_on_stream = False
             if not joins:  # the stream was the session
                 await self._registry.end(call.session)
 

@@ -43,6 +43,6 @@ def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return frozenset()
     params = asked.params or _Params()
-    name = params.uri if asked.method == "resources/read" else params.name
+    name = params.uri if asked.method in ("resources/read", "resources/subscribe") else params.name
     found = needed(asked.method, name if isinstance(name, str) else "")
     return frozenset() if found is None else frozenset({found})

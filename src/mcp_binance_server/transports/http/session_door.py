@@ -15,7 +15,6 @@ from mcp_binance_server.transports.http.conversation import (
     takes_events,
     unknown_session,
 )
-from mcp_binance_server.transports.http.line import Outlet
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import reply_empty, reply_stream
 from mcp_binance_server.transports.http.switchboard import Call, Switchboard, header
@@ -68,12 +67,12 @@ class SessionDoor:
         if call.line.stream is not None:
             await stream_taken(send)
             return
-        outlet = call.line.stream = Outlet()
+        outlet = call.line.listen()
         try:
             with self._switchboard.registry.in_use(call.session):
                 await reply_stream(outlet, receive, send, named(call))
         finally:
-            call.line.stream = None
+            call.line.stop_listening(outlet)
 
     async def _leave(self, scope: Scope, send: Send, visitor: Visitor) -> None:
         call = await self._found(scope, send, visitor)

@@ -1,0 +1,80 @@
+"""One symbol's page, watched: when what it shows has changed, and who is to be told."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import anyio
+
+from mcp_binance_server.domain.market import Ticker
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.feeds.feed import FeedState
+from mcp_binance_server.feeds.hub import Tell
+from mcp_binance_server.services.following import FeedNews, Following, TickerNews, Wish, following_known
+from mcp_binance_server.services.live import LiveService
+
+# A page is told to have changed at most so often.
+PAUSE_MS = 1_000
+_TICKER = Wish(frozenset({"ticker"}), book_levels=0)
+Shown = tuple[Decimal | int, ...]
+
+
+def shown(ticker: Ticker) -> Shown:
+    """Return what the page says of a ticker but the time: that the window of 24 hours has moved on is no news."""
+    return (
+        ticker.last_price, ticker.change, ticker.change_percent, ticker.high, ticker.low, ticker.volume,
+        ticker.quote_volume, ticker.weighted_average, ticker.trade_count,
+    )  # fmt: skip
+
+
+@dataclass(eq=False)
+class PageWatch:
+    """Who waits for a page, and what of it they have been told."""
+
+    reader: Following
+    held: ExitStack
+    waiting: dict[object, Tell] = field(default_factory=dict[object, Tell])
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    _state: FeedState | None = None
+    _newest: tuple[int, Shown] | None = None
+    _told: tuple[int, Shown] | None = None
+
+    @classmethod
+    def of(cls, live: LiveService, rules: SymbolRules) -> "PageWatch":
+        """Begin to follow a symbol.
+
+        Raises:
+            NotStreamed: it has no live market.
+            StreamsFull: as many symbols are streamed as may be.
+        """
+        held = ExitStack()
+        watch = cls(held.enter_context(following_known(live, (rules,), _TICKER)), held)
+        watch.has_changed()  # what is known by now, whoever subscribes can read
+        return watch
+
+    def has_changed(self) -> bool:
+        """Tell, once, whether the page differs from what was told last; after a lost stream it may have, so it has."""
+        for news in self.reader.news():
+            if isinstance(news, TickerNews):
+                self._newest = news.lost, shown(news.view.ticker)
+            elif isinstance(news, FeedNews):
+                self._state = news.state
+        # Until the book is in step a page is asked for, and could be older than the news of it.
+        if self._state != "live" or self._newest == self._told:
+            return False
+        self._told = self._newest
+        return True
+
+    async def run(self) -> None:
+        """Tell everybody who waits, until stopped."""
+        with self.scope:
+            while True:
+                if self.has_changed():
+                    for tell in tuple(self.waiting.values()):
+                        tell()
+                    await self.reader.clock.sleep_ms(PAUSE_MS)
+                await self.reader.wait()
+
+    def stop(self) -> None:
+        self.scope.cancel()
+        self.held.close()

@@ -1,0 +1,99 @@
+"""Pages that say when they change: a symbol is followed once for all who wait for its page, while anybody does."""
+
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.feeds.errors import NotStreamed
+from mcp_binance_server.feeds.hub import Tell
+from mcp_binance_server.services.live import LiveService
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from mcp_binance_server.services.page_watch import PageWatch
+
+Release = Callable[[], None]
+
+
+class UpdateService:
+    """Who waits for which page. Nothing runs, and nothing is streamed, before the first of them."""
+
+    def __init__(self, live: LiveService) -> None:
+        self.live = live
+        self._pages: dict[Symbol, PageWatch] = {}
+        self._closers: dict[object, Tell] = {}
+        self._tasks: TaskGroup | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there are live markets at all."""
+        return self.live.hub is not None
+
+    @property
+    def streams(self) -> int:
+        """How many streams of their own clients have open."""
+        return len(self._closers)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator["UpdateService"]:
+        """Be ready to follow; at the end nobody waits any more."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield self
+            finally:
+                self._tasks = None
+                for page in self._pages.values():
+                    page.stop()
+                self._pages.clear()
+                tasks.cancel_scope.cancel()
+
+    def watch(self, rules: SymbolRules, tell: Tell) -> Release:
+        """Tell whenever the symbol's page has changed, at most once a second, until released.
+
+        Raises:
+            NotStreamed: it has no live market.
+            StreamsFull: as many symbols are streamed as may be.
+        """
+        page = self._pages.get(rules.symbol) or self._open(rules)
+        key = object()
+        page.waiting[key] = tell
+
+        def release() -> None:
+            if page.waiting.pop(key, None) is not None and not page.waiting:
+                self._pages.pop(rules.symbol, page).stop()
+
+        return release
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run what carries news to somebody; it ends with the server, or when they have left."""
+        if self._tasks is not None:
+            self._tasks.start_soon(work)
+
+    @contextmanager
+    def streaming(self, close: Tell) -> Generator[None]:
+        """Count a stream of a client's own, and have it closed when the server winds down."""
+        key = object()
+        self._closers[key] = close
+        try:
+            yield
+        finally:
+            del self._closers[key]
+
+    def wind_down(self) -> None:
+        """Close every stream: none has an end of its own that could be waited for."""
+        for close in tuple(self._closers.values()):
+            close()
+
+    def _open(self, rules: SymbolRules) -> "PageWatch":
+        if self._tasks is None:
+            raise NotStreamed(symbol=rules.symbol, reason="this server is stopping")
+        from mcp_binance_server.services.page_watch import PageWatch  # noqa: PLC0415 - few clients ever subscribe
+
+        page = self._pages[rules.symbol] = PageWatch.of(self.live, rules)
+        self._tasks.start_soon(page.run)
+        return page

@@ -1,0 +1,45 @@
+"""One connection's letters: a slow reader gets fewer, a dead one none, and neither holds up anybody."""
+
+import asyncio
+
+import anyio
+
+from mcp_binance_server.surface.subscriber import Subscriber
+from support.stepped import live_market, settled
+from support.updates import BTC, hearing, readers
+
+
+async def test_a_slow_reader_is_told_once_of_all_it_slept_through_and_others_do_not_wait() -> None:
+    sent: list[str] = []
+    may_send = anyio.Event()
+
+    async def send(uri: str) -> None:
+        sent.append(uri)
+        await may_send.wait()
+
+    async with live_market("busy") as market, hearing(market.app.server, "legacy", BTC) as heard:
+        subscriber = Subscriber(market.app.context.updates, send)
+        subscriber.add(BTC, await market.app.market.rules("BTCUSDT"))
+        await market.run(5)
+        assert sent == [BTC]
+        assert len(heard) >= 4
+        may_send.set()
+        await settled()
+
+        assert sent == [BTC, BTC]
+        subscriber.close()
+
+
+async def test_a_connection_that_cannot_be_written_to_is_let_go() -> None:
+    async def send(_uri: str) -> None:
+        raise BrokenPipeError
+
+    async with live_market("busy", environment={"MCP_BINANCE_FEED_LINGER_SECS": "5"}) as market:
+        rules = await market.app.market.rules("BTCUSDT")
+        before = len(asyncio.all_tasks())
+        Subscriber(market.app.context.updates, send).add(BTC, rules)
+        await market.run(2)
+
+        assert readers(market) == {"BTCUSDT": 0}
+        await market.run(7)
+        assert len(asyncio.all_tasks()) == before

@@ -1,0 +1,77 @@
+"""A page that moves is told of through every door that MCP has, and a client that is gone holds nothing."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client.sse import sse_client
+
+from mcp_binance_server.app import App
+from support.doors import piped
+from support.provider import until
+from support.raw import lines_of, request, talk
+from support.requirement import requirement
+from support.stepped import live_market
+from support.updates import BTC, ETH, hearing, readers, run_slowly
+from support.webapp import served_http
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@asynccontextmanager
+async def over_pipes(app: App) -> AsyncGenerator[Any]:
+    yield piped(app)
+
+
+@asynccontextmanager
+async def over_http(app: App) -> AsyncGenerator[Any]:
+    async with served_http(app) as url:
+        yield f"{url}/mcp"
+
+
+@asynccontextmanager
+async def over_events(app: App) -> AsyncGenerator[Any]:
+    async with served_http(app) as url:
+        yield sse_client(f"{url}/mcp/sse")
+
+
+OpenWay = Callable[[App], AbstractAsyncContextManager[Any]]
+WAYS: list[tuple[OpenWay, str]] = [
+    (over_pipes, "legacy"),
+    (over_pipes, "auto"),
+    (over_http, "legacy"),
+    (over_http, "auto"),
+    (over_events, "legacy"),
+]
+
+
+@pytest.mark.parametrize(("way", "era"), WAYS)
+@requirement("resources/subscriptions")
+async def test_a_client_hears_when_the_price_moves_and_when_it_has_left_nothing_is_held(way: OpenWay, era: str) -> None:
+    async with live_market("busy") as market, way(market.app) as target:
+        async with hearing(target, era, BTC, ETH) as heard:
+            await until(lambda: len(readers(market)) == 2)
+            await run_slowly(market, 2)
+            await until(lambda: heard)
+            heard.clear()
+            await run_slowly(market, 3)
+            await until(lambda: len(heard) >= 6)
+
+            assert set(heard) == {BTC, ETH}
+        await until(lambda: not any(readers(market).values()))
+
+        assert market.app.context.updates.streams == 0
+
+
+async def test_a_pipe_that_closes_does_not_wait_for_the_end_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_binance_server.transports.stdio.FAREWELL_SECS", 3_600.0)
+    asked = {"notifications": {"resourceSubscriptions": [BTC]}}
+    messages = [request(1, "subscriptions/listen", asked, modern=True), request(2, "tools/list", {}, modern=True)]
+    async with live_market() as market:
+        with anyio.fail_after(30):
+            answers = await talk(market.app.server, lines_of(messages))
+
+        assert [answer.get("id") for answer in answers if "result" in answer] == [2]
+        assert not any(readers(market).values())
