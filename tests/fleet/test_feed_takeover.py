@@ -30,8 +30,9 @@ WORKER = Path(__file__).parent.parent / "support" / "fleet_member.py"
 BTC = Symbol("BTCUSDT")
 CLOCK = SystemClock()
 RUNS, RUNS_AT_SCALE = 3, 20
-# Two seconds on a quiet machine; a busy one is slower, but no stuck takeover ends in this time either.
-TAKEOVER_MS = 6_000
+# Measured on a quiet machine: 1.26 to 1.48 s. A busy one is slower, but no stuck takeover ends in six seconds either;
+# who asks for the long run has a quiet one.
+TAKEOVER_MS, TAKEOVER_MS_AT_SCALE = 6_000, 2_000
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ async def test_a_killed_leader_is_replaced_and_no_book_goes_back(
             assert int(mine.lease.token) > int(lease.token)
             assert reader.backward == 0
     print("takeover, ms:", sorted(map(round, took)))  # noqa: T201 - a figure for whoever measures
-    assert max(took) < TAKEOVER_MS
+    assert max(took) < (TAKEOVER_MS if scale == 1 else TAKEOVER_MS_AT_SCALE)
 
 
 async def test_a_leader_that_stood_still_writes_nothing_more_and_leaves_its_streams(

@@ -7,7 +7,8 @@ import pytest
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import AppError, EngineUnavailable, RateLimited
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, StateEngine
-from support.state_server import Connect
+from mcp_binance_server.state.redis.flight import AT_HAND_MS
+from support.state_server import Connect, StateServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.flood]
 
@@ -112,3 +113,33 @@ async def test_when_the_lock_ends_another_engine_produces_and_the_first_still_en
     assert await asyncio.wait_for(ask(second, quick), 10) == b"quick"
     stuck.gate.set()
     assert await producer == b"late"
+
+
+async def test_what_is_kept_is_asked_for_once_a_second_and_not_once_a_call(
+    connect: Connect, server: StateServer
+) -> None:
+    first, second = await connect(), await connect()
+    source, spare = Source(b"v"), Source(b"spare")
+    source.gate.set()
+    assert await ask(first, source, ttl_ms=60_000) == b"v"
+    before = server.commands()
+
+    got = {await ask(second, spare, ttl_ms=60_000) for _ in range(500)}
+
+    assert got == {b"v"}
+    assert server.commands() - before < 50
+    assert not spare.asked.is_set()
+
+
+async def test_what_is_deleted_is_produced_anew_here_at_once_and_elsewhere_within_a_second(connect: Connect) -> None:
+    here, elsewhere = await connect(), await connect()
+    old, new = Source(b"old"), Source(b"new")
+    for source in (old, new):
+        source.gate.set()
+    assert [await ask(each, old, ttl_ms=60_000) for each in (here, elsewhere)] == [b"old", b"old"]
+
+    await here.delete("k")
+    assert await ask(here, new, ttl_ms=60_000) == b"new"
+
+    await CLOCK.sleep_ms(AT_HAND_MS)
+    assert await ask(elsewhere, old, ttl_ms=60_000) == b"new"

@@ -58,7 +58,9 @@ async def member(
 ) -> AsyncGenerator[Member]:
     """Run a member on an exchange."""
     channel, time = Channel(deadline_secs=30, transport=transport), ServerTime(clock)
-    caller = Caller(Attempts(network, channel, Budget(engine, time, clock, "test"), time), clock)
+    # A budget of its own: twenty takeovers in a minute are more than one outgoing IP may spend on snapshots.
+    budget = Budget(engine, time, clock, uuid4().hex)
+    caller = Caller(Attempts(network, channel, budget, time), clock)
     client = SpotClient(caller, engine)
     await Directory(caller, engine, clock).table()
     alone = Hub(

@@ -48,6 +48,11 @@ class StateServer:
             line.sendall(f"*{len(words)}\r\n{said}".encode())
             return line.recv(65_536).decode()
 
+    def commands(self) -> int:
+        """Count the commands it has carried out so far."""
+        told = self.command("INFO", "stats")
+        return int(told.partition("total_commands_processed:")[2].partition("\r")[0])
+
     def dump(self) -> bytes:
         """Return all keys and their contents, as one piece of bytes."""
         script = """

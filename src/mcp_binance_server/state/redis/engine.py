@@ -104,9 +104,11 @@ class RedisEngine:
     async def put(self, key: str, value: bytes, *, ttl_ms: int) -> None:
         check_ttl(ttl_ms)
         check_size(value)
+        self._flights.forget(key)
         await self._link.call("put", "SET", keys.value(key), value, "PX", _px(ttl_ms))
 
     async def delete(self, key: str) -> bool:
+        self._flights.forget(key)
         return await self._link.call("delete", "DEL", keys.value(key)) == 1
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:

@@ -11,6 +11,7 @@ import msgspec
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.engine import check_size
+from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.redis import keys, outcome
 from mcp_binance_server.state.redis.link import Link
@@ -24,6 +25,9 @@ FIRST_POLL_SECS = 0.005
 LONGEST_POLL_SECS = 0.05
 # How long an outcome can be read by those who waited for it.
 TELL_MS = 5_000
+# What is kept on the server is kept here too, for a part of its time: to ask for it is a third of a call, and the more
+# processes there are, the fewer calls share an answer. So long lives on what was deleted elsewhere.
+AT_HAND_MS = 1_000
 
 
 class SharedFlights:
@@ -31,12 +35,21 @@ class SharedFlights:
 
     def __init__(self, link: Link, clock: Clock) -> None:
         self._link = link
+        self._clock = clock
         self._local = Flights[bytes](clock)
+        self._at_hand = Expiring[str, bytes]()
         self._process = uuid4().hex
         self._numbers = count()
 
     async def join(self, key: str, produce: Callable[[], Awaitable[bytes]], *, ttl_ms: int, lock_ms: int) -> bytes:
+        kept = self._at_hand.get(key, self._clock.monotonic_ms())
+        if kept is not None:
+            return kept
         return await self._local.join(key, lambda: self._fly(key, produce, ttl_ms, lock_ms), lock_ms=lock_ms)
+
+    def forget(self, key: str) -> None:
+        """Ask the server for a key the next time, whatever is kept here."""
+        self._at_hand.drop(key, self._clock.monotonic_ms())
 
     async def close(self) -> None:
         await self._local.close()
@@ -45,7 +58,7 @@ class SharedFlights:
         own, awaited = f"{self._process}-{next(self._numbers)}", ""
         poll_secs = FIRST_POLL_SECS
         while True:
-            named = (keys.value(key), keys.lock(key), keys.outcome(awaited))
+            named, began_ms = (keys.value(key), keys.lock(key), keys.outcome(awaited)), self._clock.monotonic_ms()
             reply = await self._link.run("single_flight", BOARD, named, own, max(1, lock_ms), awaited)
             answer, *rest = msgspec.convert(reply, list[bytes])
             if answer == b"taken":
@@ -53,6 +66,7 @@ class SharedFlights:
             if answer == b"landed":
                 return outcome.opened(rest[0])
             if answer == b"kept":
+                self._keep(key, rest[0], began_ms, int(rest[1]))
                 return rest[0]
             awaited = rest[0].decode()
             await pause(poll_secs)
@@ -68,13 +82,21 @@ class SharedFlights:
         except Exception as error:
             await self._land(key, own, outcome.of_error(error), 0)
             raise
-        await self._land(key, own, outcome.of_value(value), max(1, ttl_ms - 1) if ttl_ms > 0 else 0)
+        began_ms, keep_ms = self._clock.monotonic_ms(), max(1, ttl_ms - 1) if ttl_ms > 0 else 0
+        if await self._land(key, own, outcome.of_value(value), keep_ms):
+            self._keep(key, value, began_ms, keep_ms)
         return value
 
-    async def _land(self, key: str, own: str, told: bytes, keep_ms: int) -> None:
+    def _keep(self, key: str, value: bytes, began_ms: float, left_ms: int) -> None:
+        # Counted from before the server was asked, so that it never ends later than there.
+        self._at_hand.put(key, value, deadline=began_ms + min(left_ms, AT_HAND_MS), now=self._clock.monotonic_ms())
+
+    async def _land(self, key: str, own: str, told: bytes, keep_ms: int) -> bool:
         named = (keys.value(key), keys.lock(key), keys.outcome(own))
         try:
             await self._link.run("single_flight", LAND, named, own, told, keep_ms, TELL_MS)
         except EngineUnavailable:
             # Those who wait here have it all the same; the others take over when the lock ends.
             LOG.info("A production could not be told to other processes")
+            return False
+        return True

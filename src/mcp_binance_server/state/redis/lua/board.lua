@@ -1,10 +1,10 @@
 -- Join a production: find its outcome or a kept value, wait for who produces, or become the one.
 -- KEYS value, lock, outcome of the awaited production   ARGV own id, lock_ms, awaited id or ''
--- -> {'landed', outcome} | {'kept', value} | {'held', id} | {'taken'}
+-- -> {'landed', outcome} | {'kept', value, ms left} | {'held', id} | {'taken'}
 local outcome = ARGV[3] ~= '' and redis.call('GET', KEYS[3])
 if outcome then return {'landed', outcome} end
 local value = redis.call('GET', KEYS[1])
-if value then return {'kept', value} end
+if value then return {'kept', value, tostring(redis.call('PTTL', KEYS[1]))} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lock = redis.call('HMGET', KEYS[2], 'id', 'ends')
