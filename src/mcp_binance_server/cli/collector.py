@@ -5,8 +5,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 # 400 live books are some 800,000 levels. With Python's own thresholds full collections walk all of them: a third of the
-# CPU, and a book that is late by more than a second now and then.
-YOUNG, MIDDLE, OLD = 100_000, 20, 100
+# CPU, and a book that is late by more than a second now and then. The young are looked at often all the same: with a
+# hundred thousand of them a server looked as if it grew, by garbage that waited for its first collection.
+YOUNG, MIDDLE, OLD = 20_000, 100, 100
 
 
 def calm() -> None:
