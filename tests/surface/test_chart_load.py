@@ -1,6 +1,6 @@
 """Many charts at once: equal ones are drawn once, and whoever asks for something else does not wait for them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from time import perf_counter
 
 import anyio
@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, types
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.settings import read_settings
+from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.charts import ENVIRONMENT
 from support.clock import FakeClock
@@ -27,7 +27,10 @@ DIFFERENT = 12
 LONGEST_PING_SECS = 0.5
 
 
-async def ask_all(client: Client, configs: Sequence[object]) -> list[dict[str, object]]:
+async def ask_all(
+    client: Client, configs: Sequence[object], then: Callable[[], Coroutine[object, object, None]] | None = None
+) -> list[dict[str, object]]:
+    """Ask for all at once, and after them do something else."""
     answers: list[dict[str, object]] = []
 
     async def ask(config: object) -> None:
@@ -36,6 +39,8 @@ async def ask_all(client: Client, configs: Sequence[object]) -> list[dict[str, o
     async with anyio.create_task_group() as group:
         for config in configs:
             group.start_soon(ask, config)
+        if then is not None:
+            group.start_soon(then)
     return answers
 
 
@@ -43,54 +48,58 @@ def drawn(caplog: pytest.LogCaptureFixture) -> int:
     return sum(record.getMessage().startswith("drawing BTCUSDT") for record in caplog.records)
 
 
+class Held(Loop):
+    """An exchange, or a chart service, that answers some requests only when it is let go."""
+
+    def __init__(self, exchange: SimulatedExchange, *, holds: Callable[[httpx2.Request], bool]) -> None:
+        super().__init__(exchange)
+        self._holds = holds
+        self.go = anyio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if self._holds(request):
+            await self.go.wait()
+        return await super().handle_async_request(request)
+
+
+async def crowd_of(client: Client, transport: Held, configs: Sequence[object]) -> list[dict[str, object]]:
+    """Let all ask before anybody is answered."""
+
+    async def let_go() -> None:
+        await client.call_tool(TOOL, {"config": {}})  # answered when all before it have been taken up
+        transport.go.set()
+
+    return await ask_all(client, configs, let_go)
+
+
 async def test_fifty_who_ask_for_the_same_chart_get_one_picture(
-    client: Client, caplog: pytest.LogCaptureFixture
+    clock: FakeClock, exchange: SimulatedExchange, settings: Settings, era: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     one = {**CHART, "width": 400, "height": 300, "studies": [{"name": "RSI"}]}
     same = {**one, "symbol": "binance:btcusdt", "studies": [{"name": "RSI@tv-basicstudies", "inputs": {"length": 14}}]}
-
-    answers = await ask_all(client, [one, same] * (CROWD // 2))
+    transport = Held(exchange, holds=lambda request: request.url.path.endswith("/klines"))
+    async with (
+        running_app(settings, clock=clock, network=NETWORK, transport=transport) as app,
+        Client(app.server, mode=era, cache=None) as client,
+    ):
+        answers = await crowd_of(client, transport, [one, same] * (CROWD // 2))
 
     assert len(answers) == CROWD
     assert all(answer == answers[0] for answer in answers)
     assert drawn(caplog) == 1
 
 
-class Held(Loop):
-    """A chart service that answers when it is let go."""
-
-    def __init__(self, exchange: SimulatedExchange) -> None:
-        super().__init__(exchange)
-        self.go = anyio.Event()
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.method == "POST":
-            await self.go.wait()
-        return await super().handle_async_request(request)
-
-
 async def test_fifty_who_ask_the_service_for_the_same_chart_cost_one_image(
     clock: FakeClock, exchange: SimulatedExchange, era: str
 ) -> None:
-    transport = Held(exchange)
+    transport = Held(exchange, holds=lambda request: request.method == "POST")
     settings = read_settings({**ENVIRONMENT, "CHART_IMG_API_KEY": exchange.charts.api_key, "CHART_IMG_PLAN": "PRO"})
     async with (
         running_app(settings, clock=clock, network=NETWORK, transport=transport) as app,
         Client(app.server, mode=era, cache=None) as client,
     ):
-        answers: list[dict[str, object]] = []
-
-        async def ask() -> None:
-            answers.append((await client.call_tool(TOOL, {"config": CHART})).structured_content)
-
-        async def let_go() -> None:
-            await client.call_tool(TOOL, {"config": {}})  # answered when all before it have been taken up
-            transport.go.set()
-
-        async with anyio.create_task_group() as group:
-            for each in (*[ask] * CROWD, let_go):
-                group.start_soon(each)
+        answers = await crowd_of(client, transport, [CHART] * CROWD)
 
     assert len(answers) == CROWD
     assert all(answer == answers[0] for answer in answers)
