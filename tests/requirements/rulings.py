@@ -263,4 +263,58 @@ RULINGS: Final = contract(
             "Chart tools treats a missing key as the end; for Binance pairs a chart is still possible.",
         ),
     ),
+    # What clients really do
+    section(
+        "ruling",
+        planned(
+            "ruling/39",
+            "Text and structured content carry the same facts; a picture is one image block and no structure.",
+            "Chart tools answers base64 in JSON; clients that read one channel would miss the picture or drown in it.",
+        ),
+        planned(
+            "ruling/40",
+            "What a model reads of tools/list and the whole answer each stay within a stated size.",
+            "No document limits the list of tools; a model pays for every byte of it.",
+        ),
+        planned(
+            "ruling/41",
+            "A category without an identifier is an index page, and a symbol's order book is a resource.",
+            "Resources calls an address without an identifier unknown; data model names the order book and no address.",
+        ),
+        planned(
+            "ruling/42",
+            "An indicator, level or price has one definition and warm-up: tool, page and chart print the same digits.",
+            "No document says where an average starts or a VWAP is anchored; one rule holds everywhere.",
+        ),
+        planned(
+            "ruling/43",
+            "A variable of ours that nobody reads stops the start, with the nearest right name.",
+            "No document speaks of misspelt settings; a wrong name must not trade on the wrong network.",
+        ),
+        planned(
+            "ruling/44",
+            "Every prompt is also a kind of one tool.",
+            "Prompts offers its analyses to users only; models cannot call prompts.",
+        ),
+        planned(
+            "ruling/45",
+            "No call keeps a client longer than 45 seconds; what takes longer is answered with what to do.",
+            "Chart tools waits as long as a service asks; clients give up sooner.",
+        ),
+        planned(
+            "ruling/46",
+            "Binance's own spellings of arguments are accepted beside ours and not listed.",
+            "The documents know one spelling each; assistants know the exchange's.",
+        ),
+        planned(
+            "ruling/47",
+            "Secrets of callers are refused on plaintext beyond this machine, on every transport.",
+            "Data model hands credentials to any transport; only TLS or this machine may carry them.",
+        ),
+        planned(
+            "ruling/48",
+            "Only what must outlive a process is on disk, below one folder of mode 0700, and never a caller's.",
+            "Data model forbids to persist sessions; public pasts and trading need a place of their own.",
+        ),
+    ),
 )
