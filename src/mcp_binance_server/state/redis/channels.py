@@ -11,14 +11,14 @@ import msgspec
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.channels import Channels
 from mcp_binance_server.state.redis import keys
-from mcp_binance_server.state.redis.link import CALL_SECS, TROUBLES, Link
+from mcp_binance_server.state.redis.link import TROUBLES, Link
 from mcp_binance_server.state.redis.waiting import happened
 from mcp_binance_server.state.redis.wire import Reply, Wire
 
 LOG = logging.getLogger(__name__)
 
-# After so long without a word the server is asked for one; after as long again it is lost.
-QUIET_SECS = 0.7
+# After so much of a call's deadline without a word the server is asked for one; after as long again it is lost.
+QUIET_SHARE = 7 / 8
 SEND_SECS = 0.2
 
 
@@ -80,7 +80,7 @@ class Subscriptions:
     async def _stand(self, standing: _Standing) -> None:
         if self._reader is None or self._reader.done():
             self._reader = asyncio.get_running_loop().create_task(self._read())
-        if not await happened(standing.settled, within_secs=CALL_SECS) or standing.broken:
+        if not await happened(standing.settled, within_secs=self._link.call_secs) or standing.broken:
             raise EngineUnavailable(operation="subscribe")
 
     async def _send(self, verb: str, *names: str) -> None:
@@ -102,7 +102,7 @@ class Subscriptions:
                 await self._send("SUBSCRIBE", *self._standing)
             asked = False
             while True:
-                reply = await connection.read_response(timeout=QUIET_SECS)
+                reply = await connection.read_response(timeout=QUIET_SHARE * self._link.call_secs)
                 if reply is not None:
                     asked = False
                     self._hear(reply)

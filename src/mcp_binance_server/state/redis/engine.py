@@ -22,7 +22,7 @@ from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.address import Address
 from mcp_binance_server.state.redis.channels import Subscriptions
 from mcp_binance_server.state.redis.flight import SharedFlights
-from mcp_binance_server.state.redis.link import MAX_CONNECTIONS, Link
+from mcp_binance_server.state.redis.link import CALL_SECS, MAX_CONNECTIONS, Link
 from mcp_binance_server.state.redis.memory import Memory
 from mcp_binance_server.state.redis.places import SharedPlaces
 from mcp_binance_server.state.redis.scripts import LEASE, PUT_FENCED, RELEASE
@@ -49,9 +49,10 @@ class RedisEngine:
         reserves: Reserves | None = None,
         edge_ms: int = EDGE_MS,
         max_connections: int = MAX_CONNECTIONS,
+        call_secs: float = CALL_SECS,
     ) -> None:
         self._memory = Memory(clock)
-        self._link = Link(address, clock, self._memory.greet, max_connections=max_connections)
+        self._link = Link(address, clock, self._memory.greet, max_connections=max_connections, call_secs=call_secs)
         self._ledger = SharedLedger(self._link, self._memory, clock, reserves or Reserves(), edge_ms=edge_ms)
         self._places = SharedPlaces(self._link, self._memory, clock)
         self._subscriptions = Subscriptions(self._link)

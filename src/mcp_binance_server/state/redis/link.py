@@ -26,7 +26,16 @@ TROUBLES = (RedisError, OSError, TimeoutError)
 class Link:
     """Sends commands over a few connections; one that was disturbed in mid-call is never used again."""
 
-    def __init__(self, address: Address, clock: Clock, greet: Greet, *, max_connections: int = MAX_CONNECTIONS) -> None:
+    def __init__(
+        self,
+        address: Address,
+        clock: Clock,
+        greet: Greet,
+        *,
+        max_connections: int = MAX_CONNECTIONS,
+        call_secs: float = CALL_SECS,
+    ) -> None:
+        self.call_secs = call_secs
         self._address = address
         self._clock = clock
         self._greet = greet
@@ -61,7 +70,7 @@ class Link:
         if self._closed or (self._failures >= FAILURES and not probe):
             raise EngineUnavailable(operation=operation)
         try:
-            async with asyncio.timeout(CALL_SECS), self._room:
+            async with asyncio.timeout(self.call_secs), self._room:
                 try:
                     reply = await self._exchange(command)
                 except NoScriptError:
@@ -82,7 +91,7 @@ class Link:
         """Open a connection that the caller keeps and closes."""
         connection = self._address.connection(self._greet)
         try:
-            async with asyncio.timeout(CALL_SECS):
+            async with asyncio.timeout(self.call_secs):
                 await connection.connect()
         except BaseException:
             await connection.disconnect(nowait=True)
