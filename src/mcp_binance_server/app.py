@@ -125,7 +125,8 @@ async def running_app(
             await stack.enter_async_context(hub.running())
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, Directory(caller, engine, clock), time, streamed)
-        account = AccountClient(caller, principal)
+        # Services are built for nobody's account: one that forgets whom it acts for has none to show.
+        account = AccountClient(caller, None)
         accounts = AccountService(account, client, time)
         analysis = AnalysisService(market, client, accounts, thresholds)
         live = LiveService(market, client, time, network, hub, thresholds)
@@ -164,8 +165,9 @@ async def running_app(
             updates=await stack.enter_async_context(UpdateService(live).running()),
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
-        dispatcher = Dispatcher(shown, context)
-        yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, account, context)
+        dispatcher = Dispatcher(shown, context, principal)
+        own = AccountClient(caller, principal)
+        yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
 
 
 def _hub(

@@ -1,7 +1,8 @@
 """What a handler is given: the services, a way to tell that it is still at work."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.services.account import AccountService
@@ -24,14 +25,15 @@ from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.updates import UpdateService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
+from mcp_binance_server.surface.lending import Ways, lent_to, ways_to_accounts
 
 # How far, of how much, and in words; a client that did not ask for it never hears it.
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Context:
-    """The services a handler may ask; `progress` is there for the slow tools."""
+    """The services a handler may ask, built for nobody's account; `progress` is there for the slow tools."""
 
     market: MarketService
     analysis: AnalysisService
@@ -56,16 +58,9 @@ class Context:
     progress: Report | None = None
 
     def acting_for(self, principal: Principal | None) -> "Context":
-        """Return the same services, with the account that they read changed to this principal's, or to none."""
-        if principal is self.account.client.principal:
-            return self
-        client = replace(self.account.client, principal=principal)
-        account = replace(self.account, client=client)
-        return replace(
-            self,
-            account=account,
-            analysis=replace(self.analysis, account=account),
-            orders=replace(self.orders, client=client),
-            portfolio=replace(self.portfolio, account=account),
-            preview=replace(self.preview, account=client),
-        )
+        """Return the same services, each of which reads this principal's account, or nobody's."""
+        return lent_to(principal, self, self._ways)
+
+    @cached_property
+    def _ways(self) -> Ways:
+        return ways_to_accounts(self)

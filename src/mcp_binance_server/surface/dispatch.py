@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from mcp import types
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.completions import complete
@@ -19,15 +21,16 @@ from mcp_binance_server.surface.spec import Page, Picture, scope_of
 from mcp_binance_server.surface.uris import parse
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dispatcher:
     """Looks up one record, makes sure that the caller may use it, and runs it for that caller.
 
-    A caller of None is the process's own user, who may do everything.
+    A caller of None is the process's own user, who may do everything; the owner is whose key this process has.
     """
 
     catalogue: Catalogue
     context: Context
+    owner: Principal | None = None
 
     async def call_tool(
         self, caller: Caller | None, name: str, arguments: Mapping[str, Any] | None, report: Report | None = None
@@ -114,12 +117,17 @@ class Dispatcher:
             InsufficientScope: the caller lacks the scope.
         """
         if caller is None:
-            return self.context
+            return self._owners_context
         if missing := caller.visitor.lacks(frozenset({scope})):
             raise InsufficientScope(needed_scopes=tuple(sorted(missing)))
         # Who may not read an account has none, also where a page would only look at it in passing.
         is_private = "account:read" in caller.visitor.scopes
-        return self.context.acting_for(caller.principal if is_private else None)
+        principal = caller.principal if is_private else None
+        return self._owners_context if principal is self.owner else self.context.acting_for(principal)
+
+    @cached_property
+    def _owners_context(self) -> Context:
+        return self.context.acting_for(self.owner)
 
 
 def _contents(uri: str, page: Page | Picture) -> types.TextResourceContents | types.BlobResourceContents:

@@ -94,7 +94,7 @@ async def running_service(
             problems=(f"--host: {address.host} can be reached by others, and nobody asks who they are",)
         )
     provider = Provider(dispatcher)
-    own = dispatcher.context.account.client.principal if lends_own_key else None
+    own = dispatcher.owner if lends_own_key else None
     door = Door(provider, Callers(own, authenticate), has_guides=dispatcher.catalogue.has_guides)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
     server.add_generic_rpc_handlers((door.handlers(),))

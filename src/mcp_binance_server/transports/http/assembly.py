@@ -73,7 +73,7 @@ class Assembled:
 def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options: Options) -> Assembled:
     """Return the application for a server; the server counts its requests from here on."""
     context = dispatcher.context
-    client, own = context.live.client, context.account.client.principal
+    client = context.live.client
     metrics = Metrics()
     server.middleware.append(counting_requests(metrics, clock))
     registry: Registry[Principal] = Registry(
@@ -86,7 +86,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
     )
     heart = HttpApp(
         server=server,
-        switchboard=Switchboard(server, registry, own if options.lends_own_key else None),
+        switchboard=Switchboard(server, registry, dispatcher.owner if options.lends_own_key else None),
         entrance=options.entrance,
         probes=Probes(
             clock=clock,

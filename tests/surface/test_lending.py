@@ -1,0 +1,178 @@
+"""Whose account a caller's services read: found by the services' own fields, and nobody's where that misses one."""
+
+import gc
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from mcp_binance_server.app import App
+from mcp_binance_server.domain.access import LOCAL
+from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.simulator.account import DemoAccount
+from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
+from mcp_binance_server.simulator.portfolio import Balance, Portfolio
+from mcp_binance_server.surface.caller import Caller
+from mcp_binance_server.surface.catalogue import Catalogue
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.dispatch import Dispatcher
+from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
+
+Ask = Callable[[], Awaitable[Reading[Account]]]
+
+
+class Nothing(Arguments):
+    """No arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawer:
+    """A part of a service, two steps away from the context."""
+
+    client: AccountClient
+
+
+@dataclass(frozen=True, slots=True)
+class DeepService:
+    """Holds its account where only its fields tell."""
+
+    drawer: Drawer
+    label: str = "deep"
+
+
+@dataclass(frozen=True)
+class HidingService:
+    """Keeps the account where no field tells: in a closure."""
+
+    ask: Ask
+
+
+@dataclass(frozen=True)
+class DerivedService:
+    """Makes a field of its own from what it was given, once."""
+
+    label: str
+    client: AccountClient = field(init=False)
+
+
+@dataclass(frozen=True)
+class Later(Context):
+    """The context of some later day, with services that nobody entered in a list."""
+
+    deep: DeepService | None = None
+    hiding: HidingService | None = None
+    derived: DerivedService | None = None
+
+
+async def ask_deep(context: Context, _arguments: Nothing) -> ToolAnswer:
+    assert isinstance(context, Later)
+    assert context.deep is not None
+    reading = await context.deep.drawer.client.account()
+    return ToolAnswer(" ".join(f"{each.total:f}" for each in reading.value.holdings), Answer())
+
+
+async def ask_hiding(context: Context, _arguments: Nothing) -> ToolAnswer:
+    assert isinstance(context, Later)
+    assert context.hiding is not None
+    reading = await context.hiding.ask()
+    return ToolAnswer(" ".join(f"{each.total:f}" for each in reading.value.holdings), Answer())
+
+
+async def ask_derived(context: Context, _arguments: Nothing) -> ToolAnswer:
+    assert isinstance(context, Later)
+    assert context.derived is not None
+    reading = await context.derived.client.account()
+    return ToolAnswer(" ".join(f"{each.total:f}" for each in reading.value.holdings), Answer())
+
+
+def tool(name: str, run: Callable[[Context, Nothing], Awaitable[ToolAnswer]]) -> ToolSpec[Nothing]:
+    return ToolSpec(name, name, "Asks", Nothing, Answer, run, read_only=True, toolset="account")
+
+
+CATALOGUE = Catalogue(tools=(tool("deep", ask_deep), tool("hiding", ask_hiding), tool("derived", ask_derived)))
+MARK = "31415.92653589"
+
+
+@pytest.fixture
+def guest(exchange: SimulatedExchange) -> Principal:
+    account = DemoAccount(99)
+    exchange.guests.append(Guest(account, Portfolio((Balance("USDT", MARK, "0.0"),))))
+    return Principal.of(Credentials(account.api_key, account.secret_key))
+
+
+@pytest.fixture
+def later(app: App) -> Dispatcher:
+    """The services as `app.py` builds them, and three that came later."""
+    client = app.context.account.client
+    derived = DerivedService("derived")
+    object.__setattr__(derived, "client", client)
+    given = {each: getattr(app.context, each) for each in app.context.__dataclass_fields__}
+    context = Later(**given, deep=DeepService(Drawer(client)), hiding=HidingService(client.account), derived=derived)
+    return Dispatcher(CATALOGUE, context, app.dispatcher.owner)
+
+
+async def test_a_service_in_no_list_reads_the_account_of_its_caller(later: Dispatcher, guest: Principal) -> None:
+    guests = await later.call_tool(Caller(LOCAL, guest), "deep", {})
+    owners = await later.call_tool(None, "deep", {})
+    nobodys = await later.call_tool(Caller(LOCAL, None), "deep", {})
+
+    assert guests.content[0].model_dump()["text"] == MARK
+    assert owners.is_error is False
+    assert MARK not in owners.model_dump_json()
+    assert nobodys.structured_content["error_type"] == "invalid_credentials"
+
+
+@pytest.mark.parametrize("name", ["hiding", "derived"])
+async def test_a_service_that_forgets_its_caller_has_no_account_to_lend(
+    later: Dispatcher, guest: Principal, exchange: SimulatedExchange, name: str
+) -> None:
+    exchange.requests.clear()
+
+    answers = [await later.call_tool(caller, name, {}) for caller in (Caller(LOCAL, None), Caller(LOCAL, guest), None)]
+
+    assert [each.structured_content["error_type"] for each in answers] == ["invalid_credentials"] * 3
+    assert not exchange.requests
+
+
+async def test_services_that_share_an_account_still_share_it(app: App, guest: Principal) -> None:
+    lent = app.context.acting_for(guest)
+
+    assert lent.account is lent.portfolio.account is lent.analysis.account
+    assert lent.account.client is lent.orders.client is lent.preview.account
+    assert lent.account.client.principal is guest
+    assert lent.market is app.context.market
+    assert lent.live is app.context.live
+
+
+async def test_taking_the_account_away_leaves_none(app: App, guest: Principal) -> None:
+    lent = app.context.acting_for(guest)
+
+    assert lent.acting_for(None).account.client.principal is None
+    assert replace(lent, progress=None).acting_for(None).orders.client.principal is None
+
+
+async def test_nothing_that_a_service_holds_leads_to_the_owner(app: App) -> None:
+    assert app.dispatcher.owner is not None
+
+    found = [each for each in reachable(app.context) if isinstance(each, Principal)]
+
+    assert not found
+
+
+def reachable(root: object) -> list[object]:
+    """Return all that an object leads to, closures included; not what is everybody's: modules, classes, tasks."""
+    seen: dict[int, object] = {}
+    ahead: list[Any] = [root]
+    while ahead:
+        node = ahead.pop()
+        if id(node) in seen or isinstance(node, ModuleType | type):
+            continue
+        seen[id(node)] = node
+        ahead += [node.__closure__, node.__defaults__] if hasattr(node, "__globals__") else gc.get_referents(node)
+    return [*seen.values()]
