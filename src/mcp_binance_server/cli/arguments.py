@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NoReturn, cast
 
 from mcp_binance_server import __version__
+from mcp_binance_server.cli.ask.command import add_ask_command
 from mcp_binance_server.cli.doctor.command import add_doctor_command
 from mcp_binance_server.cli.manners import HEED_LOG_LEVEL, HEED_QUIET, add_log_level, add_quiet
 from mcp_binance_server.cli.setup.command import add_setup_command
@@ -81,6 +82,7 @@ def parser() -> Parser:
     actions = guide.add_subparsers(dest="action", metavar="ACTION", required=True)
     check = actions.add_parser("check", help="say what a guide.yaml means, or which line is wrong")
     check.add_argument("file", nargs="?", help="the file (default: MCP_BINANCE_GUIDE_CONFIG, or where it usually lies)")
+    add_ask_command(commands)
     add_setup_command(commands)
     add_doctor_command(commands)
     add_token_command(commands)
@@ -97,7 +99,7 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
     # argparse would rather complain of the word behind a flag that it does not know.
     if unknown := [word for word in given if _is_flag(word) and word.partition("=")[0] not in flags]:
         root.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(unknown[0], flags)}")
-    options = root.parse_args(given)
+    options = _options(root, given)
     door = next((name for name in TRANSPORTS if getattr(options, name)), None)
     if door and options.command:
         root.error(f"--{door} and the command {options.command} exclude each other")
@@ -113,6 +115,15 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
         root.error(f"--log-level means nothing to the command {options.command}: it logs nothing")
     if options.command == "demo" and options.demo_port is not None and not options.demo_http:
         root.error("demo --port needs --http: without it nothing listens on a port")
+    return options
+
+
+def _options(root: Parser, given: list[str]) -> argparse.Namespace:
+    options, rest = root.parse_known_args(given)
+    if options.command == "ask" and not any(map(_is_flag, rest)):
+        options.words += rest  # argparse takes only the first of the words that flags stand between
+    elif rest:
+        root.error(f"unrecognized arguments: {' '.join(rest)}")
     return options
 
 
@@ -132,7 +143,7 @@ def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _is_flag(word: str) -> bool:
-    return word.startswith("-") and not word.lstrip("-").isdecimal()
+    return word.startswith("-") and word != "-" and not word.lstrip("-").isdecimal()
 
 
 def _hint(flag: str, flags: list[str]) -> str:

@@ -71,6 +71,12 @@ def _guide(options: argparse.Namespace) -> int:
     return run_check(options.file)
 
 
+def _ask(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.ask.run import run_ask  # noqa: PLC0415 - likewise
+
+    return run_ask(options)
+
+
 def _setup(options: argparse.Namespace) -> int:
     from mcp_binance_server.cli.setup.run import run_setup  # noqa: PLC0415 - likewise
 
@@ -128,6 +134,7 @@ COMMANDS = {
     "demo": _demo,
     "simulator": _simulator,
     "guide": _guide,
+    "ask": _ask,
     "setup": _setup,
     "doctor": _doctor,
     "token": _token,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 # The commands that they mean something to; None is the server itself.
 HEED_QUIET = (None, "demo", "doctor")
-HEED_LOG_LEVEL = (None, "demo")
+HEED_LOG_LEVEL = (None, "demo", "ask")
 
 
 @dataclass(frozen=True, slots=True)

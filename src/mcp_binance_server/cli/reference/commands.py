@@ -13,7 +13,7 @@ speaks MCP on standard input and output: that is what a client starts. Keys are 
 | Exit code | Meaning |
 |---|---|
 | `0` | done, or the client left |
-| `1` | `doctor` found a problem, `guide check` a mistake, `token list` a wrong line, `setup` could not write |
+| `1` | `ask` or `setup` failed, `doctor` found a problem, `guide check` a mistake, `token list` a wrong line |
 | `2` | wrong usage, or a setting that cannot be used |
 | `130` | Ctrl+C |"""
 

@@ -1,0 +1,1 @@
+"""`mcp-binance-server ask`: one answer of one tool, in the terminal."""
