@@ -119,7 +119,10 @@ CHART_TOOLS: Final = contract(
         covered("charts/generate_chart_image/formats", "A format is png or jpeg."),
         covered("charts/generate_chart_image/output", "Answers success, metadata, apiResponse and, on failure, error."),
         covered("charts/generate_chart_image/stored", "With storage, imageUrl says where the image is and until when."),
-        covered("charts/generate_chart_image/inline", "Without storage, imageData is the image in base64."),
+        covered(
+            "charts/generate_chart_image/inline",
+            "Without storage, imageData is the image in base64, when it is asked for.",
+        ),
         covered("charts/generate_chart_image/metadata", "Metadata gives format, resolution and the time of drawing."),
         covered("charts/generate_chart_image/response", "apiResponse gives the status and what is left of the limit."),
         covered("charts/generate_chart_image/endpoints", "Stored and inline images come from their own v2 endpoints."),

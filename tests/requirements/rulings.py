@@ -254,7 +254,7 @@ RULINGS: Final = contract(
         ),
         covered(
             "ruling/37",
-            "An image is MCP image content as well as base64; its format goes into the request.",
+            "An image is MCP image content, base64 only for who asks for it; its format goes into the request.",
             "Chart tools knows base64 in JSON only; a client shows an image when it gets one.",
         ),
         covered(

@@ -123,7 +123,7 @@ class PairDoor:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Called:
         result = await self._ask("tools/call", name=name, arguments=arguments)
-        return Called(result["content"][0]["text"], result["structuredContent"], result.get("isError", False))
+        return Called(result["content"][0]["text"], result.get("structuredContent", {}), result.get("isError", False))
 
     async def _ask(self, method: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
         self._asked += 1
@@ -164,7 +164,7 @@ class ProviderDoor:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Called:
         answer = await _served(self._provider.invoke(name, arguments))
-        return Called(answer.text, json.loads(answer.structured_json), answer.is_error)
+        return Called(answer.text, json.loads(answer.structured_json or "{}"), answer.is_error)
 
 
 async def _served(asked: Awaitable[Any]) -> Any:  # noqa: ANN401 - the service's messages

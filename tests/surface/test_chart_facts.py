@@ -319,6 +319,7 @@ async def cpu_ms(app: App, tool: str, arguments: dict[str, Any]) -> float:
     assert spec is not None
     started = time.process_time()
     answer = await spec.run(app.context, spec.arguments.model_validate(arguments))
+    assert answer.structured is not None
     answer.structured.model_dump_json()
     return (time.process_time() - started) * 1000
 

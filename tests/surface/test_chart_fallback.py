@@ -13,7 +13,7 @@ from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from support.charts import ENVIRONMENT
+from support.charts import ENVIRONMENT, answer_of
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.requirement import requirement
@@ -61,8 +61,9 @@ async def app(environment: dict[str, str], clock: FakeClock, exchange: Simulated
 
 async def generate(client: Client, config: object, **arguments: object) -> dict[str, Any]:
     result = await client.call_tool(TOOL, {"config": config, **arguments})
-    assert result.is_error is not result.structured_content["success"]
-    return result.structured_content
+    answer = answer_of(result)
+    assert result.is_error is not answer["success"]
+    return answer
 
 
 def codes(answer: dict[str, Any]) -> list[str]:

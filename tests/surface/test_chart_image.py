@@ -2,7 +2,7 @@
 
 import json
 import time
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
-from support.charts import ENVIRONMENT, fitting, paths, with_a_key
+from support.charts import ENVIRONMENT, answer_of, fitting, paths, with_a_key
 from support.clock import FakeClock
 from support.contracts import read_contract
 from support.desk import NETWORK, Loop
@@ -69,7 +69,7 @@ async def test_the_sample_is_answered_as_the_contract_shows(client: Client, exch
     request, response = (json.loads(part.split("```")[0]) for part in section.split("```json")[1:3])
     began = time.perf_counter()
 
-    answer = (await generate(client, **request["input"])).structured_content
+    answer = answer_of(await generate(client, **request["input"]))
 
     assert time.perf_counter() - began < 5
     assert set(answer) == set(response)
@@ -92,35 +92,76 @@ async def test_the_sample_is_answered_as_the_contract_shows(client: Client, exch
 def test_the_schemas_are_the_contract_s() -> None:
     spec = CATALOGUE.tool(TOOL)
     assert spec is not None
-    asked, answered = spec.wire.input_schema, spec.wire.output_schema or {}
+    asked = spec.wire.input_schema
 
-    assert set(asked["properties"]) == {"config", "storage", "format"}
+    assert set(asked["properties"]) == {"config", "storage", "format", "includeData"}
     assert asked["required"] == ["config"]
     assert asked["properties"]["storage"]["type"] == "boolean"
     assert asked["properties"]["format"]["enum"] == ["png", "jpeg"]
-    assert set(answered["properties"]) == {"success", "imageUrl", "imageData", "metadata", "apiResponse", "error"}
-    assert {"format", "resolution", "generatedAt", "expiresAt"} <= set(answered["$defs"]["ImageMetadata"]["properties"])
-    assert set(answered["$defs"]["ApiResponse"]["properties"]) == {"statusCode", "rateLimitRemaining"}
+    assert asked["properties"]["includeData"] == {
+        "type": "boolean",
+        "default": False,
+        "description": "Also imageData (base64), for programs",
+    }
+    assert spec.wire.output_schema is None
     assert spec.read_only
 
 
-@requirement("charts/generate_chart_image/inline", "charts/generate_chart_image/metadata", "ruling/37")
+@requirement("charts/generate_chart_image/metadata", "ruling/37")
 @pytest.mark.parametrize("image_format", ["png", "jpeg"])
-async def test_an_image_is_in_the_data_and_for_the_eye_but_not_in_the_words(
+async def test_a_picture_is_sent_once_for_the_eye_and_never_as_structure_or_words(
     client: Client, exchange: SimulatedExchange, image_format: str
 ) -> None:
     result = await generate(client, {**CHART, "width": 800, "height": 450}, format=image_format)
 
     data, image = picture(result)
-    answer = result.structured_content
     text, _image = result.content
     assert isinstance(text, types.TextContent)
-    assert b64decode(answer["imageData"]) == data
-    assert json.loads(text.text) == {key: value for key, value in answer.items() if key != "imageData"}
+    answer = json.loads(text.text)
+    assert "structuredContent" not in result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    assert result.model_dump_json().count(b64encode(data).decode()) == 1
+    assert set(answer) == {"success", "metadata", "apiResponse"}
     assert (image.format, image.width, image.height) == (image_format, 800, 450)
     assert (answer["metadata"]["format"], answer["metadata"]["resolution"]) == (image_format.upper(), "800x450")
-    assert "imageUrl" not in answer
     assert exchange.charts.bodies[0]["format"] == image_format
+
+
+@requirement("charts/generate_chart_image/inline", "charts/generate_chart_image/output", "ruling/37")
+async def test_a_program_that_asks_for_the_data_gets_the_contract_s_structure(client: Client) -> None:
+    result = await generate(client, {**CHART, "width": 800, "height": 450}, includeData=True)
+
+    data, _ = picture(result)
+    text = result.content[0]
+    assert isinstance(text, types.TextContent)
+    assert set(result.structured_content) == {"success", "imageData", "metadata", "apiResponse"}
+    assert b64decode(result.structured_content["imageData"], validate=True) == data
+    assert json.loads(text.text) == {
+        name: value for name, value in result.structured_content.items() if name != "imageData"
+    }
+
+
+async def test_a_picture_that_the_service_keeps_is_linked(client: Client) -> None:
+    result = await generate(client, SMALL, storage=True)
+
+    text, link = result.content
+    assert isinstance(text, types.TextContent)
+    assert isinstance(link, types.ResourceLink)
+    assert (link.uri, link.mime_type) == (json.loads(text.text)["imageUrl"], "image/png")
+    assert result.structured_content is None
+
+
+@requirement("ruling/08")
+async def test_a_chart_that_failed_says_so_in_structure_text_and_flag(client: Client) -> None:
+    result = await generate(client, {**CHART, "interval": "7h"})
+
+    (text,) = result.content
+    assert isinstance(text, types.TextContent)
+    assert result.is_error is True
+    assert (result.structured_content["success"], result.structured_content["error"]) == (
+        False,
+        "Invalid configuration",
+    )
+    assert text.text.startswith("Invalid configuration")
 
 
 @requirement("ruling/38")
@@ -132,10 +173,9 @@ async def test_without_a_key_a_binance_pair_is_drawn_here_and_the_answer_says_so
     async with place.served(ENVIRONMENT) as client:
         result = await generate(client, config)
 
-    data, image = picture(result)
-    answer = result.structured_content
+    _, image = picture(result)
+    answer = answer_of(result)
     assert (image.format, image.width, image.height) == ("png", 400, 300)
-    assert b64decode(answer["imageData"]) == data
     assert answer["metadata"] == {
         "format": "PNG",
         "resolution": "400x300",
@@ -159,17 +199,15 @@ async def test_a_long_warm_up_is_loaded_in_two_requests_and_nothing_is_unsettled
 
     asked = [request.params for request in exchange.requests if request.path.endswith("/klines")]
     assert [int(params["limit"]) for params in asked] == [1000, 337]
-    assert (result.structured_content["metadata"]["bars"], result.structured_content["metadata"]["warnings"]) == (
-        337,
-        [NO_KEY],
-    )
+    metadata = answer_of(result)["metadata"]
+    assert (metadata["bars"], metadata["warnings"]) == (337, [NO_KEY])
 
 
 async def test_a_range_of_the_past_ends_where_it_was_asked_to(place: Place, exchange: SimulatedExchange) -> None:
     config = {**SMALL, "range": {"from": "2026-07-01T00:00:00Z", "to": "2026-07-03T00:00:00Z"}}
 
     async with place.served(ENVIRONMENT) as client:
-        answer = (await generate(client, config)).structured_content
+        answer = answer_of(await generate(client, config))
 
     (params,) = (request.params for request in exchange.requests if request.path.endswith("/klines"))
     assert (params["limit"], params["endTime"]) == ("48", "1783036799999")
@@ -180,7 +218,7 @@ async def test_a_range_before_the_first_candle_is_an_error_of_the_range(place: P
     config = {**SMALL, "range": {"from": "1970-01-05T00:00:00Z", "to": "1970-01-07T00:00:00Z"}}
 
     async with place.served(ENVIRONMENT) as client:
-        answer = (await generate(client, config)).structured_content
+        answer = answer_of(await generate(client, config))
 
     assert answer["error"] == "Invalid configuration"
     assert answer["details"] == [{"field": "range", "message": "there is no candle in this range"}]
@@ -190,7 +228,7 @@ async def test_a_range_before_the_first_candle_is_an_error_of_the_range(place: P
 async def test_a_picture_kept_here_can_be_read_for_an_hour(place: Place, clock: FakeClock) -> None:
     async with place.served(ENVIRONMENT) as client:
         result = await generate(client, SMALL, storage=True, format="jpeg")
-        answer = result.structured_content
+        answer = answer_of(result)
         links = [each for each in result.content if isinstance(each, types.ResourceLink)]
         (png,) = (await client.read_resource(answer["imageUrl"])).contents
         (svg,) = (await client.read_resource(links[1].uri)).contents
@@ -241,7 +279,7 @@ async def test_a_wrong_config_is_an_error_that_the_validator_explains(
 ) -> None:
     wrong: dict[str, object] = {**CHART, "interval": "7h", "indicators": []}
 
-    answer = (await generate(client, wrong)).structured_content
+    answer = answer_of(await generate(client, wrong))
     judged = (await client.call_tool("validate_chart_config", {"config": wrong})).structured_content
 
     assert (answer["success"], answer["error"], answer["code"]) == (False, "Invalid configuration", -32602)
@@ -257,7 +295,7 @@ async def test_a_text_that_nobody_can_draw_is_an_error_of_its_field(place: Place
     label = {"type": "text", "coordinates": {"time": "2026-07-20", "price": 60_000, "text": text}}
 
     async with place.served(ENVIRONMENT) as client:
-        answer = (await generate(client, {**SMALL, "drawings": [label]})).structured_content
+        answer = answer_of(await generate(client, {**SMALL, "drawings": [label]}))
 
     assert [each["field"] for each in answer["details"]] == ["drawings[0].coordinates.text"]
 
@@ -282,7 +320,7 @@ async def test_a_renderer_that_takes_too_long_is_told_as_such(place: Place, monk
     monkeypatch.setattr(apart, "LONGEST_SECONDS", 0)
 
     async with place.served(ENVIRONMENT) as client:
-        answer = (await generate(client, SMALL)).structured_content
+        answer = answer_of(await generate(client, SMALL))
 
     assert (answer["error_type"], answer["retryable"]) == ("chart_not_drawn", True)
     assert answer["error"] == "The chart could not be drawn here: the renderer took too long."
@@ -296,7 +334,7 @@ async def test_whoever_would_wait_too_long_for_a_turn_is_told_so(app: App, era: 
     server = build_server(Dispatcher(CATALOGUE, replace(app.context, charting=charting)))
 
     async with Client(server, mode=era, cache=None) as client:
-        answer = (await generate(client, SMALL)).structured_content
+        answer = answer_of(await generate(client, SMALL))
 
     assert answer["error"] == "The chart could not be drawn here: too many charts are waiting for their turn."
 
@@ -375,5 +413,5 @@ async def test_a_chart_can_be_found_by_looking_around(client: Client, exchange: 
     result = await generate(client, config)
 
     assert judged["valid"] is True
-    assert result.structured_content["metadata"]["renderer"] == "chart-img"
+    assert answer_of(result)["metadata"]["renderer"] == "chart-img"
     assert exchange.charts.bodies[-1]["symbol"] == "NASDAQ:AAPL"

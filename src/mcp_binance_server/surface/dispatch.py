@@ -55,7 +55,7 @@ class Dispatcher:
         except AppError as error:
             return tool_failure(error, has_guides=has_guides)
         text = types.TextContent(type="text", text=answer.text)
-        structured = answer.structured.model_dump(mode="json")
+        structured = None if answer.structured is None else answer.structured.model_dump(mode="json")
         return types.CallToolResult(content=[text, *answer.attached], structured_content=structured)
 
     async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:

@@ -45,10 +45,13 @@ def scope_of(group: str) -> Scope:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """A tool's success: text for every client, structure for those that read it, and what cannot be said in words."""
+    """A tool's success: the same facts as text and as structure, for a client may show a model only one of them.
+
+    A picture is attached instead: beside a structure it would not be seen.
+    """
 
     text: str
-    structured: Answer
+    structured: Answer | None = None
     attached: tuple[types.ContentBlock, ...] = ()
 
 
@@ -63,7 +66,8 @@ class ToolSpec(Generic[ArgumentsT]):
     title: str
     description: str
     arguments: type[ArgumentsT]
-    answer: type[Answer]
+    answer: type[Answer] | None
+    """What its structure looks like; None for a tool that answers with a picture."""
     run: Callable[[Context, ArgumentsT], Awaitable[ToolAnswer]]
     read_only: bool
     toolset: str
@@ -88,7 +92,7 @@ class ToolSpec(Generic[ArgumentsT]):
             title=self.title,
             description=self.description,
             input_schema=self.input_schema,
-            output_schema=answer_schema(self.answer),
+            output_schema=None if self.answer is None else answer_schema(self.answer),
             annotations=types.ToolAnnotations(
                 read_only_hint=self.read_only,
                 destructive_hint=None if self.read_only else True,  # says something only of what writes

@@ -54,7 +54,7 @@ async def test_an_answer_after_progress_is_a_stream(http: HttpClient, monkeypatc
     *told, last = events(asked.text)
     assert told
     assert {each["method"] for each in told} == {"notifications/progress"}
-    assert last["result"]["structuredContent"]["success"]
+    assert [each["type"] for each in last["result"]["content"]] == ["text", "image"]
     assert plain.json()["id"] == 1
 
 

@@ -20,7 +20,7 @@ one request.
 **Scope** is what a caller's token must allow over HTTP and gRPC ([who may come in](../hosting.md#who-may-come-in)). A
 server offers the groups of `MCP_BINANCE_TOOLSETS`; **live** tools also need `MCP_BINANCE_ORDERBOOK_ANALYTICS`.
 
-Every answer has text for people and these fields for programs, which are text where nothing else is said. A failure has
+Every answer has text and, with the same facts, these fields, which are text where nothing else is said. A failure has
 `success: false` and the fields of [errors](errors.md)."""
 RESOURCES = """Pages that a client reads by their address, as `text/markdown`. `chart://` pictures are not listed: the
 answer of `generate_chart_image` with `storage` names them, and they are kept for an hour.
@@ -52,7 +52,7 @@ def _tool(spec: ToolSpec[Any]) -> str:
             spec.description,
             f"*{' · '.join(facts)}*",
             _arguments(fields_of(spec.input_schema)),
-            *_answer([each for each in fields_of(spec.wire.output_schema or {}) if each.path != "success"]),
+            *_answer(spec.wire.output_schema),
         )
     )
 
@@ -64,8 +64,12 @@ def _arguments(given: list[Field]) -> str:
     return table(("Argument", "Type", "Default", "Meaning"), rows)
 
 
-def _answer(fields: list[Field]) -> Iterable[str]:
+def _answer(schema: dict[str, Any] | None) -> Iterable[str]:
     """Fields whose names say it all stand in a line, the others in a table."""
+    if schema is None:
+        yield "Answers with a picture, and with a text that says in JSON what is known of it."
+        return
+    fields = [each for each in fields_of(schema) if each.path != "success"]
     plain = [each for each in fields if not each.meaning]
     if plain:
         yield f"Answers {', '.join(code(each.path) + _aside(each.kind) for each in plain)}."

@@ -1,11 +1,11 @@
 """The tool that draws a chart."""
 
-import json
 from base64 import b64encode
 from typing import Any, Literal
 
 from mcp import types
 from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from mcp_binance_server.services.chart_image import ChartImage, ImageFormat
 from mcp_binance_server.surface.context import Context
@@ -17,9 +17,12 @@ from mcp_binance_server.surface.views.markdown import instant
 
 
 class GenerateChartImage(Arguments):
+    model_config = ConfigDict(alias_generator=to_camel)
+
     config: dict[str, Any] = Field(description="Chart config")
     storage: bool = Field(default=False, description="Return a URL")
     format: ImageFormat | None = optional("png if left out")
+    include_data: bool = Field(default=False, description="Also imageData (base64), for programs")
 
 
 class ImageMetadata(Row):
@@ -38,16 +41,15 @@ class ImageMetadata(Row):
 class ApiResponse(Row):
     model_config = CAMEL
 
-    status_code: int = Field(description="0: not asked")
+    status_code: int
+    """0: the service was not asked."""
     rate_limit_remaining: int | None = omitted()
 
 
-def _failure_too(schema: dict[str, Any]) -> None:
-    schema["properties"]["error"] = {"type": "string"}
-
-
 class ImageAnswer(Answer):
-    model_config = CAMEL | ConfigDict(json_schema_extra=_failure_too)
+    """The contract's members; they stand in the text, for a structure would hide the picture from a model."""
+
+    model_config = CAMEL
 
     image_url: str | None = omitted()
     image_data: str | None = omitted()
@@ -56,10 +58,8 @@ class ImageAnswer(Answer):
 
 
 def image_answer(image: ChartImage) -> ImageAnswer:
-    has_data = image.url is None and image.data is not None
     return ImageAnswer(
         image_url=image.url,
-        image_data=b64encode(image.data or b"").decode("ascii") if has_data else None,
         metadata=ImageMetadata(
             format=image.format.upper(),
             resolution=f"{image.width}x{image.height}",
@@ -75,15 +75,18 @@ def image_answer(image: ChartImage) -> ImageAnswer:
 
 
 def attachments(image: ChartImage) -> tuple[types.ContentBlock, ...]:
-    """Return the picture for whoever looks, and links to those kept here for whoever fetches them later."""
+    """Return the picture for whoever looks, and links to what is kept for whoever fetches it later."""
     attached: list[types.ContentBlock] = []
     if image.data is not None:
-        data = b64encode(image.data).decode("ascii")
-        attached.append(types.ImageContent(data=data, mime_type=f"image/{image.format}"))
-    if image.url is not None and image.svg_url is not None:
-        for uri, kind in ((image.url, "image/png"), (image.svg_url, "image/svg+xml")):
+        attached.append(types.ImageContent(data=base64_of(image.data), mime_type=f"image/{image.format}"))
+    for uri, kind in ((image.url, f"image/{image.format}"), (image.svg_url, "image/svg+xml")):
+        if uri is not None:
             attached.append(types.ResourceLink(uri=uri, name=uri.rpartition("/")[2], mime_type=kind))
     return tuple(attached)
+
+
+def base64_of(data: bytes) -> str:
+    return b64encode(data).decode("ascii")
 
 
 async def generate_chart_image(context: Context, arguments: GenerateChartImage) -> ToolAnswer:
@@ -93,9 +96,11 @@ async def generate_chart_image(context: Context, arguments: GenerateChartImage) 
         lambda: context.charting.image(arguments.config, storage=arguments.storage, image_format=arguments.format),
     )
     answer = image_answer(image)
-    # The image block carries the picture: in words it would only fill a model's context.
-    said = answer.model_dump(mode="json", exclude={"image_data"})
-    return ToolAnswer(json.dumps(said, separators=(",", ":"), ensure_ascii=False), answer, attachments(image))
+    structured = None
+    if arguments.include_data:
+        data = None if image.data is None else base64_of(image.data)
+        structured = answer.model_copy(update={"image_data": data})
+    return ToolAnswer(answer.model_dump_json(), structured, attachments(image))
 
 
 GENERATE_CHART_IMAGE = ToolSpec(
@@ -106,7 +111,7 @@ GENERATE_CHART_IMAGE = ToolSpec(
         "the user the warnings. Not for numbers (get_klines, get_indicators)."
     ),
     arguments=GenerateChartImage,
-    answer=ImageAnswer,
+    answer=None,
     run=generate_chart_image,
     read_only=True,
     toolset="charts",

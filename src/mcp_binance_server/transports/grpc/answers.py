@@ -15,7 +15,8 @@ from mcp_binance_server.transports.proto import provider_pb2 as pb
 
 
 def json_text(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    """Return JSON, or no text for what is not there."""
+    return "" if value is None else msgspec.json.encode(value).decode()
 
 
 def capabilities(catalogue: Catalogue) -> pb.ListCapabilitiesResponse:
