@@ -36,7 +36,7 @@ def surroundings() -> Generator[Surroundings]:
                     "BINANCE_REST_URL": exchange["rest"],
                     "BINANCE_STREAM_URL": exchange["streams"],
                     "MCP_BINANCE_STATE_URL": state.url,
-                    "MCP_BINANCE_SESSION_IDLE_SECS": "60",
+                    "MCP_BINANCE_SESSION_IDLE_SECS": "600",
                     "MCP_BINANCE_LOG_LEVEL": "WARNING",
                 },
             )
