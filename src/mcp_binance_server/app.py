@@ -133,7 +133,7 @@ async def running_app(
         profiles = VolumeProfileService(market, client, thresholds)
         chart_channel = Channel(deadline_secs=CHART_SECS, transport=transport)
         stack.push_async_callback(chart_channel.close)
-        charts = _chart_client(settings, chart_channel, clock)
+        charts = _chart_client(settings, chart_channel, engine, clock)
         docs = DocumentationSource(settings.chart_docs_url, chart_channel, engine, clock)
         remote = RemoteCharts(charts, time, Flights(clock), docs.catalogue)
         local = LocalCharts(market, Flights(clock))
@@ -160,7 +160,7 @@ async def running_app(
                 market.directory, time, charts.plans, has_key=charts.has_key, catalogue=docs.catalogue
             ),
             chart_language=ChartLanguageService(market.directory, time, charts.plans, docs.catalogue),
-            charting=ChartingService(remote, local, Pictures(clock)),
+            charting=ChartingService(remote, local, Pictures(engine)),
             guides=GuideService(Library(clock, settings.guide_config)),
             updates=await stack.enter_async_context(UpdateService(live).running()),
         )
@@ -193,9 +193,9 @@ def _hub(
     return Fleet(engine, caller.clock, caller.time, uuid4().hex).joined_by(hub)
 
 
-def _chart_client(settings: Settings, channel: Channel, clock: Clock) -> ChartImgClient:
+def _chart_client(settings: Settings, channel: Channel, engine: StateEngine, clock: Clock) -> ChartImgClient:
     plans = PlanMemory(clock, PLANS[settings.chart_plan] if settings.chart_plan else None)
     per_second, per_day = settings.chart_rps, settings.chart_daily_limit
-    limiter = Limiter(clock, lambda: plan_pace(plans, per_second=per_second, per_day=per_day))
+    limiter = Limiter(clock, engine, lambda: plan_pace(plans, per_second=per_second, per_day=per_day))
     key = settings.chart_key.get_secret_value().strip() if settings.chart_key else None
     return ChartImgClient(ChartCaller(settings.chart_url, key, channel, limiter, clock), plans)

@@ -7,13 +7,14 @@ from mcp_binance_server.charts.errors import ChartLimitReached
 from mcp_binance_server.charts.limiter import Limiter, Pace, plan_pace
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
+from mcp_binance_server.state.memory import MemoryEngine
 from support.clock import FakeClock
 
 BASIC = Pace(1, 3, 50)
 
 
 async def test_a_burst_leaves_at_once_and_the_next_ones_wait_for_the_rate(clock: FakeClock) -> None:
-    limiter = Limiter(clock, lambda: BASIC)
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: BASIC)
 
     for _ in range(6):
         await limiter.take_turn()
@@ -22,7 +23,7 @@ async def test_a_burst_leaves_at_once_and_the_next_ones_wait_for_the_rate(clock:
 
 
 async def test_who_would_wait_longer_than_five_seconds_is_told_when_to_come_back(clock: FakeClock) -> None:
-    limiter = Limiter(clock, lambda: Pace(0.1, 1, None))
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: Pace(0.1, 1, None))
     await limiter.take_turn()
 
     with pytest.raises(ChartLimitReached) as caught:
@@ -45,7 +46,7 @@ class Watching(FakeClock):
 
 async def test_those_who_wait_together_get_different_turns() -> None:
     clock = Watching()
-    limiter = Limiter(clock, lambda: BASIC)
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: BASIC)
 
     async with anyio.create_task_group() as group:
         for _ in range(8):
@@ -55,7 +56,7 @@ async def test_those_who_wait_together_get_different_turns() -> None:
 
 
 async def test_nobody_leaves_while_the_service_said_to_wait(clock: FakeClock) -> None:
-    limiter = Limiter(clock, lambda: BASIC)
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: BASIC)
     limiter.close_for(30_000)
 
     with pytest.raises(ChartLimitReached) as caught:
@@ -67,19 +68,45 @@ async def test_nobody_leaves_while_the_service_said_to_wait(clock: FakeClock) ->
 
 
 async def test_a_day_has_so_many_images_and_ends_at_midnight(clock: FakeClock) -> None:
-    limiter = Limiter(clock, lambda: Pace(1, 3, 2))
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: Pace(1, 3, 2))
     for left in (2, 1):
-        assert limiter.images_left == left
-        limiter.check_day()
-        limiter.count_image()
+        assert await limiter.images_left() == left
+        await limiter.book_image()
 
     with pytest.raises(ChartLimitReached) as caught:
-        limiter.check_day()
+        await limiter.book_image()
 
     assert caught.value.quota
     assert caught.value.retry_after_secs == 86_400 - 123  # the tests begin two minutes and three seconds into a day
     clock.advance(caught.value.retry_after_secs * 1000)
-    assert limiter.images_left == 2
+    assert await limiter.images_left() == 2
+
+
+async def test_an_image_given_back_is_there_for_the_next(clock: FakeClock) -> None:
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: Pace(1, 3, 1))
+    booking = await limiter.book_image()
+
+    await limiter.give_back(booking)
+    await limiter.give_back(booking)
+
+    assert await limiter.images_left() == 1
+    await limiter.book_image()
+    with pytest.raises(ChartLimitReached):
+        await limiter.book_image()
+
+
+async def test_images_are_counted_before_anybody_knows_how_many_a_day_has(clock: FakeClock) -> None:
+    per_day: list[int | None] = [None]
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: Pace(1, 3, per_day[0]))
+    for _ in range(3):
+        await limiter.book_image()
+    unknown = await limiter.images_left()
+
+    per_day[0] = 3
+
+    assert (unknown, await limiter.images_left()) == (None, 0)
+    with pytest.raises(ChartLimitReached):
+        await limiter.book_image()
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,15 @@ async def hold(engine: StateEngine, chance: random.Random, now_ms: int) -> objec
     return await engine.get(chance.choice("kl")) if verb < 0.97 else await engine.delete(chance.choice("kl"))
 
 
-@pytest.mark.parametrize("act", [weigh, seat, hold])
+async def shelve(engine: StateEngine, chance: random.Random, _: int) -> object:
+    shelf, key = chance.choice("st"), chance.choice("abcdefgh")
+    if chance.random() < 0.6:
+        return await engine.shelved(shelf, key)
+    value, ttl_ms = chance.randbytes(chance.randint(0, 9)), chance.choice((1, 7, 40, 500))
+    return await engine.shelve(shelf, key, value, ttl_ms=ttl_ms, most_bytes=chance.choice((8, 20, 20, 20)))
+
+
+@pytest.mark.parametrize("act", [weigh, seat, hold, shelve])
 async def test_every_answer_of_a_long_random_history_is_the_same(
     pair: tuple[StateEngine, StateEngine], clock: ServerClock, scale: int, act: Act
 ) -> None:

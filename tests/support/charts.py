@@ -58,7 +58,7 @@ class ChartDesk:
 
     def __init__(self, engine: MemoryEngine, channel: Channel, clock: FakeClock, key: str | None, plan: str) -> None:
         self.plans = PlanMemory(clock, PLANS.get(plan))
-        self.limiter = Limiter(clock, lambda: plan_pace(self.plans))
+        self.limiter = Limiter(clock, engine, lambda: plan_pace(self.plans))
         self.caller = Caller(ADDRESS, key, channel, self.limiter, clock, Random(7))
         self.client = ChartImgClient(self.caller, self.plans)
         self.docs = DocumentationSource(DOCS_ADDRESS, channel, engine, clock)

@@ -27,9 +27,11 @@ READS: dict[str, Call] = {
     "get": lambda engine: engine.get("k"),
     "read_weight": lambda engine: engine.read_weight("ip", now_ms=MIDDLE_MS),
     "members": lambda engine: engine.members("p"),
+    "shelved": lambda engine: engine.shelved("s", "k"),
 }
 WRITES: dict[str, Call] = {
     "put": lambda engine: engine.put("k", b"v", ttl_ms=1000),
+    "shelve": lambda engine: engine.shelve("s", "k", b"v", ttl_ms=1000, most_bytes=10),
     "lease": lambda engine: engine.lease("books", "a", ttl_ms=1000),
     "single_flight": lambda engine: engine.single_flight("f", _value, ttl_ms=0, lock_ms=1000),
     "acquire_weight": lambda engine: engine.acquire_weight("other", "public", 1, limit=1000, now_ms=MIDDLE_MS),

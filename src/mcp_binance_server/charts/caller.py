@@ -6,7 +6,13 @@ from random import Random
 from typing import Literal
 
 from mcp_binance_server.channel import Answer, Channel, NoAnswer
-from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError, ChartUnavailable, InvalidChartConfig
+from mcp_binance_server.charts.errors import (
+    ChartKeyRefused,
+    ChartLimitReached,
+    ChartServiceError,
+    ChartUnavailable,
+    InvalidChartConfig,
+)
 from mcp_binance_server.charts.faults import Refusal, read_refusal
 from mcp_binance_server.charts.limiter import Limiter
 from mcp_binance_server.clock import Clock
@@ -66,12 +72,9 @@ class Caller:
             raise ChartKeyRefused
         paused_ms = 0.0
         for retry in range(RETRIES + 1):
-            if call.is_image:
-                self.limiter.check_day()
-            await self.limiter.take_turn()
             pause_ms = self.random.uniform(0, min(LONGEST_BACKOFF_MS, BACKOFF_MS * 2**retry))
             try:
-                return await self._send_once(call, self.key)
+                return await self._attempt(call, self.key)
             except NoAnswer as failure:
                 if failure.sent or retry == RETRIES:
                     raise ChartUnavailable(reason=failure.reason) from None
@@ -91,18 +94,25 @@ class Caller:
         """Return what a caller is told of a refusal."""
         return refusal.error(self.clock.now_ms())
 
+    async def _attempt(self, call: Call, key: str) -> Answer:
+        booking = await self.limiter.book_image() if call.is_image else None
+        try:
+            await self.limiter.take_turn()
+            return await self._send_once(call, key)
+        except (NoAnswer, Refused, ChartLimitReached) as failure:
+            if booking is not None and not _may_be_drawn(failure):
+                await self.limiter.give_back(booking)
+            raise
+
     async def _send_once(self, call: Call, key: str) -> Answer:
         started_ms = self.clock.monotonic_ms()
         try:
             answer = await self._exchange(call, key)
         except NoAnswer as failure:
             LOG.info("chart-img did not answer %s %s: %s", call.method, call.path, failure.reason)
-            # It may have been drawn before the connection broke; better counted one too many than one too few.
-            self._count(call, drawn=failure.sent)
             raise
         took_ms = self.clock.monotonic_ms() - started_ms
         LOG.info("chart-img answered %s %s: %d in %.0f ms", call.method, call.path, answer.status, took_ms)
-        self._count(call, drawn=answer.status == 200 or answer.status >= 500)
         if answer.status == 200:
             return answer
         # Some services repeat the key they refuse.
@@ -117,6 +127,9 @@ class Caller:
         headers["content-type"] = "application/json"
         return await self.channel.post(url, headers, call.content, body_cap=cap, patience=patience)
 
-    def _count(self, call: Call, *, drawn: bool) -> None:
-        if call.is_image and drawn:
-            self.limiter.count_image()
+
+def _may_be_drawn(failure: Exception) -> bool:
+    # It may have been drawn before the connection broke; better counted one too many than one too few.
+    if isinstance(failure, NoAnswer):
+        return failure.sent
+    return isinstance(failure, Refused) and failure.refusal.status >= 500

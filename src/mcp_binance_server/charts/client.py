@@ -129,7 +129,7 @@ class ChartImgClient:
         warnings = posted.warnings
         if asked != f"{image.width}x{image.height}":
             warnings += (f"size_differs: {asked} was asked for, {image.width}x{image.height} was drawn",)
-        left = self._images_left(posted.answer)
+        left = await self._images_left(posted.answer)
         return Drawn(posted.answer.body, image, posted.answer.status, left, warnings)
 
     async def store(self, body: Mapping[str, object]) -> Stored:
@@ -145,7 +145,7 @@ class ChartImgClient:
             raise ChartUnavailable(reason="the address of the stored image is not one of chart-img.com")
         width, height = _size(posted.body)
         expires_at = stored.expire if _MOMENT.fullmatch(stored.expire) else None
-        left = self._images_left(posted.answer)
+        left = await self._images_left(posted.answer)
         return Stored(stored.url, expires_at, width, height, posted.answer.status, left, posted.warnings)
 
     async def _listed(self, paths: tuple[str, ...], query: str) -> Answer:
@@ -181,9 +181,9 @@ class ChartImgClient:
         content = msgspec.json.encode(body)
         return await self.caller.send(Call("POST", path, cap, content, patience, is_image=True))
 
-    def _images_left(self, answer: Answer) -> int | None:
+    async def _images_left(self, answer: Answer) -> int | None:
         told = answer.headers.get("x-ratelimit-remaining", "")
-        return int(told) if told.isdecimal() and len(told) < 10 else self.caller.limiter.images_left
+        return int(told) if told.isdecimal() and len(told) < 10 else await self.caller.limiter.images_left()
 
     def _is_ours(self, url: str) -> bool:
         own, found = urlsplit(self.caller.address), urlsplit(url)

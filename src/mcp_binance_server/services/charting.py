@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError, InvalidChartConfig
 from mcp_binance_server.charts.pictures import KEPT_MS, Pictures
-from mcp_binance_server.errors import ExchangeError, RateLimited
+from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
 from mcp_binance_server.services.chart_image import ChartImage, ChartOrder, ImageFormat
 from mcp_binance_server.services.local_charts import LocalCharts
 from mcp_binance_server.services.remote_charts import RemoteCharts, Translated
@@ -57,13 +57,13 @@ class ChartingService:
         except (ChartServiceError, InvalidChartConfig) as failure:
             return await self._drawn_instead(order, here, failure)
 
-    def picture(self, uri: str) -> bytes:
+    async def picture(self, uri: str) -> bytes:
         """Return a picture that was kept.
 
         Raises:
             PictureGone: it is kept no longer.
         """
-        return self.pictures.read(uri)
+        return await self.pictures.read(uri)
 
     def _drawable(self, order: ChartOrder) -> "LocalChart | InvalidChartConfig":
         # Loaded late: a server whose user draws nothing should not start slower for it.
@@ -124,14 +124,21 @@ class ChartingService:
             bars=meta.bars,
             last_bar_closed=meta.last_bar_closed,
         )
-        return self._kept(image, rendered.svg) if order.storage else image
+        return await self._kept(image, rendered.svg.encode()) if order.storage else image
 
-    def _kept(self, image: ChartImage, svg: str) -> ChartImage:
+    async def _kept(self, image: ChartImage, svg: bytes) -> ChartImage:
+        data = image.data or b""
+        if not (self.pictures.takes(data) and self.pictures.takes(svg)):
+            return _not_kept(image, "it is too large; ask for a smaller one")
+        try:
+            url, svg_url = await self.pictures.keep(data, image.format), await self.pictures.keep(svg, "svg")
+        except EngineUnavailable as failure:
+            return _not_kept(image, failure.message)
         expires = _EPOCH + timedelta(milliseconds=self._now_ms() + KEPT_MS)
         return replace(
             image,
-            url=self.pictures.keep(image.data or b"", "png"),
-            svg_url=self.pictures.keep(svg.encode(), "svg"),
+            url=url,
+            svg_url=svg_url,
             expires_at=f"{expires.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z",
             warnings=(
                 *image.warnings,
@@ -141,6 +148,10 @@ class ChartingService:
 
     def _now_ms(self) -> int:
         return self.remote.time.now_ms()
+
+
+def _not_kept(image: ChartImage, reason: str) -> ChartImage:
+    return replace(image, warnings=(*image.warnings, f"not_kept: the picture comes with this answer only: {reason}"))
 
 
 def _told(failure: ChartServiceError | InvalidChartConfig) -> str:

@@ -3,7 +3,7 @@
 A docstring here is a promise, and the contract tests in tests/state hold each engine to it. Times to live are counted
 by the engine's own clock, never by a caller's. Something is gone at its ttl, not one millisecond later. A failure to
 reach the engine is `EngineUnavailable` within a second, whatever the call. Wrong arguments are a `ValueError`: a value
-over 512 KiB, a ttl below 1 ms, a negative cost.
+over 512 KiB (2 MiB on a shelf), a ttl below 1 ms, a negative cost.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Literal, Protocol
 
 MAX_VALUE_BYTES = 512 * 1024
+MAX_SHELVED_BYTES = 2 * 1024 * 1024
 
 CallKind = Literal["order", "private", "public"]
 Refusal = Literal["", "budget", "stopped"]
@@ -92,14 +93,14 @@ def check_ttl(ttl_ms: int) -> None:
         raise ValueError(f"a ttl is at least 1 ms: {ttl_ms}")
 
 
-def check_size(value: bytes) -> None:
+def check_size(value: bytes, most: int = MAX_VALUE_BYTES) -> None:
     """Refuse a value that is no message between processes any more.
 
     Raises:
-        ValueError: it is over 512 KiB.
+        ValueError: it is over 512 KiB, or over what a shelf takes.
     """
-    if len(value) > MAX_VALUE_BYTES:
-        raise ValueError(f"a value is at most {MAX_VALUE_BYTES} bytes: {len(value)}")
+    if len(value) > most:
+        raise ValueError(f"a value is at most {most} bytes: {len(value)}")
 
 
 class StateEngine(Protocol):
@@ -135,6 +136,17 @@ class StateEngine(Protocol):
 
     async def delete(self, key: str) -> bool:
         """Drop a value, also one kept by `single_flight`; return whether there was one."""
+        ...
+
+    async def shelve(self, shelf: str, key: str, value: bytes, *, ttl_ms: int, most_bytes: int) -> None:
+        """Keep a value until its ttl on a shelf of so many bytes; those that would end first make room.
+
+        A value that is put again counts once, with the new ttl. One that is larger than the whole shelf is not kept.
+        """
+        ...
+
+    async def shelved(self, shelf: str, key: str) -> bytes | None:
+        """Return a value from a shelf, or None once it is gone or had to make room."""
         ...
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:

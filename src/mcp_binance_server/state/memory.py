@@ -11,6 +11,7 @@ from uuid import uuid4
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.state.channels import Channels
 from mcp_binance_server.state.engine import (
+    MAX_SHELVED_BYTES,
     Admission,
     CallKind,
     Fenced,
@@ -22,6 +23,7 @@ from mcp_binance_server.state.engine import (
 )
 from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.flight import Flights
+from mcp_binance_server.state.shelf import Shelf
 from mcp_binance_server.state.weight import EDGE_MS, Ledger
 
 
@@ -36,6 +38,7 @@ class MemoryEngine:
         self._leases: Expiring[str, Lease] = Expiring()
         self._newest_tokens: dict[str, int] = {}
         self._pools: dict[str, Expiring[str, str]] = {}
+        self._shelves: dict[str, Shelf] = {}
         self._channels = Channels()
         self._flights = Flights[bytes](clock)
         self._ledger = Ledger(reserves or Reserves(), edge_ms=edge_ms)
@@ -68,6 +71,17 @@ class MemoryEngine:
 
     async def delete(self, key: str) -> bool:
         return self._values.drop(key, self._clock.monotonic_ms())
+
+    async def shelve(self, shelf: str, key: str, value: bytes, *, ttl_ms: int, most_bytes: int) -> None:
+        check_ttl(ttl_ms)
+        check_size(value, MAX_SHELVED_BYTES)
+        now = self._clock.monotonic_ms()
+        place = self._shelves.setdefault(shelf, Shelf())
+        place.put(key, value, until_ms=now + ttl_ms, most_bytes=most_bytes, now_ms=now)
+
+    async def shelved(self, shelf: str, key: str) -> bytes | None:
+        place = self._shelves.get(shelf)
+        return None if place is None else place.get(key, self._clock.monotonic_ms())
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
         check_ttl(ttl_ms)

@@ -9,6 +9,7 @@ import msgspec
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.engine import (
+    MAX_SHELVED_BYTES,
     Admission,
     CallKind,
     Fenced,
@@ -25,7 +26,7 @@ from mcp_binance_server.state.redis.flight import SharedFlights
 from mcp_binance_server.state.redis.link import CALL_SECS, MAX_CONNECTIONS, Link
 from mcp_binance_server.state.redis.memory import Memory
 from mcp_binance_server.state.redis.places import SharedPlaces
-from mcp_binance_server.state.redis.scripts import LEASE, PUT_FENCED, RELEASE
+from mcp_binance_server.state.redis.scripts import LEASE, PUT_FENCED, RELEASE, SHELVE, SHELVED
 from mcp_binance_server.state.redis.waiting import happened
 from mcp_binance_server.state.redis.weight import SharedLedger
 from mcp_binance_server.state.weight import EDGE_MS
@@ -111,6 +112,15 @@ class RedisEngine:
     async def delete(self, key: str) -> bool:
         self._flights.forget(key)
         return await self._link.call("delete", "DEL", keys.value(key)) == 1
+
+    async def shelve(self, shelf: str, key: str, value: bytes, *, ttl_ms: int, most_bytes: int) -> None:
+        check_ttl(ttl_ms)
+        check_size(value, MAX_SHELVED_BYTES)
+        await self._link.run("shelve", SHELVE, keys.shelf(shelf), key, value, ttl_ms, most_bytes)
+
+    async def shelved(self, shelf: str, key: str) -> bytes | None:
+        reply = await self._link.run("shelved", SHELVED, keys.shelf(shelf), key)
+        return reply if isinstance(reply, bytes) else None
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
         check_ttl(ttl_ms)

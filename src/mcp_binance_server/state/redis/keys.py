@@ -38,3 +38,8 @@ def stop(ip: str) -> str:
 
 def pool(name: str) -> str:
     return f"{PREFIX}pool:{name}"
+
+
+def shelf(name: str) -> tuple[str, str]:
+    """Return where the values are, and when each ends."""
+    return f"{PREFIX}shelf:{name}", f"{PREFIX}shelf-ends:{name}"

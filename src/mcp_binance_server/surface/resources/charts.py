@@ -9,7 +9,7 @@ KEEP_MS = 60 * 60 * 1000
 
 
 async def read_picture(context: Context, uri: str) -> Page | Picture:
-    data = context.charting.picture(uri)
+    data = await context.charting.picture(uri)
     if uri.endswith(SVG):
         return Page(data.decode(), keep_ms=KEEP_MS, shareable=False, mime_type="image/svg+xml")
     return Picture(data, keep_ms=KEEP_MS, shareable=False, mime_type="image/png")
