@@ -31,6 +31,16 @@ FAULTS = (
 )
 
 
+PAGES = ("binance://market/ethusdt", "binance://account/balances", "binance://orders/history")
+CALLS: dict[str, dict[str, object]] = {
+    "get_ticker": {"symbol": "BTCUSDT"},
+    "get_account_info": {},
+    "get_open_orders": {},
+    "get_order": {"symbol": "BTCUSDT", "order_id": 1},
+    "get_account_trades": {"symbol": "BTCUSDT"},
+}
+
+
 def pieces(*secrets: str) -> set[str]:
     return {secret[at : at + WINDOW] for secret in secrets for at in range(len(secret) - WINDOW + 1)}
 
@@ -55,18 +65,20 @@ def test_no_piece_of_a_key_leaves_the_process(exchange_process: dict[str, str]) 
     with Process("--stdio", environment=environment) as server:
         said.append(json.dumps(server.shake_hands()))
         for place, fault in enumerate(FAULTS, 1):
-            httpx2.post(f"{exchange_process['control']}/faults", json={**fault, "times": 3}).raise_for_status()
-            said.append(json.dumps(server.ask(place, "resources/read", {"uri": "binance://market/ethusdt"})))
-            said.append(
-                json.dumps(
-                    server.ask(f"t{place}", "tools/call", {"name": "get_ticker", "arguments": {"symbol": "BTCUSDT"}})
-                )
-            )
+            httpx2.post(f"{exchange_process['control']}/faults", json={**fault, "times": 12}).raise_for_status()
+            said += [json.dumps(server.ask(f"{place} {uri}", "resources/read", {"uri": uri})) for uri in PAGES]
+            said += [
+                json.dumps(server.ask(f"{place} {name}", "tools/call", {"name": name, "arguments": arguments}))
+                for name, arguments in CALLS.items()
+            ]
             httpx2.delete(f"{exchange_process['control']}/faults").raise_for_status()
+        requests = httpx2.get(f"{exchange_process['control']}/requests").json()
         server.close_input()
         server.wait()
 
     errors = server.errors.read_text(errors="replace")
+    sent = {each["path"].rpartition("/")[2] for each in requests}
+    assert {"account", "openOrders", "order", "myTrades"} <= sent, "a signed call was never sent"
     assert hits(json.dumps(said), pieces(key, secret)) == set()
     assert hits(errors, pieces(key, secret)) == set()
     assert "DEBUG" in errors

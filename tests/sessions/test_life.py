@@ -10,7 +10,7 @@ import pytest
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.sessions.errors import SessionNotFound
-from mcp_binance_server.sessions.registry import Counts, Registry
+from mcp_binance_server.sessions.registry import IDLE_MS, Counts, Registry
 from mcp_binance_server.state.memory import MemoryEngine
 from sessions.conftest import ANN, BEN, LOCAL, House
 from support.requirement import requirement
@@ -201,6 +201,27 @@ async def test_the_counts_say_what_became_of_every_session(house: House) -> None
 
 
 @requirement("data-model/session-sweep")
+async def test_every_thirty_seconds_what_idled_is_cleared_though_nobody_asks(house: House) -> None:
+    second_ms, over_at_ms, due_at_ms = 1_000, dict[str, float](), dict[str, float]()
+
+    for second in range(300):
+        if second % 7 == 0 and second < 240:
+            session = await house.enter(remote_addr=f"192.0.2.{second % 200}")
+            label = session.connection_id
+            due_at_ms[label] = house.clock.monotonic_ms() + IDLE_MS
+
+            async def note(label: str = label) -> None:
+                over_at_ms[label] = house.clock.monotonic_ms()
+
+            session.on_end(note)
+        await house.pass_time(second_ms)
+
+    # The task alone ended them: nothing was looked up, and nobody new came after the fourth minute.
+    assert len(over_at_ms) == 35
+    assert over_at_ms == due_at_ms
+    assert await house.places() == 0
+
+
 async def test_on_the_machines_own_clock_a_session_idles_out_by_itself() -> None:
     clock, over = SystemClock(), anyio.Event()
     engine = MemoryEngine(clock)

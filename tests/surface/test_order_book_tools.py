@@ -13,7 +13,6 @@ from mcp_binance_server.simulator.stream_faults import StreamFault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.desk import raw
 from support.golden import Golden
-from support.requirement import requirement
 from support.stepped import LiveMarket, live_market
 
 pytestmark = pytest.mark.anyio
@@ -175,7 +174,6 @@ async def test_health_lists_every_watched_book(golden: Golden) -> None:
     golden.check("tools/get_orderbook_health.answer.json", answer)
 
 
-@requirement("data-model/session-subscriptions")
 async def test_one_client_follows_several_streams_at_once() -> None:
     async with live_market() as live:
         for symbol in ("BTCUSDT", "ETHUSDT", "BNBUSDT"):

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from mcp.client.sse import sse_client
 
@@ -63,6 +64,21 @@ async def test_a_client_hears_when_the_price_moves_and_when_it_has_left_nothing_
         await until(lambda: not any(readers(market).values()))
 
         assert market.app.context.updates.streams == 0
+
+
+@requirement("data-model/session-subscriptions")
+async def test_one_session_follows_many_streams_and_lets_all_go_when_it_ends() -> None:
+    pages = [f"binance://market/{base}usdt" for base in ("btc", "eth", "bnb", "sol", "xrp")]
+    async with live_market("busy") as market, over_http(market.app) as target:
+        async with hearing(target, "legacy", *pages) as heard:
+            await until(lambda: len(readers(market)) == len(pages))
+            await run_slowly(market, 3)
+            await until(lambda: set(heard) == set(pages))
+            async with httpx2.AsyncClient() as http:
+                told = (await http.get(f"{target.removesuffix('/mcp')}/metrics")).text
+        await until(lambda: not any(readers(market).values()))
+
+    assert "mcp_binance_sessions 1.0" in told
 
 
 async def test_a_pipe_that_closes_does_not_wait_for_the_end_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
