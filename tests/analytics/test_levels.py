@@ -19,7 +19,7 @@ CENT = price("0.01")
 
 
 def sample(strategy: Strategy = "balanced", risk: RiskTolerance = "medium", at: str = "50234.56") -> TradeLevels:
-    levels = range_levels(price(at), price(51000), price(49000), strategy=strategy, risk=risk)
+    levels = range_levels(price(at), price(51000), price(49000), strategy=strategy, risk=risk, tick=CENT)
     assert isinstance(levels, TradeLevels)
     return levels
 
@@ -67,27 +67,31 @@ def test_the_entry_band_is_clipped_to_the_price(at: str, band: tuple[int, int]) 
 
 
 def test_a_day_without_a_range_has_no_levels() -> None:
-    levels = range_levels(price(1), price(1), price(1), strategy="balanced", risk="medium")
+    levels = range_levels(price(1), price(1), price(1), strategy="balanced", risk="medium", tick=CENT)
 
     assert levels == NoLevels("24h_range", "flat_range")
 
 
 @pytest.mark.parametrize("at", [40000, 48500], ids=["below the stop", "at the stop"])
 def test_a_price_that_fell_to_the_stop_has_no_levels(at: int) -> None:
-    levels = range_levels(price(at), price(51000), price(49000), strategy="balanced", risk="medium")
+    levels = range_levels(price(at), price(51000), price(49000), strategy="balanced", risk="medium", tick=CENT)
 
     assert levels == NoLevels("24h_range", "stop_not_below_entry")
 
 
 def test_a_stop_of_a_fraction_of_a_cent_is_a_stop() -> None:
-    levels = range_levels(price("0.0052"), price("0.006"), price("0.005"), strategy="balanced", risk="medium")
+    fine = price("0.00001")
+
+    levels = range_levels(
+        price("0.0052"), price("0.006"), price("0.005"), strategy="balanced", risk="medium", tick=fine
+    )
 
     assert isinstance(levels, TradeLevels)
     assert levels.stop == Decimal("0.00475")
 
 
 def test_a_stop_below_zero_is_no_stop() -> None:
-    after_a_tenfold_day = range_levels(price(9), price(10), price(1), strategy="balanced", risk="high")
+    after_a_tenfold_day = range_levels(price(9), price(10), price(1), strategy="balanced", risk="high", tick=CENT)
     wild = atr_levels(price(9), 8.0, support=price(2), resistance=None, tick=CENT, strategy="balanced", risk="medium")
 
     assert after_a_tenfold_day == NoLevels("24h_range", "degenerate")
@@ -101,13 +105,15 @@ def test_levels_by_the_range_are_always_in_order(
     low, high = Price(min(one, other)), Price(max(one, other))
     assume(low < high and low <= at <= high)
 
-    levels = range_levels(at, high, low, strategy=strategy, risk=risk)
+    levels = range_levels(at, high, low, strategy=strategy, risk=risk, tick=CENT)
 
     if isinstance(levels, TradeLevels):
+        assert all(not each % CENT for each in (levels.entry_low, levels.entry_high, levels.stop, levels.target))
         assert 0 < levels.stop < levels.entry_low <= levels.entry <= levels.entry_high <= at <= levels.target
         assert levels.reward_risk > 0
     else:
-        assert levels.why_null == "degenerate"
+        # A day of a few ticks leaves no room for a stop of its own between the low and the next tick below.
+        assert levels.why_null == "degenerate" or (levels.why_null == "stop_not_below_entry" and high - low <= 5 * CENT)
 
 
 def test_the_atr_rule_buys_at_support_and_aims_at_resistance_when_that_pays() -> None:

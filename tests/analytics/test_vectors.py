@@ -98,7 +98,7 @@ def route(asset: str, prices: Mapping[str, str]) -> dict[str, Any]:
 
 
 def levels_24h(at: float, high: float, low: float, strategy: Strategy, risk: RiskTolerance) -> dict[str, Any]:
-    got = range_levels(price(at), price(high), price(low), strategy=strategy, risk=risk)
+    got = range_levels(price(at), price(high), price(low), strategy=strategy, risk=risk, tick=price("0.01"))
     return asdict(got) if isinstance(got, NoLevels) else {**asdict(got), "reward_risk": got.reward_risk}
 
 

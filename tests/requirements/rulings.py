@@ -84,7 +84,7 @@ RULINGS: Final = contract(
         ),
         covered(
             "ruling/11",
-            "Prices from 1 up have two decimals, smaller ones follow the tick size; $ is for dollar-like quotes only.",
+            "Prices have the decimals of their tick, two at least, averages one more; $ is for dollar-like quotes.",
             "Resources wants $ and two decimals on every price, which misprices ETHBTC and shows SHIBUSDT as zero.",
         ),
         covered(

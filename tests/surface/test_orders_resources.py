@@ -135,7 +135,7 @@ async def test_unlisted_symbols_alone_have_no_value(client: Client, exchange: Si
         ({"price": ZERO, "stop_price": "99000.50000000"}, "stop 99,000.50"),
         (
             {"price": ZERO, "executed": "0.01000000", "executed_value": "1000.00333333"},
-            "market (avg 100,000.33)",
+            "market (avg 100,000.333)",
         ),
         ({"price": ZERO, "executed": "0.01000000", "executed_value": "-1.00000000"}, "market"),
     ],

@@ -2,7 +2,7 @@
 
 import json
 import re
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import pairwise
 from math import log, sqrt
 from statistics import stdev
@@ -70,7 +70,7 @@ async def test_pages_of_other_markets_have_no_zero_price_and_no_float_artefact(
     text = await page(client, symbol=symbol, strategy=strategy, risk_tolerance=risk)
 
     assert not re.search(r"\$0\.0+\b(?![0-9])", text)
-    assert not re.search(r"[0-9]\.[0-9]{9,}|e-[0-9]", text)
+    assert not re.search(r"[0-9]\.[0-9]{10,}|e-[0-9]", text)
     assert ("$" in text) is (symbol.endswith("USDT"))
 
 
@@ -124,6 +124,10 @@ async def test_trend_figures_are_those_of_the_raw_candles(
     }
 
 
+def cents(level: Decimal) -> Decimal:
+    return level.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
+
+
 @pytest.mark.parametrize(
     ("strategy", "risk", "f1", "f2", "t", "s", "rho"),
     [
@@ -140,16 +144,14 @@ async def test_levels_and_size_follow_the_stated_rule(  # noqa: PLR0917 - one ro
     price, high, low = (Decimal(ticker[key]) for key in ("lastPrice", "highPrice", "lowPrice"))
 
     span = high - low
-    entry_low, entry_high = low + Decimal(f1) * span, min(low + Decimal(f2) * span, price)
+    entry_low, entry_high = cents(low + Decimal(f1) * span), min(cents(low + Decimal(f2) * span), price)
     if price < entry_low:
         entry_low = low
-    stop, target = low - Decimal(s) * span, high + Decimal(t) * span
+    stop, target = cents(low - Decimal(s) * span), cents(high + Decimal(t) * span)
     row = next(line for line in text.split("\n") if line.startswith("| 24h range"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    shown = [number(part) for part in cells[1].split("-")]
-    assert shown == [pytest.approx(float(entry_low), abs=0.006), pytest.approx(float(entry_high), abs=0.006)]
-    assert number(cells[2]) == pytest.approx(float(stop), abs=0.006)
-    assert number(cells[3]) == pytest.approx(float(target), abs=0.006)
+    assert [number(part) for part in cells[1].split("-")] == [float(entry_low), float(entry_high)]
+    assert (number(cells[2]), number(cells[3])) == (float(stop), float(target))
     entry = (entry_low + entry_high) / 2
     assert float(cells[4]) == pytest.approx(float((target - entry) / (entry - stop)), abs=0.006)
     size_line = next(line for line in text.split("\n") if line.startswith("**Position Size**"))

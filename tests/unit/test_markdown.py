@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.surface.views.markdown import amount, instant, money, percent, plain, span
+from mcp_binance_server.analytics.ticks import nearest
+from mcp_binance_server.domain.money import Price, decimals_of
+from mcp_binance_server.surface.views.decimals import exact_average
+from mcp_binance_server.surface.views.markdown import amount, average, bps, instant, money, percent, plain, price, span
+from mcp_binance_server.surface.views.measures import basis_points
 from support.requirement import requirement
 
 CENT = Decimal("0.01")
@@ -17,22 +21,70 @@ CENT = Decimal("0.01")
     ("value", "quote", "tick", "shown"),
     [
         ("50234.56", "USDT", "0.01", "$50,234.56"),
-        ("1", "USDC", "0.0001", "$1.00"),
-        ("1.23456", "FDUSD", "0.00001", "$1.23"),
+        ("1", "USDC", "0.0001", "$1.0000"),
+        ("2.7413", "USDT", "0.0001", "$2.7413"),
+        ("4.15", "USDT", "0.001", "$4.150"),
+        ("1.23456", "FDUSD", "0.00001", "$1.23456"),
         ("0.12345678", "USDT", "0.00001", "$0.12346"),
         ("0.00001130", "USDT", "0.00000001", "$0.00001130"),
         ("0.5", "USDT", "1", "$0.50"),
         ("0.03101", "BTC", "0.00001", "0.03101 BTC"),
-        ("4512345.5", "TRY", "1", "4,512,345.50 TRY"),
+        ("4512345", "TRY", "1", "4,512,345.00 TRY"),
+        ("4512345.5", "TRY", "0", "4,512,345.50 TRY"),
+        ("1.00000003", "USDT", "0", "$1.00000003"),
         ("0", "USDT", "0.01", "$0.00"),
         ("12.345", "USDT", "0.01", "$12.34"),
         ("12.355", "USDT", "0.01", "$12.36"),
     ],
 )
-def test_an_amount_shows_the_decimals_that_matter_and_its_currency(
-    value: str, quote: str, tick: str, shown: str
-) -> None:
+def test_a_price_shows_the_decimals_of_its_tick_and_its_currency(value: str, quote: str, tick: str, shown: str) -> None:
+    assert price(Decimal(value), quote, Decimal(tick)) == shown
+
+
+@requirement("ruling/11")
+@pytest.mark.parametrize(
+    ("value", "tick", "shown"),
+    [
+        ("50150.32", "0.01", "$50,150.32"),
+        ("50150.325", "0.01", "$50,150.325"),
+        ("50150.3204", "0.01", "$50,150.32"),
+        ("2.74128", "0.0001", "$2.74128"),
+        ("0.000011805", "0.00000001", "$0.000011805"),
+    ],
+)
+def test_an_average_has_one_decimal_more_where_that_says_something(value: str, tick: str, shown: str) -> None:
+    assert average(Decimal(value), "USDT", Decimal(tick)) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "quote", "tick", "shown"),
+    [
+        ("1234.5678", "USDT", "0.00000001", "$1,234.57"),
+        ("0.5", "USDT", "0.01", "$0.50"),
+        ("0.03101", "BTC", "0.00001", "0.03101 BTC"),
+        ("0.004", "USDT", "0.01", "$0.0040"),
+    ],
+)
+def test_a_sum_of_money_is_bound_to_no_tick(value: str, quote: str, tick: str, shown: str) -> None:
     assert money(Decimal(value), quote, Decimal(tick)) == shown
+
+
+@requirement("ruling/11")
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (12.345, "12.35"),
+        (0.5, "0.50"),
+        (0.0142, "0.014"),
+        (0.00085, "0.00085"),
+        (-0.0004, "-0.00040"),
+        (0.0, "0.00"),
+        (-3e-13, "0.00"),
+    ],
+)
+def test_a_distance_in_basis_points_is_zero_only_if_it_is(value: float, shown: str) -> None:
+    assert bps(value) == shown
+    assert bool(basis_points(value)) == (shown != "0.00")
 
 
 @requirement("ruling/12")
@@ -43,20 +95,38 @@ def test_a_signed_amount_has_its_sign_before_the_dollar(value: str, shown: str) 
     assert money(Decimal(value), "USDT", CENT, signed=True) == shown
 
 
-PRICES = st.decimals(min_value=Decimal("0.00000001"), max_value=10**7, places=8)
-TICKS = st.sampled_from([Decimal(text) for text in ("0", "1", "0.01", "0.0001", "0.00001", "0.00000001")])
+TICKS = st.sampled_from([Decimal(digit).scaleb(power) for power in range(-8, 0) for digit in (1, 2, 5)] + [Decimal(1)])
+VALUES = st.decimals(min_value=Decimal("0.00000001"), max_value=10**7, places=8)
 
 
 @requirement("ruling/11")
-@given(PRICES, TICKS, st.sampled_from(["USDT", "BTC", "EUR"]))
-def test_no_price_prints_as_zero_and_none_like_a_float(price: Decimal, tick: Decimal, quote: str) -> None:
-    shown = money(price, quote, tick)
+@given(VALUES, VALUES, TICKS, st.sampled_from(["USDT", "BTC", "EUR"]))
+def test_a_printed_price_is_the_price_and_two_of_them_never_look_alike(
+    one: Decimal, other: Decimal, tick: Decimal, quote: str
+) -> None:
+    quoted = [max(tick, nearest(each, Price(tick))) for each in (one, other)]
 
-    digits = shown.strip("$").split(" ")[0].replace(",", "")
-    assert Decimal(digits) > 0
-    assert "e" not in shown.lower().replace("eur", "")
-    assert len(digits.partition(".")[2]) <= 10
-    assert abs(Decimal(digits) - price) <= max(price / 20, tick / 2, Decimal("0.005"))
+    shown = [price(each, quote, tick) for each in quoted]
+
+    assert [digits_of(each) for each in shown] == quoted
+    assert (shown[0] == shown[1]) == (quoted[0] == quoted[1])
+    assert all(len(each.partition(".")[2].split(" ")[0]) == max(2, decimals_of(tick)) for each in shown)
+
+
+@requirement("ruling/11")
+@given(VALUES, TICKS)
+def test_what_is_printed_of_a_computed_price_is_less_than_half_a_tick_off(value: Decimal, tick: Decimal) -> None:
+    mean, level = digits_of(average(value, "USDT", tick)), digits_of(price(value, "USDT", tick))
+
+    assert mean > 0
+    assert level > 0
+    assert abs(mean - value) < tick / 2
+    assert abs(level - value) <= tick / 2
+    assert digits_of(f"${exact_average(value, tick)}") == mean or mean < tick
+
+
+def digits_of(shown: str) -> Decimal:
+    return Decimal(shown.strip("$").split(" ")[0].replace(",", ""))
 
 
 @requirement("ruling/12", "resources/format-percentages")

@@ -58,7 +58,7 @@ def test_the_page_has_the_contracts_lines_in_its_order() -> None:
         "**24h Volume**: 712,345,678.40 DOGE",
         "**Quote Volume**: $151,020,304.06 USDT",
         "",
-        "**Weighted Average Price**: $0.21200",
+        "**Weighted Average Price**: $0.212004",
         "**Price Change Count**: 401,233",
         "",
         "*Last updated: 2026-07-21T00:02:03.456Z*",

@@ -49,9 +49,10 @@ def range_levels(
     *,
     strategy: Strategy,
     risk: RiskTolerance,
+    tick: Price,
     thresholds: Thresholds = DEFAULTS,
 ) -> TradeLevels | NoLevels:
-    """Place levels by the range of the last 24 hours; the entry band never lies above the price."""
+    """Place levels by the range of the last 24 hours, on the exchange's ticks; no entry lies above the price."""
     span = high - low
     if span <= 0:
         return NoLevels("24h_range", "flat_range")
@@ -61,9 +62,9 @@ def range_levels(
         band_low = min(low, price)
     return _checked(
         "24h_range",
-        (band_low, min(band_high, price)),
-        low - thresholds.range_stop[risk] * span,
-        (high + factors.target * span, "range"),
+        (nearest(band_low, tick), min(nearest(band_high, tick), price)),
+        nearest(low - thresholds.range_stop[risk] * span, tick),
+        (nearest(high + factors.target * span, tick), "range"),
     )
 
 

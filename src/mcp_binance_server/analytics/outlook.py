@@ -124,8 +124,9 @@ def judge(
 ) -> Outlook:
     """Judge a symbol from its day, its hourly bars and the finer bars of the day; None is data nobody could get."""
     by_range = range_levels(
-        ticker.last_price, ticker.high, ticker.low, strategy=strategy, risk=risk, thresholds=thresholds
-    )
+        ticker.last_price, ticker.high, ticker.low,
+        strategy=strategy, risk=risk, tick=rules.tick, thresholds=thresholds,
+    )  # fmt: skip
     # A market that did not trade has no price to hold against its old bars.
     trend = trend_of(hourly, ticker, thresholds=thresholds) if hourly is not None and ticker.has_traded else None
     measured = trend if isinstance(trend, Trend) else None

@@ -10,7 +10,7 @@ from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Obs
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import SymbolArgument, optional
-from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.decimals import exact, exact_average
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.market import average_page, clock_page, market_page, ticker_table
 
@@ -151,7 +151,7 @@ class AveragePriceAnswer(Answer):
 def average_answer(seen: Observation[AveragePrice]) -> AveragePriceAnswer:
     return AveragePriceAnswer(
         symbol=seen.rules.symbol,
-        average_price=exact(seen.value.price, seen.rules.tick),
+        average_price=exact_average(seen.value.price, seen.rules.tick),
         minutes=seen.value.minutes,
         as_of=instant(seen.at_ms),
         host=seen.host,

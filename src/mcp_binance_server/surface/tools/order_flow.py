@@ -11,6 +11,7 @@ from mcp_binance_server.surface.spec import Arguments, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.measured import MeasuredAnswer, WindowSecs, measured
 from mcp_binance_server.surface.tools.rows import Pair
 from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.measures import written_average
 from mcp_binance_server.surface.views.order_flow import order_flow_line
 
 
@@ -30,7 +31,7 @@ def flow_metrics(report: FlowReport) -> dict[str, Metric]:
         )
         return known | _late(report)
     net = exact(sample.bought - sample.sold, rules.step)
-    vwap = None if sample.flow.vwap is None else exact(Decimal(f"{sample.flow.vwap:.8f}"), rules.tick)
+    vwap = written_average(sample.flow.vwap, rules.tick)
     return {
         "buy_volume": Metric(value=exact(sample.bought, rules.step), unit="base", method=sample.flow.method),
         "sell_volume": Metric(value=exact(sample.sold, rules.step), unit="base"),

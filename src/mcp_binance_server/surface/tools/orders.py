@@ -4,19 +4,17 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.orders import Fill, FillsOfSymbol, OpenOrders, Order, OrdersOfSymbol
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Pair, Row
-from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.decimals import exact, exact_average
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.orders import fills_text, open_orders_text, order_text, orders_text
 from mcp_binance_server.surface.views.paging import next_step
 
 MOST_ROWS = 1000
 LARGEST_ID = 2**63 - 1
-AVERAGE_PLACES = 8
 
 Limit = Annotated[int, Field(description="How many rows at most, the newest", ge=1, le=MOST_ROWS)]
 OrderId = Annotated[int, Field(description="The exchange's number of the order", ge=1, le=LARGEST_ID)]
@@ -174,7 +172,7 @@ async def get_order(context: Context, arguments: GetOrder) -> ToolAnswer:
     average = view.order.average_price
     answer = OrderAnswer(
         order=order_row(view.order),
-        average_price=None if average is None else exact(round_to_places(average, AVERAGE_PLACES)),
+        average_price=None if average is None else exact_average(average, view.rules.tick),
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),

@@ -9,7 +9,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.market import SymbolArgument
-from mcp_binance_server.surface.views.markdown import instant
+from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant
 from mcp_binance_server.surface.views.preview import CHECKED, NO_KEY, preview_page, short
 from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
 from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
@@ -98,19 +98,25 @@ def _fill(shown: Preview) -> dict[str, str | int | bool | None] | None:
         "value": written(fill.quote),
         "unfilled": written(fill.unfilled),
         "unfilled_asset": shown.rules.base if shown.order.quantity is not None else shown.rules.quote,
-        "average_price": _text(fill.average, 12),
+        "average_price": _average(fill.average, shown.rules.tick),
         "worst_price": _text(fill.worst),
-        "slippage_mid_bps": _text(fill.slippage_bps(side, shown.touch.mid), 4),
-        "slippage_touch_bps": _text(fill.slippage_bps(side, fill.touch), 4),
+        "slippage_mid_bps": _bps(fill.slippage_bps(side, shown.touch.mid)),
+        "slippage_touch_bps": _bps(fill.slippage_bps(side, fill.touch)),
         "levels": fill.levels,
         "complete": fill.complete,
     }
 
 
-def _text(value: Decimal | None, places: int | None = None) -> str | None:
-    if value is None:
-        return None
-    return written(value) if places is None else short(value, places)
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else written(value)
+
+
+def _average(value: Decimal | None, tick: Decimal) -> str | None:
+    return None if value is None else short(value, average_places(tick, value))
+
+
+def _bps(value: Decimal | None) -> str | None:
+    return None if value is None else short(value, bps_places(value, 4))
 
 
 def _intent(arguments: PreviewOrder) -> OrderIntent:

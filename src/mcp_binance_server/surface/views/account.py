@@ -5,12 +5,12 @@ from decimal import Decimal
 
 from mcp_binance_server.analytics.valuation import DOLLAR, Holding, Portfolio
 from mcp_binance_server.domain.account import AccountView, Balance, Commission, Venue
-from mcp_binance_server.domain.money import decimals_of, round_to_places
-from mcp_binance_server.surface.views.markdown import amount, instant, money, plain
+from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.surface.views.decimals import NO_STEP
+from mcp_binance_server.surface.views.markdown import amount, instant, money, plain, price
 from mcp_binance_server.surface.views.paging import with_more
 
 BALANCE_PLACES = 8
-PRICE_PLACES = 8
 CENT = Decimal("0.01")
 NO_ROUTE = "n/a"
 NO_HOLDINGS = "No holdings: every balance of this account is zero."
@@ -95,10 +95,9 @@ def _value(holdings: Iterable[Holding]) -> str:
     return f"{_dollars(value)} ({_share(weight)})"
 
 
-def _price(price: Decimal | None) -> str:
-    # The market's tick is not at hand here; what the price itself needs says as much.
-    places = min(PRICE_PLACES, decimals_of(price or Decimal(0)))
-    return money(price or Decimal(0), DOLLAR, Decimal(1).scaleb(-places))
+def _price(value: Decimal | None) -> str:
+    # A route may join two markets, so there is no one tick; the price itself says what it needs.
+    return price(value or Decimal(0), DOLLAR, NO_STEP)
 
 
 def _dollars(value: Decimal) -> str:

@@ -14,7 +14,7 @@ from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact
-from mcp_binance_server.surface.views.markdown import money, plain, share, span
+from mcp_binance_server.surface.views.markdown import plain, price, share, span
 from mcp_binance_server.surface.views.measures import metric_member, why
 from mcp_binance_server.surface.views.order_flow import NO_STREAM
 from mcp_binance_server.surface.views.thresholds import in_percent
@@ -158,8 +158,8 @@ def _flags(measured: Mapping[str, float]) -> str:
     return f"{measured['raised']:.0f} of {ALL_FLAGS}{unknown}"
 
 
-def _price(rules: SymbolRules, price: float) -> str:
-    return money(Decimal(repr(price)), rules.quote, rules.tick)
+def _price(rules: SymbolRules, value: float) -> str:
+    return price(Decimal(repr(value)), rules.quote, rules.tick)
 
 
 def _member(rules: SymbolRules, found: Anomaly, thresholds: Thresholds) -> dict[str, Any]:

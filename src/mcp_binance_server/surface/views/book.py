@@ -10,7 +10,7 @@ from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.observations import Observation
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact
-from mcp_binance_server.surface.views.markdown import instant, money, plain
+from mcp_binance_server.surface.views.markdown import average, bps_places, instant, plain, price
 from mcp_binance_server.surface.views.market import NOTHING, footer
 from mcp_binance_server.surface.views.paging import with_more
 
@@ -35,7 +35,8 @@ class BookSummary:
             return cls(None, None, None, *totals)
         bid, ask = book.bids[0].price, book.asks[0].price
         mid = (bid + ask) / 2
-        spread_bps = round_to_places((ask - bid) / mid * BPS, 4) if mid else None
+        distance = (ask - bid) / mid * BPS if mid else None
+        spread_bps = None if distance is None else round_to_places(distance, bps_places(distance, 4))
         return cls(ask - bid, mid, spread_bps, *totals)
 
 
@@ -84,7 +85,7 @@ def traded(trades: tuple[Trade, ...], side: str) -> Decimal:
 def tape_page(seen: Observation[tuple[Trade, ...]], more: str | None) -> str:
     """Render trades, newest last."""
     rules, trades = seen.rules, seen.value
-    last = money(trades[-1].price, rules.quote, rules.tick) if trades else NOTHING
+    last = price(trades[-1].price, rules.quote, rules.tick) if trades else NOTHING
     lines = [
         f"# {plain(rules.symbol)} recent trades",
         f"{len(trades)} trades, newest last at {last}; aggressive buyers took {exact(traded(trades, 'buy'))} "
@@ -104,5 +105,5 @@ def _total(levels: tuple[PriceLevel, ...]) -> Decimal:
 def _prices(rules: SymbolRules, totals: BookSummary) -> str:
     if totals.spread is None or totals.mid is None or totals.spread_bps is None:
         return "No spread: a side is empty"
-    spread, mid = (money(each, rules.quote, rules.tick) for each in (totals.spread, totals.mid))
+    mid, spread = average(totals.mid, rules.quote, rules.tick), price(totals.spread, rules.quote, rules.tick)
     return f"Mid {mid}, spread {spread} ({exact(totals.spread_bps)} bps)"

@@ -7,7 +7,7 @@ from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.observations import CandleSeries, Observation
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact, volume
-from mcp_binance_server.surface.views.markdown import instant, money, percent, plain
+from mcp_binance_server.surface.views.markdown import instant, percent, plain, price
 from mcp_binance_server.surface.views.market import footer
 from mcp_binance_server.surface.views.paging import next_step, with_more
 
@@ -87,8 +87,8 @@ def _every(series: CandleSeries) -> int:
 
 
 def _summary(rules: SymbolRules, candles: tuple[Candle, ...]) -> str:
-    def shown(price: Decimal) -> str:
-        return money(price, rules.quote, rules.tick)
+    def shown(value: Decimal) -> str:
+        return price(value, rules.quote, rules.tick)
 
     first, last = candles[0].open, candles[-1].close
     change = f" ({percent((last - first) / first * 100)})" if first else ""

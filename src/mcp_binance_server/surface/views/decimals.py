@@ -2,7 +2,8 @@
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
-from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.domain.money import decimals_of, round_to_places
+from mcp_binance_server.surface.views.markdown import average_places
 
 NO_STEP = Decimal(0)
 # A volume of five digits is exact to a hundredth of a per cent; more would cost a fifth of a long list of candles.
@@ -14,6 +15,11 @@ def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
     whole, _, fraction = f"{value:f}".partition(".")
     fraction = fraction.rstrip("0").ljust(decimals_of(step), "0")
     return f"{whole}.{fraction}" if fraction else whole
+
+
+def exact_average(value: Decimal, tick: Decimal) -> str:
+    """Write a mean of prices for programs, with the digits that pages show."""
+    return exact(round_to_places(value, average_places(tick, value)), tick)
 
 
 def volume(value: Decimal) -> str:

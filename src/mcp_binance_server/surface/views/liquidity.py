@@ -15,7 +15,7 @@ from mcp_binance_server.analytics.liquidity import (
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.analytics.vacuums import Vacuum
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, money, percent, plain, share, span, stamp
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, bps, percent, plain, price, share, span, stamp
 from mcp_binance_server.surface.views.measures import collecting, why
 from mcp_binance_server.surface.views.order_flow import base
 from mcp_binance_server.surface.views.thresholds import in_percent, threshold_line
@@ -81,7 +81,7 @@ def compact_money(value: float, quote: str) -> str:
 
 
 def _price(rules: SymbolRules, value: Decimal) -> str:
-    return money(value, rules.quote, rules.tick)
+    return price(value, rules.quote, rules.tick)
 
 
 def _price_line(report: LiquidityReport) -> str:
@@ -219,7 +219,7 @@ def _cost_row(rules: SymbolRules, costs: Costs, row: SlippageRow) -> str:
 
 
 def _bps(walk: Walk) -> str:
-    return "n/a" if not walk.complete or walk.slip_mid_bps is None else f"{walk.slip_mid_bps:z.1f}"
+    return "n/a" if not walk.complete or walk.slip_mid_bps is None else bps(walk.slip_mid_bps, 1)
 
 
 def _guidance(report: LiquidityReport) -> list[str]:

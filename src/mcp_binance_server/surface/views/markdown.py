@@ -6,13 +6,52 @@ from decimal import Decimal
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 
 DOLLAR_LIKE = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "BUSD", "DAI", "USD"})
+# No price of the exchange has more decimals.
+FINEST = 8
+# Below this a distance computed in floats is their rounding, not the market's.
+BPS_NOISE = Decimal("1e-10")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_{}[]<>|#"})
 
 
+def price(value: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
+    """Write a price with the decimals of its tick, two at least: two different prices never look alike."""
+    return _written(value, price_places(tick, value), quote, signed=signed)
+
+
+def average(value: Decimal, quote: str, tick: Decimal) -> str:
+    """Write a mean of prices: it lies between two ticks and gets one decimal more, unless that one is a zero."""
+    return _written(value, average_places(tick, value), quote)
+
+
+def price_places(tick: Decimal, value: Decimal) -> int:
+    """Return the decimals of a price; where the exchange set no tick the price itself says what it needs."""
+    return max(2, decimals_of(tick) if tick else min(FINEST, decimals_of(value)))
+
+
+def average_places(tick: Decimal, value: Decimal) -> int:
+    """Return the decimals of a mean of prices."""
+    places = price_places(tick, value)
+    return places if round_to_places(value, places) == round_to_places(value, places + 1) else places + 1
+
+
 def money(amount: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
-    """Write an amount of the quote asset: `$50,234.56`, or `0.03101 BTC` where a dollar sign would lie."""
+    """Write a sum of the quote asset, which no tick binds: `$50,234.56`, or `0.03101 BTC` where a dollar would lie."""
     # From 1 upwards two decimals say enough; below it only the tick size knows what matters.
-    places = 2 if abs(amount) >= 1 else max(2, decimals_of(tick))
+    return _written(amount, 2 if abs(amount) >= 1 else max(2, decimals_of(tick)), quote, signed=signed)
+
+
+def bps(value: float | Decimal, places: int = 2) -> str:
+    """Write a distance in basis points; a small one gets the decimals that two digits of it need."""
+    return f"{value:z.{bps_places(value, places)}f}"
+
+
+def bps_places(value: float | Decimal, places: int) -> int:
+    """Return the decimals a distance needs: a spread of 0.002 bps is no zero."""
+    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
+    return max(places, 1 - exact.adjusted()) if abs(exact) > BPS_NOISE else places
+
+
+def _written(amount: Decimal, places: int, quote: str, *, signed: bool = False) -> str:
     rounded = round_to_places(amount, places)
     if amount and not rounded:  # less than a tick, such as an average: two digits of it, for a zero would be a lie
         rounded = round_to_places(amount, 1 - amount.adjusted())

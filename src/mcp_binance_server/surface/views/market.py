@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from mcp_binance_server.domain.market import MarketView, Origin, Reading
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, amount, instant, money, percent, plain, span
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, amount, average, instant, percent, plain, price, span
 
 # A ticker's close time is the moment of the answer; one that lags this far is not of now.
 STALE_MS = 60_000
@@ -32,7 +32,7 @@ def market_page(view: MarketView) -> str:
         f"**24h Volume**: {amount(ticker.volume)} {plain(view.rules.base)}",
         f"**Quote Volume**: {_quote_volume(view)}",
         "",
-        f"**Weighted Average Price**: {shown_price(view, ticker.weighted_average)}",
+        f"**Weighted Average Price**: {shown_average(view, ticker.weighted_average)}",
         f"**Price Change Count**: {ticker.trade_count:,}",
         "",
         *_warnings(view),
@@ -54,9 +54,9 @@ def ticker_table(board: TickerBoard) -> str:
 
 def average_page(seen: Observation[AveragePrice]) -> str:
     """Render the exchange's own average price."""
-    rules, average = seen.rules, seen.value
-    shown = money(average.price, rules.quote, rules.tick)
-    line = f"**{plain(rules.symbol)} average price** over the last {average.minutes} minutes: {shown}"
+    rules = seen.rules
+    shown = average(seen.value.price, rules.quote, rules.tick)
+    line = f"**{plain(rules.symbol)} average price** over the last {seen.value.minutes} minutes: {shown}"
     return f"{line}\n{footer(seen.at_ms, seen.origin, seen.host)}"
 
 
@@ -102,7 +102,13 @@ def shown_price(view: MarketView, value: Decimal, *, signed: bool = False) -> st
     """Write a price of this market, or that there is none."""
     if not value and not view.ticker.has_traded:
         return NOTHING  # the exchange sends zeros for a silent market; nobody may take them for a price
-    return money(value, view.rules.quote, view.rules.tick, signed=signed)
+    return price(value, view.rules.quote, view.rules.tick, signed=signed)
+
+
+def shown_average(view: MarketView, value: Decimal) -> str:
+    """Write a mean of this market's prices, or that there is none."""
+    nothing = not value and not view.ticker.has_traded
+    return NOTHING if nothing else average(value, view.rules.quote, view.rules.tick)
 
 
 def _change(view: MarketView) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from mcp_binance_server.analytics.envelope import Basis, Metric, Progress
 from mcp_binance_server.domain.money import decimals_of, round_to_places
-from mcp_binance_server.surface.views.decimals import NO_STEP, exact
-from mcp_binance_server.surface.views.markdown import instant, share, time_of_day
+from mcp_binance_server.surface.views.decimals import exact, exact_average
+from mcp_binance_server.surface.views.markdown import bps_places, instant, share, time_of_day
 
 WHY: dict[str, str] = {
     "one_sided_book": "one side of the book is empty",
@@ -101,8 +101,16 @@ def number(value: float | None, places: int = 4) -> float | None:
     return None if value is None else round(value, places) + 0.0
 
 
-def written(value: float | None, step: Decimal, finer: int = 0) -> str | None:
-    """Write a computed price or quantity as text, to the decimals of its step or some more."""
-    if value is None:
-        return None
-    return exact(round_to_places(Decimal(repr(value)), decimals_of(step) + finer), NO_STEP if finer else step)
+def basis_points(value: float | None, places: int = 3) -> float | None:
+    """Round a distance in basis points; one that is not zero never becomes it."""
+    return None if value is None else number(value, bps_places(value, places))
+
+
+def written(value: float | None, step: Decimal) -> str | None:
+    """Write a computed price or quantity as text, to the decimals of its step."""
+    return None if value is None else exact(round_to_places(Decimal(repr(value)), decimals_of(step)), step)
+
+
+def written_average(value: float | None, tick: Decimal) -> str | None:
+    """Write a computed mean of prices as text."""
+    return None if value is None else exact_average(Decimal(repr(value)), tick)

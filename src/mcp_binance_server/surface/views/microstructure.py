@@ -7,11 +7,10 @@ from mcp_binance_server.analytics.book_metrics import Depth
 from mcp_binance_server.analytics.microstructure_report import BookReport, MarketPart, MicrostructureReport
 from mcp_binance_server.analytics.profile_report import ProfileReport
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.anomalies import NAMES, anomaly_rows
 from mcp_binance_server.surface.views.liquidity import compact_money
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, money, percent, plain, share, span, stamp
+from mcp_binance_server.surface.views.markdown import average, bps, money, percent, plain, price, share, span, stamp
 from mcp_binance_server.surface.views.market_health import health_rows, health_title
 from mcp_binance_server.surface.views.measures import collecting, why
 from mcp_binance_server.surface.views.thresholds import in_percent, threshold_line
@@ -102,9 +101,9 @@ def _book(rules: SymbolRules, book: BookReport, thresholds: Thresholds) -> list[
         "n/a" if band.bids is None or band.asks is None else f"{_held(rules, band.bids)} / {_held(rules, band.asks)}"
     )
     cells = [
-        f"{_price(rules, Decimal(repr(top.spread)))} ({top.spread_bps:.2f} bps)",
-        _fine(rules, top.mid, 0),
-        "n/a" if top.weighted_mid is None else _fine(rules, top.weighted_mid, 1),
+        f"{_price(rules, Decimal(repr(top.spread)))} ({bps(top.spread_bps)} bps)",
+        _average(rules, top.mid),
+        "n/a" if top.weighted_mid is None else _average(rules, top.weighted_mid),
         "n/a" if band.value is None else f"{band.value:+.2f}",
         depth,
     ]
@@ -195,7 +194,7 @@ def _round_down(rules: SymbolRules, value: float) -> str:
     """Write an amount with two digits that count, never more than it is."""
     size = Decimal(10) ** (Decimal(repr(value)).adjusted() - 1)
     rounded = Decimal(repr(value)) // size * size
-    return money(rounded, rules.quote, rules.tick).replace(".00", "") if rounded >= 1 else _price(rules, rounded)
+    return money(rounded, rules.quote, rules.tick).removesuffix(".00").replace(".00 ", " ")
 
 
 def _held(rules: SymbolRules, depth: Depth) -> str:
@@ -204,11 +203,8 @@ def _held(rules: SymbolRules, depth: Depth) -> str:
 
 
 def _price(rules: SymbolRules, value: Decimal) -> str:
-    return money(value, rules.quote, rules.tick)
+    return price(value, rules.quote, rules.tick)
 
 
-def _fine(rules: SymbolRules, value: float, more: int) -> str:
-    """Write a price between two ticks, with more decimals than the tick has where that tells something."""
-    places = max(2, decimals_of(rules.tick)) + more
-    digits = f"{round_to_places(Decimal(repr(value)), places):,f}"
-    return f"${digits}" if rules.quote in DOLLAR_LIKE else f"{digits} {plain(rules.quote)}"
+def _average(rules: SymbolRules, value: float) -> str:
+    return average(Decimal(repr(value)), rules.quote, rules.tick)

@@ -11,10 +11,9 @@ from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Uni
 from mcp_binance_server.domain.book import PriceLevel
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, money, plain
-from mcp_binance_server.surface.views.measures import number, why, written
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average, bps, plain, price
+from mcp_binance_server.surface.views.measures import basis_points, number, why, written, written_average
 
-BPS_PLACES = 3
 QUOTE_STEP = Decimal("0.01")
 OPENING: dict[NoFeed | None, str] = {
     None: "a live book is being opened",
@@ -56,9 +55,9 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
     return {
         "state": Metric(value=top.state),
         "spread": metric(None if mid is None else _spread(top.bid, top.ask, rules), "quote"),
-        "spread_bps": metric(number(top.spread_bps, BPS_PLACES), "bps"),
+        "spread_bps": metric(basis_points(top.spread_bps), "bps"),
         "mid": metric(None if mid is None else exact(mid, rules.tick), "quote"),
-        "weighted_mid": metric(written(top.weighted_mid, rules.tick, 2), "quote"),
+        "weighted_mid": metric(written_average(top.weighted_mid, rules.tick), "quote"),
         "best_bid": metric(_level(top.bid, rules), None),
         "best_ask": metric(_level(top.ask, rules), None),
         "imbalance_5": metric(number(report.five.value), "ratio", report.five.why_null),
@@ -95,11 +94,11 @@ def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
         "unfilled": metric(written(taken.unfilled, step), taken.unit),
         "base": metric(written(taken.base, rules.step), "base"),
         "quote": metric(written(taken.quote, QUOTE_STEP), "quote"),
-        "vwap": metric(written(taken.vwap, rules.tick, 2), "quote"),
+        "vwap": metric(written_average(taken.vwap, rules.tick), "quote"),
         "worst_price": metric(None if taken.worst_price is None else exact(taken.worst_price, rules.tick), "quote"),
         "levels": Metric(value=taken.levels),
-        "slip_mid_bps": metric(number(taken.slip_mid_bps, BPS_PLACES), "bps"),
-        "slip_touch_bps": metric(number(taken.slip_touch_bps, BPS_PLACES), "bps"),
+        "slip_mid_bps": metric(basis_points(taken.slip_mid_bps), "bps"),
+        "slip_touch_bps": metric(basis_points(taken.slip_touch_bps), "bps"),
         "capacity": Metric(value={f"{bps}_bps": _capacity(each, rules) for bps, each in report.capacities.items()}),
         "fees_excluded": Metric(value=True),
     }
@@ -111,7 +110,7 @@ def book_line(view: BookView, report: BookReport) -> str:
     if top.mid is None or top.spread is None or top.spread_bps is None:
         return f"{_heading(view)}: {why(top.why_null)}."
     parts = [
-        f"mid {_money(top.mid, rules)}, spread {_money(top.spread, rules)} ({top.spread_bps:.2f} bps)",
+        f"mid {_average(top.mid, rules)}, spread {_price(top.spread, rules)} ({bps(top.spread_bps)} bps)",
         "imbalance within 10 bps " + ("unknown" if report.near.value is None else f"{report.near.value:+.2f}"),
     ]
     if rules.quote in DOLLAR_LIKE:
@@ -131,7 +130,8 @@ def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str
     order = f"{side} {amount} {plain(asset)} of {plain(rules.symbol)} at market"
     if taken.vwap is None or taken.slip_mid_bps is None:
         return f"{order}: no price, {why(taken.why_null or report.top.why_null)}."
-    paid = f"average {_money(taken.vwap, rules)} over {taken.levels} levels, {taken.slip_mid_bps:.2f} bps from the mid"
+    slip = bps(taken.slip_mid_bps)
+    paid = f"average {_average(taken.vwap, rules)} over {taken.levels} levels, {slip} bps from the mid"
     if taken.complete:
         return f"{order}: {paid}, fees excluded."
     step = QUOTE_STEP if taken.unit == "quote" else rules.step
@@ -153,12 +153,16 @@ def _heading(view: BookView) -> str:
     return f"{plain(view.rules.symbol)} book ({origin}{stale}, {len(book.bids)}/{len(book.asks)} levels)"
 
 
-def _money(value: float, rules: SymbolRules) -> str:
-    return money(Decimal(repr(value)), rules.quote, rules.tick)
+def _price(value: float, rules: SymbolRules) -> str:
+    return price(Decimal(repr(value)), rules.quote, rules.tick)
+
+
+def _average(value: float, rules: SymbolRules) -> str:
+    return average(Decimal(repr(value)), rules.quote, rules.tick)
 
 
 def _priced(amount: int, walks: tuple[Walk, Walk]) -> str:
-    costs = [f"{each.slip_mid_bps:.2f}" if each.complete and each.slip_mid_bps is not None else "n/a" for each in walks]
+    costs = [bps(each.slip_mid_bps) if each.complete and each.slip_mid_bps is not None else "n/a" for each in walks]
     return f"${amount:,} costs {costs[0]} bps to buy, {costs[1]} to sell"
 
 
@@ -190,7 +194,7 @@ def _slippage(report: BookReport, rules: SymbolRules, trust: Confidence) -> Metr
         return Metric(value=None, unit="bps", confidence="none", why_null="no_route")
     costs = {
         f"{amount // 1000}k": {
-            side: number(each.slip_mid_bps, BPS_PLACES) if each.complete else None
+            side: basis_points(each.slip_mid_bps) if each.complete else None
             for side, each in zip(("buy", "sell"), walks, strict=True)
         }
         for amount, walks in report.walks.items()

@@ -10,7 +10,7 @@ from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.markdown import amount, money, plain, share, stamp
+from mcp_binance_server.surface.views.markdown import amount, average, money, plain, price, share, stamp
 from mcp_binance_server.surface.views.measures import collecting, why
 from mcp_binance_server.surface.views.thresholds import threshold_line
 from mcp_binance_server.surface.views.trading import NOT_ADVICE
@@ -73,7 +73,7 @@ def _metrics(report: FlowReport) -> list[str]:
     if not sample.known_ms:
         return ["_Unavailable: the exchange has no candles of this window_"]
     net = base(rules, sample.bought - sample.sold, signed=True)
-    vwap = "unknown" if flow.vwap is None else money(Decimal(repr(flow.vwap)), rules.quote, rules.tick)
+    vwap = "unknown" if flow.vwap is None else average(Decimal(repr(flow.vwap)), rules.quote, rules.tick)
     return [
         f"**Buy Volume**: {base(rules, sample.bought)} · **Sell Volume**: {base(rules, sample.sold)}",
         f"**Imbalance Ratio**: {_interval(report)} · **Net Pressure**: {net}",
@@ -160,7 +160,7 @@ def _levels(report: FlowReport) -> list[str]:
     if levels == References(None, None, None, None):
         return ["- Reference levels: none, too little was traded in the last 24 hours"]
     low, high, val, vah = (
-        "none" if each is None else money(each, rules.quote, rules.tick)
+        "none" if each is None else price(each, rules.quote, rules.tick)
         for each in (levels.swing_low, levels.swing_high, levels.val, levels.vah)
     )
     if report.direction.signal == "LONG BIAS":

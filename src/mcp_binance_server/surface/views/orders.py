@@ -15,7 +15,8 @@ from mcp_binance_server.domain.orders import (
 )
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.surface.views.account import note, source, word
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, instant, money, plain
+from mcp_binance_server.surface.views.decimals import NO_STEP
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average_places, instant, money, plain
 from mcp_binance_server.surface.views.paging import next_step, with_more
 
 OPEN_ROWS = 50
@@ -110,7 +111,7 @@ def order_text(view: OneOrder) -> str:
         f"**Price**: {order_price(order, rules)}",
         f"**Orig Qty**: {quantity(order.quantity, rules)}",
         f"**Executed Qty**: {quantity(order.executed, rules)}",
-        f"**Average Price**: {'n/a' if average is None else _rounded(average, rules)}",
+        f"**Average Price**: {'n/a' if average is None else _average(average, rules)}",
         f"**Time in Force**: {word(order.time_in_force)}",
         f"**Client Order ID**: {plain(order.client_order_id)}",
         f"**Placed**: {instant(order.created_ms)}",
@@ -148,7 +149,7 @@ def order_price(order: Order, rules: SymbolRules | None) -> str:
     if limit:
         return f"{limit} ({stop})" if stop else limit
     average = order.average_price
-    filled = "" if average is None else f" (avg {_rounded(average, rules)})"
+    filled = "" if average is None else f" (avg {_average(average, rules)})"
     return f"{stop or 'market'}{filled}"
 
 
@@ -199,8 +200,8 @@ def _exact(price: Decimal) -> str:
     return f"{round_to_places(price, max(2, decimals_of(price))):,f}"
 
 
-def _rounded(price: Decimal, rules: SymbolRules | None) -> str:
-    return f"{round_to_places(price, max(2, decimals_of(rules.tick if rules else SMALLEST))):,f}"
+def _average(price: Decimal, rules: SymbolRules | None) -> str:
+    return f"{round_to_places(price, average_places(rules.tick if rules else NO_STEP, price)):,f}"
 
 
 def _total(sums: Mapping[str, Decimal]) -> str:

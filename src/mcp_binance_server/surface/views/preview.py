@@ -3,7 +3,7 @@
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import round_to_places
-from mcp_binance_server.surface.views.markdown import instant, money, plain
+from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant, money, plain, price
 from mcp_binance_server.trading.intent import DIGITS
 from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
 
@@ -68,7 +68,7 @@ def _order(shown: Preview) -> str:
 
 
 def _touch(shown: Preview) -> str:
-    bid, ask = (None if each is None else _money(shown, each) for each in (shown.touch.bid, shown.touch.ask))
+    bid, ask = (None if each is None else _price(shown, each) for each in (shown.touch.bid, shown.touch.ask))
     return f"bid {bid or 'none'}, ask {ask or 'none'}"
 
 
@@ -79,16 +79,17 @@ def _fill(shown: Preview) -> list[str]:
     if fill.average is None:
         return ["**Fill**: none, that side of the book is empty"]
     against = [
-        f"{short(bps, 3)} bps vs {name}"
+        f"{short(bps, bps_places(bps, 3))} bps vs {name}"
         for name, bps in (
             ("mid", fill.slippage_bps(order.side, shown.touch.mid)),
             ("touch", fill.slippage_bps(order.side, fill.touch)),
         )
         if bps is not None
     ]
+    average = short(fill.average, average_places(shown.rules.tick, fill.average))
     levels = f"{fill.levels} level{'' if fill.levels == 1 else 's'}"
     lines = [
-        f"**Fill**: {short(fill.base)} {plain(shown.rules.base)} at {short(fill.average)} on average, {levels}, "
+        f"**Fill**: {short(fill.base)} {plain(shown.rules.base)} at {average} on average, {levels}, "
         f"{', '.join(against)}"
     ]
     if shown.behaviour == "takes" and not fill.complete:
@@ -117,3 +118,7 @@ def _balances(tried: PreviewedOrder) -> list[str]:
 
 def _money(shown: Preview, amount: Decimal) -> str:
     return money(amount, shown.rules.quote, shown.rules.tick)
+
+
+def _price(shown: Preview, value: Decimal) -> str:
+    return price(value, shown.rules.quote, shown.rules.tick)

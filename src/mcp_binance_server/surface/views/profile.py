@@ -1,7 +1,7 @@
 """Words for a volume profile."""
 
 from mcp_binance_server.analytics.profile_report import ProfileReport
-from mcp_binance_server.surface.views.markdown import money, plain
+from mcp_binance_server.surface.views.markdown import plain, price
 from mcp_binance_server.surface.views.measures import why
 
 SOURCES = {"aggTrades": "every trade", "klines": "candles spread over their range (approximation)"}
@@ -14,10 +14,10 @@ def profile_line(report: ProfileReport) -> str:
     opening = f"{plain(rules.symbol)} volume profile, last {report.requested_ms // 3_600_000} h:"
     if profile.poc is None or profile.val is None or profile.vah is None:
         return f"{opening} unknown ({why(profile.why_null)})."
-    poc, val, vah = (money(each, rules.quote, rules.tick) for each in (profile.poc, profile.val, profile.vah))
+    poc, val, vah = (price(each, rules.quote, rules.tick) for each in (profile.poc, profile.val, profile.vah))
     line = f"{opening} POC {poc}, value area {val}-{vah}"
     away = report.percent_from_poc
     if report.price is not None and away is not None and report.place is not None:
-        price = money(report.price, rules.quote, rules.tick)
-        line += f"; price {price} is {away:+.2f}% from POC, {PLACES[report.place]}"
+        last = price(report.price, rules.quote, rules.tick)
+        line += f"; price {last} is {away:+.2f}% from POC, {PLACES[report.place]}"
     return f"{line}. From {SOURCES[report.source]}."

@@ -13,13 +13,14 @@ from mcp_binance_server.surface.views.markdown import (
     DOLLAR_LIKE,
     amount,
     date_and_hour,
+    money,
     percent,
     plain,
     share,
     stamp,
     time_of_day,
 )
-from mcp_binance_server.surface.views.market import shown_price
+from mcp_binance_server.surface.views.market import shown_average, shown_price
 from mcp_binance_server.surface.views.thresholds import changed_lines
 
 NOT_ADVICE = "*Computed by the stated rules from public data; not financial advice.*"
@@ -180,14 +181,14 @@ def _size(report: TradingReport) -> list[str]:
     quantity = f"{size.quantity:,.{decimals_of(view.rules.step)}f} {plain(view.rules.base)}"
     fraction = percent(outlook.risk_fraction * 100).lstrip("+").replace(".0%", "%")
     whole = (
-        f"of {shown_price(view, equity.amount)} equity"
+        f"of {_sum(view, equity.amount)} equity"
         if equity.is_own
-        else f"per {_level(view, equity.amount)} equity"
+        else f"per {_short(view, _sum(view, equity.amount))} equity"
     )
     capped = ", capped by equity" if size.capped_by_equity else ""
     return [
-        f"**Position Size**: {quantity} ({shown_price(view, size.notional)}) "
-        f"risks {shown_price(view, size.risk)} = {fraction} {whole} (24h-range rule{capped})"
+        f"**Position Size**: {quantity} ({_sum(view, size.notional)}) "
+        f"risks {_sum(view, size.risk)} = {fraction} {whole} (24h-range rule{capped})"
     ]
 
 
@@ -201,11 +202,18 @@ def _data(view: MarketView, trend: Trend | TooFewBars | None) -> str:
 
 
 def _number(view: MarketView, value: float | None) -> str:
-    return "n/a" if value is None else shown_price(view, Decimal(repr(value)))
+    return "n/a" if value is None else shown_average(view, Decimal(repr(value)))
 
 
 def _level(view: MarketView, value: Decimal) -> str:
-    shown = shown_price(view, value)
+    return _short(view, shown_price(view, value))
+
+
+def _sum(view: MarketView, value: Decimal) -> str:
+    return money(value, view.rules.quote, view.rules.tick)
+
+
+def _short(view: MarketView, shown: str) -> str:
     if view.rules.quote in DOLLAR_LIKE:
         return shown.removesuffix(".00")
     digits, _, quote = shown.partition(" ")
