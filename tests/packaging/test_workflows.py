@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 FOLDER = Path(__file__).parents[2] / ".github" / "workflows"
+TEMPLATES = FOLDER.parent / "ISSUE_TEMPLATE"
 WORKFLOWS = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.yml")}
 
 
@@ -15,8 +16,39 @@ def jobs(name: str) -> dict[str, dict[str, Any]]:
     return yaml.safe_load(WORKFLOWS[name])["jobs"]
 
 
-def test_there_is_one_for_changes_and_one_for_releases() -> None:
-    assert sorted(WORKFLOWS) == ["ci.yml", "release.yml"]
+def test_there_is_one_for_changes_one_for_releases_and_one_for_the_site() -> None:
+    assert sorted(WORKFLOWS) == ["ci.yml", "release.yml", "site.yml"]
+
+
+def test_every_python_that_the_package_names_is_tested() -> None:
+    named = re.findall(r"Python :: (3\.\d+)", (FOLDER.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert jobs("ci.yml")["everything"]["strategy"]["matrix"]["python"] == named
+    assert named[-1] == "3.14"
+
+
+def test_the_site_is_built_strictly_and_published_by_a_job_that_builds_nothing() -> None:
+    build, deploy = jobs("site.yml")["build"], jobs("site.yml")["deploy"]
+
+    assert "scripts/docs build/site" in [step.get("run") for step in build["steps"]]
+    assert "permissions" not in build
+    assert deploy["permissions"] == {"pages": "write", "id-token": "write"}
+    assert [step["uses"].split("@")[0] for step in deploy["steps"]] == ["actions/deploy-pages"]
+
+
+def test_an_issue_form_asks_for_no_secret_and_every_form_is_complete() -> None:
+    forms = [
+        yaml.safe_load(path.read_text(encoding="utf-8")) for path in TEMPLATES.glob("*.yml") if path.stem != "config"
+    ]
+
+    assert len(forms) == 2
+    for form in forms:
+        assert form["name"]
+        assert form["description"]
+        fields = [field for field in form["body"] if field["type"] != "markdown"]
+        assert any(field.get("validations", {}).get("required") for field in fields)
+        assert all(field["attributes"]["label"] for field in fields)
+    assert not re.search(r"(?i)paste your (api )?key|your secret", str(forms))
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
