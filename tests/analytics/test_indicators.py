@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from analytics.samples import candle, series, walk
 from mcp_binance_server.analytics import indicators
+from mcp_binance_server.analytics.anchors import vwap
 from mcp_binance_server.analytics.indicator_table import INDICATORS, Indicator
 from mcp_binance_server.analytics.indicators import Line, closes
 from mcp_binance_server.domain.candles import Candle
@@ -160,7 +161,7 @@ def test_only_gains_are_a_hundred_and_only_losses_are_zero() -> None:
 def test_no_volume_yet_is_no_average_price_yet() -> None:
     candles = [candle(5, 6, 4, 5, 0, at=0), candle(5, 7, 5, 6, 2, at=1)]
 
-    assert indicators.vwap(candles) == [None, 6.0]
+    assert vwap(candles) == [None, 6.0]
 
 
 @given(series(max_size=30))
@@ -188,4 +189,4 @@ def test_the_average_price_lies_between_the_lowest_low_and_the_highest_high(cand
     low = min(float(each.low) for each in candles)
     high = max(float(each.high) for each in candles)
 
-    assert all(low * (1 - 1e-9) <= value <= high * (1 + 1e-9) for value in indicators.vwap(candles) if value)
+    assert all(low * (1 - 1e-9) <= value <= high * (1 + 1e-9) for value in vwap(candles) if value)

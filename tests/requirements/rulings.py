@@ -281,7 +281,7 @@ RULINGS: Final = contract(
             "A category without an identifier is an index page, and a symbol's order book is a resource.",
             "Resources calls an address without an identifier unknown; data model names the order book and no address.",
         ),
-        planned(
+        covered(
             "ruling/42",
             "An indicator, level or price has one definition and warm-up: tool, page and chart print the same digits.",
             "No document says where an average starts or a VWAP is anchored; one rule holds everywhere.",

@@ -189,18 +189,18 @@ async def test_without_a_key_a_binance_pair_is_drawn_here_and_the_answer_says_so
     assert not [path for path in paths(exchange) if not path.startswith("/api/v3/")]
 
 
-async def test_a_long_warm_up_is_loaded_in_two_requests_and_nothing_is_unsettled(
+async def test_a_long_warm_up_beyond_one_request_is_loaded_in_two_and_nothing_is_unsettled(
     place: Place, exchange: SimulatedExchange
 ) -> None:
-    config = {**SMALL, "range": "14D", "studies": [{"name": "EMA", "inputs": {"length": 200}}]}
+    config = {**SMALL, "range": "20D", "studies": [{"name": "EMA", "inputs": {"length": 200}}]}
 
     async with place.served(ENVIRONMENT) as client:
         result = await generate(client, config)
 
     asked = [request.params for request in exchange.requests if request.path.endswith("/klines")]
-    assert [int(params["limit"]) for params in asked] == [1000, 337]
+    assert [int(params["limit"]) for params in asked] == [1000, 143]
     metadata = answer_of(result)["metadata"]
-    assert (metadata["bars"], metadata["warnings"]) == (337, [NO_KEY])
+    assert (metadata["bars"], metadata["warnings"]) == (481, [NO_KEY])
 
 
 async def test_a_range_of_the_past_ends_where_it_was_asked_to(place: Place, exchange: SimulatedExchange) -> None:

@@ -21,6 +21,8 @@ from support.golden import Golden
 from support.requirement import requirement
 from support.samples import SAMPLE_MOMENT_MS, prompt_samples
 
+DAY_MS = 86_400_000
+
 
 async def page(client: Client, **arguments: str) -> str:
     result = await client.get_prompt("trading_analysis", arguments)
@@ -88,7 +90,7 @@ async def test_trend_figures_are_those_of_the_raw_candles(
     client: Client, exchange: SimulatedExchange, clock: FakeClock
 ) -> None:
     text = await page(client, symbol="BTCUSDT")
-    rows = await raw(exchange, "klines?symbol=BTCUSDT&interval=1h&limit=500")
+    rows = await raw(exchange, "klines?symbol=BTCUSDT&interval=1h&limit=1000")
     closed = [row for row in rows if row[6] < clock.now_ms()]
     close = [float(row[4]) for row in closed]
 
@@ -111,14 +113,18 @@ async def test_trend_figures_are_those_of_the_raw_candles(
     cells = row_below(text, "## Trend and Volatility")
     assert number(cells[0]) == pytest.approx(ema(20), abs=0.006)
     assert number(cells[1]) == pytest.approx(ema(50), abs=0.006)
-    assert number(cells[2]) == pytest.approx(100 * up / (up + down), abs=0.051)
-    assert number(cells[3]) == pytest.approx(wilder(ranges, 14), abs=0.006)
-    assert number(cells[4]) == pytest.approx(100 * stdev(returns) * sqrt(365 * 24), abs=0.051)
-    assert cells[4].endswith("(n=199)")
+    assert number(cells[2]) == pytest.approx(ema(200), abs=0.006)
+    today = [row for row in closed if int(row[0]) // DAY_MS == int(closed[-1][0]) // DAY_MS]
+    traded, bought = sum(float(row[5]) for row in today), sum(float(row[7]) for row in today)
+    assert number(cells[3]) == pytest.approx(bought / traded, abs=0.006)
+    assert number(cells[4]) == pytest.approx(100 * up / (up + down), abs=0.051)
+    assert number(cells[5]) == pytest.approx(wilder(ranges, 14), abs=0.006)
+    assert number(cells[6]) == pytest.approx(100 * stdev(returns) * sqrt(365 * 24), abs=0.051)
+    assert cells[6].endswith("(n=199)")
     last = float((await raw(exchange, "ticker/24hr?symbol=BTCUSDT"))["lastPrice"])
     change = float((await raw(exchange, "ticker/24hr?symbol=BTCUSDT"))["priceChangePercent"])
     votes = [last - ema(20), ema(20) - ema(50), 100 * up / (up + down) - 50, change]
-    assert cells[5] in {
+    assert cells[7] in {
         f"{word} ({count} of 4)"
         for word, count in (("Up", sum(v > 0 for v in votes)), ("Down", sum(v < 0 for v in votes)), ("Mixed", 2))
     }

@@ -1,4 +1,4 @@
-"""Bands, clouds and stops around the price: Keltner, Donchian, Ichimoku, SuperTrend, parabolic SAR, daily VWAP."""
+"""Bands, clouds and stops around the price: Keltner, Donchian, Ichimoku, SuperTrend, parabolic SAR."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from mcp_binance_server.analytics.indicators import atr, closes, ema
 from mcp_binance_server.analytics.talipp_face import Line, after, bars_of, column, library, wilder
 from mcp_binance_server.domain.candles import Candle
 
-DAY_MS = 86_400_000
+ATR_BARS = 10  # of Keltner channels on TradingView, whatever the length of their middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Stop:
 
 
 def keltner(candles: Sequence[Candle], n: int, mult: float, *, true_range: bool = True) -> Channel:
-    """Draw bands of average ranges around the exponential average; plain ranges leave the gaps out."""
+    """Draw bands around the exponential average as TradingView does: by ATR 10, or by n plain ranges without gaps."""
     middle = ema(closes(candles), n)
-    width = atr(candles, n) if true_range else wilder([float(each.high - each.low) for each in candles], n)
+    width = atr(candles, ATR_BARS) if true_range else wilder([float(each.high - each.low) for each in candles], n)
     return Channel(
         lower=_combined(lambda basis, span: basis - mult * span, middle, width),
         middle=middle,
@@ -85,20 +85,6 @@ def super_trend(candles: Sequence[Candle], n: int, factor: float) -> Stop:
 def parabolic_sar(candles: Sequence[Candle], start: float, increment: float, most: float) -> Line:
     """Return Wilder's stop and reverse points."""
     return column(library().ParabolicSAR(start, increment, most, bars_of(candles)).output_values, "value")
-
-
-def daily_vwap(candles: Sequence[Candle]) -> Line:
-    """Average the typical price by volume since 00:00 UTC; before the first trade of a day it is the typical price."""
-    line: Line = []
-    day, weighted, volume = -1, 0.0, 0.0
-    for candle in candles:
-        typical = float(candle.high + candle.low + candle.close) / 3
-        if candle.open_time_ms // DAY_MS != day:
-            day, weighted, volume = candle.open_time_ms // DAY_MS, 0.0, 0.0
-        weighted += typical * float(candle.volume)
-        volume += float(candle.volume)
-        line.append(weighted / volume if volume else typical)
-    return line
 
 
 def extremes(values: Sequence[float], n: int, of: Callable[[Iterable[float]], float]) -> Line:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from mcp_binance_server.analytics import indicators
+from mcp_binance_server.analytics.anchors import vwap
 from mcp_binance_server.analytics.indicators import Line, closes
 from mcp_binance_server.domain.candles import Candle
 
@@ -33,6 +34,7 @@ class Indicator:
     lines: tuple[str, ...]
     minimum_bars: Callable[[Arguments], int]
     compute: Callable[[Sequence[Candle], Arguments], Lines]
+    anchored: bool = False  # begins anew with each period, which a caller may name
 
     @property
     def defaults(self) -> dict[str, float]:
@@ -108,8 +110,8 @@ _ENTRIES = (
         lambda candles, _: {"obv": indicators.obv(candles)},
     ),
     Indicator(
-        "vwap", "Volume-weighted average price since the first bar", (), ("vwap",), lambda _: 1,
-        lambda candles, _: {"vwap": indicators.vwap(candles)},
+        "vwap", "Volume-weighted average price since the day or month began", (), ("vwap",), lambda _: 1,
+        lambda candles, _: {"vwap": vwap(candles)}, anchored=True,
     ),
 )  # fmt: skip
 

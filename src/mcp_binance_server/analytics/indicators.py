@@ -115,17 +115,6 @@ def obv(candles: Sequence[Candle]) -> Line:
     return list(library().OBV(bars_of(candles)).output_values)
 
 
-def vwap(candles: Sequence[Candle]) -> Line:
-    """Return quote volume over base volume since the first candle: exact, where (high+low+close)/3 only estimates."""
-    line: Line = []
-    base, quote = 0.0, 0.0
-    for candle in candles:
-        base += float(candle.volume)
-        quote += float(candle.quote_volume)
-        line.append(quote / base if base else None)
-    return line
-
-
 def _strength(gain: float | None, loss: float | None) -> float | None:
     if gain is None or loss is None:
         return None

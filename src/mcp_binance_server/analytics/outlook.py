@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from mcp_binance_server.analytics.anchors import vwap
 from mcp_binance_server.analytics.bias import Bias, DaySummary, find_bias, offers_entry, summarise_day
 from mcp_binance_server.analytics.indicators import atr, closes, ema, latest, rsi
 from mcp_binance_server.analytics.levels import NoLevels, TradeLevels, atr_levels, range_levels
@@ -20,7 +21,7 @@ HOUR_MS = 3_600_000
 # The bars a page speaks of; those before them only warm the averages up.
 BARS = 200
 LEAST_BARS = 15
-FAST, SLOW, WILDER = 20, 50, 14
+FAST, SLOW, LONG, WILDER = 20, 50, 200, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Trend:
 
     ema_fast: float | None
     ema_slow: float | None
+    ema_long: float | None
+    vwap: float | None
     rsi: float | None
     atr: float | None
     volatility: RealisedVolatility
@@ -93,6 +96,8 @@ def trend_of(hourly: Sequence[Candle], ticker: Ticker, *, thresholds: Thresholds
     return Trend(
         ema_fast=fast,
         ema_slow=slow,
+        ema_long=latest(ema(values, LONG)),
+        vwap=latest(vwap(hourly)),
         rsi=strength,
         atr=latest(atr(hourly, WILDER)),
         volatility=moves,

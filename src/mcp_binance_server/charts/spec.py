@@ -120,7 +120,11 @@ def _studies(studies: tuple[BodyStudy, ...], catalogue: Catalogue, warnings: lis
             warnings.append(f"study_not_local: {study.name} is drawn by chart-img.com only; it was left out")
             continue
         given: dict[str, Scalar] = {indicator.input[wire].public: value for wire, value in study.input.items()}
-        defaults = {key: value for key, value in indicator.defaults().items() if key in known.inputs}
+        defaults = {
+            key: value
+            for key, value in indicator.defaults().items()
+            if key in known.inputs and key not in known.own_defaults
+        }
         inputs = {**defaults, **given}
         drawn.append(StudySpec(study.name, inputs, study.override, force_overlay=study.force_overlay))
     return tuple(drawn)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mcp_binance_server.analytics.outlook import BARS, Equity, TradingReport, judge
+from mcp_binance_server.analytics.outlook import Equity, TradingReport, judge
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
+from mcp_binance_server.analytics.window import ONE_REQUEST, closed_window
 from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.rest import SpotClient
@@ -13,8 +14,6 @@ from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.gathering import Part, gather
 from mcp_binance_server.services.market import MarketService
 
-# More bars than the page speaks of, at the same price: by then no average remembers how it was seeded.
-HOURLY_BARS = 300 + BARS
 # A day in bars of three minutes is one call; bars of one minute would be two.
 PROFILE_INTERVAL: Interval = "3m"
 PROFILE_BARS = 480
@@ -36,7 +35,7 @@ class AnalysisService:
         rules = await self.market.directory.find(text)
         ticker, hourly, day, own = await gather(
             lambda: self.market.ticker(text),
-            lambda: self._closed_bars(rules, "1h", HOURLY_BARS),
+            lambda: self._closed_bars(rules, "1h", ONE_REQUEST),
             lambda: self._closed_bars(rules, PROFILE_INTERVAL, PROFILE_BARS),
             lambda: self._equity(rules),
         )
@@ -63,8 +62,7 @@ class AnalysisService:
 
     async def _closed_bars(self, rules: SymbolRules, interval: Interval, limit: int) -> tuple[Candle, ...]:
         reading = await self.client.candles(rules.symbol, interval, limit)
-        now_ms = self.market.time.now_ms()
-        return tuple(candle for candle in reading.value if candle.close_time_ms < now_ms)
+        return tuple(closed_window(reading.value, self.market.time.now_ms()))
 
 
 def _missing(parts: dict[str, Part[Any]]) -> tuple[str, ...]:

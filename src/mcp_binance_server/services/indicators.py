@@ -1,42 +1,46 @@
-"""Indicators as a caller writes them, "ema(50)" or "macd", computed on candles with a long warm-up."""
+"""Indicators as a caller writes them, "ema(50)", "macd" or "vwap(week)", each on the one window all surfaces use."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from mcp_binance_server.analytics.anchors import ANCHORS, Anchor, anchor_of, span_of, usual_anchor, vwap
+from mcp_binance_server.analytics.window import CLOSED_BARS, ONE_REQUEST, window
 from mcp_binance_server.domain.candles import Candle, Interval
-from mcp_binance_server.domain.observations import MOST_CANDLES, Observation
+from mcp_binance_server.domain.observations import CandleSeries, Observation
 from mcp_binance_server.errors import InvalidArguments, echo
+from mcp_binance_server.services.candle_pages import candles_before
 from mcp_binance_server.services.market import MarketService
 
 if TYPE_CHECKING:
     from mcp_binance_server.analytics.indicator_table import Indicator
 
-# Recursive averages forget how they began only after many bars.
-WARM_UP_BARS = 250
-_WRITTEN = re.compile(r"([a-z]+) ?(?:\(([0-9., ]*)\)|([0-9]*))")
+# Three requests: two days of minutes, a year of four-hour bars.
+MOST_OLDER_BARS: Final = 3000
+_WRITTEN = re.compile(r"([a-z]+) ?(?:\(([a-z0-9., ]*)\)|([0-9]*))")
 _ALIASES = {"bb": "bollinger", "bbands": "bollinger", "stoch": "stochastic"}
 
 
 @dataclass(frozen=True, slots=True)
 class AskedIndicator:
-    """An entry of the indicator table and the numbers it was asked with."""
+    """An entry of the indicator table, the numbers it was asked with, and where it shall begin anew."""
 
     indicator: "Indicator"
     arguments: Mapping[str, float]
+    anchor: Anchor | None = None
 
     @property
     def label(self) -> str:
         numbers = ",".join(f"{value:g}" for value in self.arguments.values())
-        return f"{self.indicator.name}({numbers})" if numbers else self.indicator.name
-
-    @property
-    def minimum_bars(self) -> int:
-        return self.indicator.minimum_bars(self.arguments)
+        told = numbers or self.anchor
+        return f"{self.indicator.name}({told})" if told else self.indicator.name
 
     def lines(self, candles: Sequence[Candle]) -> dict[str, list[float | None]]:
         """Return each line, as long as the candles, by the indicator's label and, if it has several, the line's."""
+        if self.indicator.anchored and candles:
+            anchor = self.anchor or usual_anchor(span_of(candles[-1]))
+            return {f"{self.indicator.name}({anchor})": vwap(candles, anchor)}
         found = self.indicator.compute(candles, self.arguments)
         return {self.label if len(found) == 1 else f"{self.label}.{name}": line for name, line in found.items()}
 
@@ -55,19 +59,45 @@ class IndicatorReading:
 async def read_indicators(
     market: MarketService, text: str, interval: Interval, written: Sequence[str], last_n: int
 ) -> Observation[IndicatorReading]:
-    """Compute the last values of the indicators a caller wrote, by one question to the exchange.
+    """Compute the last values of the indicators a caller wrote, whatever else was asked for beside each.
 
     Raises:
-        InvalidArguments: an indicator is unknown, or its numbers are out of range.
+        InvalidArguments: an indicator is unknown, its numbers are out of range, or its anchor is too far away.
     """
     asked = list({each.label: each for each in map(asked_indicator, written)}.values())
-    needed = max(each.minimum_bars for each in asked) + last_n - 1
-    seen = await market.candles(text, interval, min(MOST_CANDLES, needed + WARM_UP_BARS))
-    candles = seen.value.candles
-    lines = {name: tuple(line[-last_n:]) for each in asked for name, line in each.lines(candles).items()}
+    seen = await market.candles(text, interval, ONE_REQUEST)
+    candles = window(seen.value.candles, seen.at_ms)
+    shown = tuple(candles[-last_n:])
+    lines: dict[str, tuple[float | None, ...]] = {}
+    for each in asked:
+        bars = await _since_anchor(market, seen, candles, shown, each) if each.indicator.anchored else candles
+        lines |= {name: tuple(line[len(line) - len(shown) :]) for name, line in each.lines(bars).items()}
     first_open_ms = candles[0].open_time_ms if candles else None
-    reading = IndicatorReading(interval, len(candles), first_open_ms, candles[-last_n:], lines)
+    reading = IndicatorReading(interval, len(candles), first_open_ms, shown, lines)
     return Observation(reading, seen.rules, seen.host, seen.origin, seen.at_ms)
+
+
+async def _since_anchor(
+    market: MarketService,
+    seen: Observation[CandleSeries],
+    candles: Sequence[Candle],
+    shown: Sequence[Candle],
+    asked: AskedIndicator,
+) -> Sequence[Candle]:
+    if not shown or len(candles) < CLOSED_BARS:
+        return candles
+    first = candles[0]
+    missing = -((anchor_of(shown[0], asked.anchor) - first.open_time_ms) // span_of(first))
+    if missing > MOST_OLDER_BARS:
+        name = asked.anchor or usual_anchor(span_of(first))
+        raise _refused(
+            f"vwap({name}) reaches back {missing:,} bars of {seen.value.interval}; ask for it on a longer interval,"
+            " where it is the same"
+        )
+    older = await candles_before(
+        market.client, seen.rules.symbol, seen.value.interval, missing, until_ms=first.open_time_ms - 1
+    )
+    return (*older, *candles)
 
 
 def asked_indicator(written: str) -> AskedIndicator:
@@ -81,8 +111,19 @@ def asked_indicator(written: str) -> AskedIndicator:
     if match is None or indicator is None:
         known = ", ".join(_usage(each) for each in INDICATORS.values())
         raise _refused(f"'{echo(written)}' is no indicator; there are {known}")
-    numbers = _numbers(match[2] or match[3] or "", indicator)
-    return AskedIndicator(indicator, {**indicator.defaults, **numbers})
+    inside = (match[2] or match[3] or "").strip()
+    if indicator.anchored:
+        return AskedIndicator(indicator, {}, _anchor(inside, indicator))
+    return AskedIndicator(indicator, {**indicator.defaults, **_numbers(inside, indicator)})
+
+
+def _anchor(text: str, indicator: "Indicator") -> Anchor | None:
+    if not text:
+        return None
+    for named in ANCHORS:
+        if named == text:
+            return named
+    raise _refused(f"{indicator.name} takes {_usage(indicator)}")
 
 
 def _numbers(text: str, indicator: "Indicator") -> dict[str, float]:
@@ -100,6 +141,8 @@ def _numbers(text: str, indicator: "Indicator") -> dict[str, float]:
 
 
 def _usage(indicator: "Indicator") -> str:
+    if indicator.anchored:
+        return f"{indicator.name} or {indicator.name}({'|'.join(ANCHORS)})"
     usual = ",".join(f"{each.default:g}" for each in indicator.parameters)
     return f"{indicator.name}({usual})" if usual else indicator.name
 

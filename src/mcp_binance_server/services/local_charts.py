@@ -9,8 +9,8 @@ import msgspec
 
 from mcp_binance_server.charts.errors import ChartNotDrawn, InvalidChartConfig
 from mcp_binance_server.domain.money import decimals_of
-from mcp_binance_server.domain.observations import MOST_CANDLES
 from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.services.candle_pages import candles_before
 from mcp_binance_server.services.market import MarketService
 from mcp_binance_server.state.flight import Flights
 
@@ -88,18 +88,12 @@ class LocalCharts:
             self.turns.release()
 
     async def _loaded(self, chart: "LocalChart") -> "tuple[tuple[Candle, ...], ChartSpec]":
-        from mcp_binance_server.charts.render.warm_up import warm_up_bars  # noqa: PLC0415
+        from mcp_binance_server.charts.render.warm_up import bars_to_load  # noqa: PLC0415
 
         rules = await self.market.rules(chart.pair)
-        missing, until_ms = chart.spec.bars + warm_up_bars(chart.spec), chart.until_ms
-        candles: tuple[Candle, ...] = ()
-        while missing:
-            asked = min(missing, MOST_CANDLES)
-            page = await self.market.client.candles(rules.symbol, chart.interval, asked, until_ms=until_ms)
-            candles = (*page.value, *candles)
-            if len(page.value) < asked:
-                break
-            missing, until_ms = missing - asked, candles[0].open_time_ms - 1
+        candles = await candles_before(
+            self.market.client, rules.symbol, chart.interval, bars_to_load(chart.spec), until_ms=chart.until_ms
+        )
         if not candles:
             raise InvalidChartConfig(details=({"field": "range", "message": "there is no candle in this range"},))
         now_ms = self.market.time.now_ms()

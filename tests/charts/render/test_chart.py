@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC
 from decimal import Decimal
 from time import process_time
 
@@ -12,6 +13,7 @@ from charts.render.market import DAY_MS, END_MS, HOUR_MS, candle, market
 from charts.render.pixels import size_of
 from mcp_binance_server.charts.render.apart import rasterise_apart, render_apart
 from mcp_binance_server.charts.render.chart import Scene, compose, render
+from mcp_binance_server.charts.render.columns import columns_of
 from mcp_binance_server.charts.render.fonts import font_files
 from mcp_binance_server.charts.render.png import rasterise
 from mcp_binance_server.charts.render.spec import (
@@ -25,7 +27,8 @@ from mcp_binance_server.charts.render.spec import (
     StudySpec,
     Style,
 )
-from mcp_binance_server.charts.render.warm_up import warm_up_bars
+from mcp_binance_server.charts.render.time_ticks import moment
+from mcp_binance_server.charts.render.warm_up import bars_to_load
 
 CHART = ChartSpec("BTCUSDT", "1h", width=800, height=450, bars=100)
 
@@ -271,10 +274,12 @@ def test_prices_asked_for_are_the_prices_shown() -> None:
     assert {"60,000.00", "80,000.00"} <= set(labels)
 
 
-def test_an_average_price_per_day_is_per_bar_on_days() -> None:
+def test_an_average_price_of_days_begins_anew_every_month() -> None:
     scene = compose(market(step_ms=DAY_MS), replace(CHART, interval="1D", studies=(study("VWAP"),)))
 
-    assert warned(scene) == ["per_bar"]
+    months = {moment(time_ms, UTC).month for time_ms in columns_of(market(step_ms=DAY_MS)).last(100).times}
+    assert warned(scene) == []
+    assert len([line for line in scene.canvas.svg().split("<polyline") if 'stroke-width="1.6"' in line]) == len(months)
 
 
 def test_an_average_price_of_half_a_day_is_said() -> None:
@@ -301,19 +306,23 @@ def test_a_market_at_nothing_is_drawn(scale: Scale) -> None:
 @pytest.mark.parametrize(
     ("studies", "interval", "bars"),
     [
-        ((), "1h", 0),
-        ((study("Volume"),), "1h", 0),
-        ((study("Moving Average", length=200),), "1h", 200),
-        ((study("Relative Strength Index"),), "1h", 250),
-        ((study("Moving Average Exponential", length=100), study("Volume")), "1h", 500),
-        ((study("Moving Average Exponential", length=900),), "1h", 1000),
-        ((study("VWAP"),), "15m", 96),
-        ((study("VWAP"),), "1D", 1),
-        ((study("Fisher Transform"),), "1h", 0),
+        ((), "1h", 100),
+        ((study("Volume"),), "1h", 100),
+        ((study("Moving Average", length=200),), "1h", 300),
+        ((study("Relative Strength Index"),), "1h", 1000),
+        ((study("On Balance Volume"),), "1h", 1000),
+        ((study("Moving Average Exponential", length=200), study("Volume")), "1h", 1000),
+        ((study("Moving Average Exponential", length=900),), "1h", 1100),
+        ((study("VWAP"),), "15m", 196),
+        ((study("VWAP"),), "1m", 1540),
+        ((study("VWAP"),), "1D", 131),
+        ((study("VWAP"),), "1W", 105),
+        ((study("VWAP"),), "1M", 101),
+        ((study("Fisher Transform"),), "1h", 100),
     ],
 )
-def test_the_loader_is_told_the_bars_to_load_besides(studies: tuple[StudySpec, ...], interval: str, bars: int) -> None:
-    assert warm_up_bars(replace(CHART, studies=studies, interval=interval)) == bars
+def test_the_loader_is_told_the_bars_to_load(studies: tuple[StudySpec, ...], interval: str, bars: int) -> None:
+    assert bars_to_load(replace(CHART, studies=studies, interval=interval)) == bars
 
 
 def test_hostile_text_is_only_text() -> None:

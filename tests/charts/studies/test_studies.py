@@ -37,7 +37,7 @@ def hull(t: ModuleType, x: Columns) -> Any:  # noqa: ANN401 - an array of numpy
 
 
 def keltner(t: ModuleType, x: Columns) -> Sequence[Any]:
-    middle, width = t.EMA(x["close"], 20), t.ATR(*hlc(x), 20)
+    middle, width = t.EMA(x["close"], 20), t.ATR(*hlc(x), 10)
     return middle + 1.5 * width, middle, middle - 1.5 * width
 
 
@@ -136,7 +136,7 @@ def test_names_inputs_and_plots_are_those_of_the_catalogue(study: Study) -> None
     publics = indicator.defaults()
     extra = set(study.inputs) - set(publics)
     assert not extra
-    assert {key: value for key, value in study.inputs.items() if publics[key] != value} == {}
+    assert {key for key, value in study.inputs.items() if publics[key] != value} == set(study.own_defaults)
     stems = {plot.key.partition(".")[0] for plot in study.plots}
     assert all(any(key.startswith(f"{stem}.") for key in indicator.override) for stem in stems)
     assert {band.upper for band in study.bands} | {band.lower for band in study.bands} <= {
@@ -149,7 +149,7 @@ def test_names_inputs_and_plots_are_those_of_the_catalogue(study: Study) -> None
 def test_with_its_warm_up_a_study_shows_what_it_would_show_with_all_of_history(name: str) -> None:
     study, candles, shown = STUDIES[name], market(bars=1000), 120
     inputs = settle(study, {}).inputs
-    needed = max(study.warm_up(inputs), 24 if study.by_day else 0)
+    needed = max(study.warm_up(inputs), 24 if study.anchored else 0)
 
     history = study.lines(candles, inputs)
     loaded = study.lines(candles[-shown - needed :], inputs)
@@ -190,10 +190,9 @@ def test_the_average_price_by_volume_begins_anew_every_day() -> None:
     (line,) = lines_of("VWAP", candles)
 
     first = candles[24]
-    assert line[24] == pytest.approx(float(first.high + first.low + first.close) / 3)
+    assert line[24] == pytest.approx(float(first.quote_volume / first.volume))
     assert line[47] == pytest.approx(
-        sum(float(each.high + each.low + each.close) / 3 * float(each.volume) for each in candles[24:48])
-        / sum(float(each.volume) for each in candles[24:48])
+        float(sum(each.quote_volume for each in candles[24:48]) / sum(each.volume for each in candles[24:48]))
     )
 
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
+from mcp_binance_server.analytics.anchors import period_start, usual_anchor
 from mcp_binance_server.analytics.talipp_face import Line
 from mcp_binance_server.charts.render.canvas import Point, Rect
 from mcp_binance_server.charts.render.colours import Colour
+from mcp_binance_server.charts.render.columns import Columns
 from mcp_binance_server.charts.render.layout import Grid
 from mcp_binance_server.charts.render.stage import Stage
 from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
 
-DAY_MS = 86_400_000
 VOLUME_ALPHA = 0.45
 
 
@@ -26,7 +27,7 @@ def draw_study(stage: Stage, view: StudyView) -> None:
         elif look.kind == "dots":
             stage.canvas.dots([point for run in _runs(stage, line) for point in run], look.width, look.ink)
         else:
-            for run in _runs(stage, line, daily=look.plot.daily):
+            for run in _runs(stage, line, anchored=look.plot.anchored):
                 if len(run) == 1:
                     stage.canvas.dots(run, max(1.0, look.width * 0.8), look.ink)
                 stage.canvas.polyline(run, look.ink, look.width)
@@ -80,16 +81,21 @@ def _kind(value: float, before: float | None, colours: int) -> int:
     return 0 if rising or colours < 2 else 1
 
 
-def _runs(stage: Stage, line: Line, *, daily: bool = False) -> list[list[Point]]:
+def _runs(stage: Stage, line: Line, *, anchored: bool = False) -> list[list[Point]]:
     runs: list[list[Point]] = [[]]
-    times = stage.bars.times
+    breaks = _new_periods(stage.bars) if anchored else set[int]()
     for bar, (x, value) in enumerate(zip(stage.grid.centres, line, strict=False)):
-        new_day = daily and 0 < bar < len(times) and times[bar] // DAY_MS != times[bar - 1] // DAY_MS
-        if (value is None or new_day) and runs[-1]:
+        if (value is None or bar in breaks) and runs[-1]:
             runs.append([])
         if value is not None:
             runs[-1].append((x, stage.axis.y(value)))
     return [run for run in runs if run]
+
+
+def _new_periods(bars: Columns) -> set[int]:
+    anchor = usual_anchor(bars.step_ms)
+    starts = [period_start(time_ms, anchor) for time_ms in bars.times]
+    return {bar for bar in range(1, len(starts)) if starts[bar] != starts[bar - 1]}
 
 
 def _band(stage: Stage, upper: Line, lower: Line, colours: Sequence[Colour]) -> None:

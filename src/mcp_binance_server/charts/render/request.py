@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isfinite
 
+from mcp_binance_server.analytics.anchors import anchor_of, span_of, usual_anchor
+from mcp_binance_server.analytics.window import ONE_REQUEST, over_window
 from mcp_binance_server.charts.render.colours import THEMES, Theme
 from mcp_binance_server.charts.render.columns import Columns, columns_of, heikin_ashi
 from mcp_binance_server.charts.render.drawings import refusal
@@ -23,10 +25,10 @@ from mcp_binance_server.charts.render.spec import (
     StudySpec,
 )
 from mcp_binance_server.charts.render.study_look import StudyView, study_view
-from mcp_binance_server.charts.studies.table import STUDIES, settle
+from mcp_binance_server.charts.studies.study import Lines
+from mcp_binance_server.charts.studies.table import STUDIES, Settled, settle
 from mcp_binance_server.domain.candles import Candle
 
-DAY_MS = 86_400_000
 DENSE = 500
 MOST_FUTURE = 0.15  # of the bars shown
 
@@ -136,7 +138,7 @@ def _views(
             continue
         settled = settle(study, asked.inputs)
         warnings += settled.warnings
-        lines = {key: line[len(candles) - shown :] for key, line in study.lines(candles, settled.inputs).items()}
+        lines = {key: line[len(candles) - shown :] for key, line in _lines(settled, candles, spec.as_of_ms).items()}
         options = Options(asked.override)
         view = study_view(settled, lines, options, theme.level, spares)
         spares += sum(not plot.colour and not plot.colours for plot in study.plots)
@@ -154,16 +156,24 @@ def _views(
     return views
 
 
+def _lines(settled: Settled, candles: Sequence[Candle], as_of_ms: int | None) -> Lines:
+    study, inputs = settled.study, settled.inputs
+    # Longer averages than the window warms up are the chart's alone.
+    if study.anchored or study.warm_up(inputs) > ONE_REQUEST:
+        return study.lines(candles, inputs)
+    now_ms = candles[-1].close_time_ms + 1 if as_of_ms is None else as_of_ms
+    return over_window(candles, now_ms, lambda bars: study.lines(bars, inputs), running=study.running)
+
+
 def _remarks(asked: StudySpec, view: StudyView, candles: Sequence[Candle], shown: int) -> list[str]:
     study, remarks = view.settled.study, list[str]()
     if asked.force_overlay and not study.overlay and study.name != "Volume":
         remarks.append(f"override_not_local: {study.name} keeps a pane of its own; it has another scale.")
-    if study.by_day and len(candles) > 1 and candles[1].open_time_ms - candles[0].open_time_ms >= DAY_MS:
-        remarks.append(f"per_bar: {study.name} restarts every day, so on this interval it is each bar's typical price.")
-    first_day = candles[0].open_time_ms // DAY_MS
-    if study.by_day and candles[0].open_time_ms % DAY_MS and candles[-shown].open_time_ms // DAY_MS == first_day:
+    first = candles[0]
+    if study.anchored and anchor_of(first) < first.open_time_ms and anchor_of(candles[-shown]) == anchor_of(first):
         remarks.append(
-            f"warm_up_short: {study.name} of the first day shown is incomplete: it began before the first bar loaded."
+            f"warm_up_short: {study.name} at the first bars shown is incomplete: its {usual_anchor(span_of(first))}"
+            " began before the first bar loaded."
         )
     if not view.seen():
         remarks.append(f"no_values: {view.settled.label} has no value in the bars shown.")

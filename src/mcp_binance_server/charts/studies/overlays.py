@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import isqrt
 
 from mcp_binance_server.analytics import averages, channels
+from mcp_binance_server.analytics.anchors import vwap
 from mcp_binance_server.analytics.indicators import bollinger, ema, sma
 from mcp_binance_server.analytics.talipp_face import Line
 from mcp_binance_server.charts.studies.study import (
@@ -13,6 +14,7 @@ from mcp_binance_server.charts.studies.study import (
     Plot,
     Scalar,
     Study,
+    exponential,
     recursive,
     shifted,
     window,
@@ -134,7 +136,7 @@ def _alma(candles: Sequence[Candle], given: Inputs) -> Lines:
 
 OVERLAYS = (
     _average("Moving Average", "SMA", sma, 9, more=FULL, warm_up=window("length")),
-    _average("Moving Average Exponential", "EMA", ema, 9, more=FULL),
+    _average("Moving Average Exponential", "EMA", ema, 9, more=FULL, warm_up=exponential),
     _average("Moving Average Weighted", "WMA", averages.wma, 9, more=FULL, warm_up=window("length")),
     _average("Hull Moving Average", "HMA", averages.hma, 9, warm_up=_hull_window),
     _average("Smoothed Moving Average", "SMMA", averages.smma, 7, more=("source",)),
@@ -149,9 +151,9 @@ OVERLAYS = (
         {"length": 9, "offset": 0.85, "sigma": 6.0}, overlay=True, unit="price",
     ),
     Study(
-        "VWAP", "VWAP", (Plot("VWAP", daily=True, width=1.6),),
-        lambda candles, _: {"VWAP": channels.daily_vwap(candles)}, lambda _: 1,
-        overlay=True, unit="price", by_day=True,
+        "VWAP", "VWAP", (Plot("VWAP", anchored=True, width=1.6),),
+        lambda candles, _: {"VWAP": vwap(candles)}, lambda _: 1,
+        overlay=True, unit="price", anchored=True,
     ),
     Study(
         "Bollinger Bands", "BB", (Plot("Upper", BLUE), Plot("Median", ORANGE), Plot("Lower", BLUE)), _bollinger,
@@ -160,8 +162,8 @@ OVERLAYS = (
     ),
     Study(
         "Keltner Channels", "KC", CHANNEL, _keltner, recursive("length"),
-        {"length": 20, "mult": 1.0, "trueRange": True}, overlay=True, unit="price",
-        bands=(Band("Upper", "Lower", SHADE),),
+        {"length": 20, "mult": 2.0, "trueRange": True}, overlay=True, unit="price",
+        bands=(Band("Upper", "Lower", SHADE),), own_defaults=("mult",),
     ),
     Study(
         "Donchian Channels", "DC", (Plot("Upper", BLUE), Plot("Basis", ORANGE), Plot("Lower", BLUE)), _donchian,

@@ -123,7 +123,7 @@ PANES = (
     ),
     Study(
         "On Balance Volume", "OBV", (Plot("Plot", BLUE),), _one("Plot", lambda candles, _: obv(candles)),
-        lambda _: 1, unit="volume", undrawn=SMOOTHING,
+        lambda _: 1, unit="volume", undrawn=SMOOTHING, running=True,
     ),
     Study(
         "Money Flow Index", "MFI", (Plot("Plot", PURPLE),),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Literal
 
 from mcp_binance_server.analytics.talipp_face import Line
@@ -14,6 +15,7 @@ Unit = Literal["price", "volume", "number"]
 
 SOURCES = ("open", "high", "low", "close", "hl2", "hlc3", "ohlc4")
 LONGEST = 1000
+FADED = 3.31  # lengths: one for the first value, and (1 - 2/(n+1)) to the power of 2.31 n is a hundredth
 RECURSIVE = 250  # bars after which averages that never forget agree whatever they started with
 
 
@@ -26,7 +28,7 @@ class Plot:
     kind: PlotKind = "line"
     width: float = 1.4
     colours: tuple[str, ...] = ()
-    daily: bool = False  # the line is interrupted where a day begins
+    anchored: bool = False  # the line is interrupted where it begins anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ class Study:
     unit: Unit = "number"
     centred: bool = False  # zero belongs into the picture
     undrawn: tuple[str, ...] = ()  # inputs of the catalogue that change nothing in our picture
-    by_day: bool = False  # computed per day of the exchange
+    anchored: bool = False  # begins anew with each day, or with each month on bars of a day and longer
+    running: bool = False  # a sum from the first bar on
+    own_defaults: tuple[str, ...] = ()  # inputs whose default is TradingView's of today, not the catalogue's
 
 
 _SOURCE: dict[str, Callable[[Sequence[Candle]], list[float]]] = {
@@ -103,6 +107,11 @@ _SOURCE: dict[str, Callable[[Sequence[Candle]], list[float]]] = {
 def window(*keys: str) -> Callable[[Inputs], int]:
     """Say that a study needs as many bars as these lengths together, and none before them."""
     return lambda inputs: sum(inputs.whole(key) for key in keys)
+
+
+def exponential(given: Inputs) -> int:
+    """Say that an exponential average wants bars until what it began with weighs less than a hundredth."""
+    return max(RECURSIVE, ceil(FADED * given.whole("length")))
 
 
 def recursive(*keys: str) -> Callable[[Inputs], int]:

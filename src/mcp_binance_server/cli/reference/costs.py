@@ -12,7 +12,7 @@ COSTS: dict[str, str] = {
     "get_recent_trades": "25; 0 while the pair is streamed",
     "get_average_price": "2",
     "get_server_time": "1",
-    "get_indicators": "2",
+    "get_indicators": "2, and 2 more for each thousand bars a VWAP reaches further back",
     "get_orderbook_metrics": _BOOK,
     "get_orderbook_depth": f"{_DEPTH}; 0 while the pair is streamed",
     "get_orderbook_health": "0",

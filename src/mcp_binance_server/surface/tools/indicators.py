@@ -26,7 +26,7 @@ class GetIndicators(Arguments):
     indicators: Annotated[
         list[Written],
         Field(
-            description="e.g. rsi, ema(50), macd, bollinger(20,2), atr, adx, sma, obv, vwap",
+            description="e.g. rsi, ema(50), macd, bollinger(20,2), atr, adx, sma, obv, vwap, vwap(week)",
             min_length=1,
             max_length=10,
         ),

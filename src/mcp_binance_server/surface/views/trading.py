@@ -121,6 +121,8 @@ def _trend(view: MarketView, trend: Trend) -> list[str]:
     cells = [
         _number(view, trend.ema_fast),
         _number(view, trend.ema_slow),
+        _number(view, trend.ema_long),
+        _number(view, trend.vwap),
         "n/a" if trend.rsi is None else f"{trend.rsi:.1f}",
         f"{_number(view, trend.atr)}{relative}",
         f"{volatility} (n={trend.volatility.n})",
@@ -128,8 +130,8 @@ def _trend(view: MarketView, trend: Trend) -> list[str]:
     ]
     return [
         f"## Trend and Volatility (1h, {trend.bars} bars to {date_and_hour(trend.to_ms)} UTC)",
-        "| EMA20 | EMA50 | RSI14 | ATR14 | Realised vol (ann.) | Bias |",
-        "|-|-|-|-|-|-|",
+        "| EMA20 | EMA50 | EMA200 | VWAP (day) | RSI14 | ATR14 | Realised vol (ann.) | Bias |",
+        "|-|-|-|-|-|-|-|-|",
         f"| {' | '.join(cells)} |",
     ]
 
