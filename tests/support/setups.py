@@ -1,12 +1,14 @@
 """Runs of `setup` on machines that are not this one, with somebody at the terminal who answers as told."""
 
 import argparse
+import os
+import select
 from collections.abc import Iterable
 from pathlib import Path
 
 from mcp_binance_server.cli.setup.keys import Talk
 from mcp_binance_server.cli.setup.machine import Launcher, Machine
-from mcp_binance_server.cli.setup.run import Setup
+from mcp_binance_server.cli.setup.one_client import Setup
 from mcp_binance_server.cli.terminal import Terminal
 from support.clock import FakeClock
 
@@ -21,7 +23,7 @@ WINDOWS = Machine(
 MACHINES = {machine.system: machine for machine in (LINUX, MACOS, WINDOWS)}
 
 
-def options(client: str, **given: object) -> argparse.Namespace:
+def options(client: str | None, **given: object) -> argparse.Namespace:
     usual: dict[str, object] = {
         "client": client,
         "name": "binance",
@@ -65,3 +67,13 @@ def run(machine: Machine, person: Terminalist, client: str, **given: object) -> 
 
 def machine_at(home: Path) -> Machine:
     return Machine("linux", str(home), Launcher("/usr/local/bin/mcp-binance-server"))
+
+
+def read_until(terminal: int, words: str) -> str:
+    """Read what a terminal shows until it shows the words."""
+    said = ""
+    while words not in said:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        assert ready, said
+        said += os.read(terminal, 4096).decode()
+    return said

@@ -22,6 +22,17 @@ class KeyRights:
     withdrawals: bool
     ip_restricted: bool
 
+    @property
+    def beyond_reading(self) -> tuple[str, ...]:
+        """What else than reading the key may do, in words."""
+        more = (
+            ("trade", self.spot_trading),
+            ("trade margin or futures", self.other_trading),
+            ("transfer", self.transfers),
+            ("withdraw", self.withdrawals),
+        )
+        return tuple(name for name, is_ticked in more if is_ticked)
+
 
 class KeyRightsWire(msgspec.Struct, rename="camel"):
     ip_restrict: bool

@@ -21,6 +21,8 @@ def open_engine(url: str, clock: Clock, *, reserves: Reserves | None = None) -> 
         from mcp_binance_server.state.redis import RedisEngine  # noqa: PLC0415
         from mcp_binance_server.state.redis.address import Address  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        missing = f"MCP_BINANCE_STATE_URL: {error.name} is missing: pip install 'mcp-binance-server[fleet]'"
+        from mcp_binance_server.installation import with_extra  # noqa: PLC0415 - a greeting does not wait for hints
+
+        missing = f"MCP_BINANCE_STATE_URL: {error.name} is missing: {with_extra('fleet')}"
         raise SettingsError(problems=(missing,)) from None
     return RedisEngine(Address.parse(url), clock, reserves=reserves)

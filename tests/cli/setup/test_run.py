@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import select
 import stat
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from mcp_binance_server.cli.setup.plan import plan_addition
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
 from support.process import COMMAND, clean_environment
-from support.setups import LINUX, Terminalist, machine_at, run
+from support.setups import LINUX, Terminalist, machine_at, read_until, run
 
 KEY = "K1" * 32
 SECRET = "CaNaRy0123456789" * 4
@@ -306,6 +305,7 @@ def test_removal_leaves_keys_and_says_how_to_delete_them(tmp_path: Path) -> None
 def test_at_a_terminal_what_is_typed_is_not_shown(tmp_path: Path) -> None:
     terminal, end = pty.openpty()
     environment = clean_environment({"HOME": str(tmp_path), "XDG_CONFIG_HOME": "", "NO_COLOR": "1"})
+    environment["BINANCE_REST_URL"] = "http://127.0.0.1:9"  # nobody listens there
     process = subprocess.Popen(
         [*COMMAND, "setup", "--client", "cursor", "--network", "testnet"],
         stdin=end, stdout=end, stderr=end, env=environment, start_new_session=True,
@@ -317,25 +317,16 @@ def test_at_a_terminal_what_is_typed_is_not_shown(tmp_path: Path) -> None:
     for question, typed in zip(questions, (KEY, SECRET, "", "y"), strict=True):
         said += read_until(terminal, question)
         os.write(terminal, f"{typed}\n".encode())
-    said += read_until(terminal, "testnet mcp-binance-server doctor")
+    said += read_until(terminal, "testnet python -m mcp_binance_server doctor")
 
     assert process.wait(60) == 0
     os.close(terminal)
     assert KEY[:9] not in said
     assert SECRET[:9] not in said
+    assert "The key could not be tried" in said
     assert "Keys are made at https://testnet.binance.vision/" in said
     assert max(len(line) for line in said.replace(str(tmp_path), "~").splitlines()) <= 80
     assert SECRET in (tmp_path / ".config/mcp-binance-server/keys-testnet.env").read_text()
-
-
-def read_until(terminal: int, words: str) -> str:
-    """Read what a terminal shows until it shows the words."""
-    said = ""
-    while words not in said:
-        ready, _, _ = select.select([terminal], [], [], 60)
-        assert ready, said
-        said += os.read(terminal, 4096).decode()
-    return said
 
 
 class FakeKeyring(types.ModuleType):

@@ -99,13 +99,7 @@ async def permissions(bench: Bench) -> Finding:
         bench.rights = rights = await read_key_rights(bench.app.account)
     except AppError:
         return good("may read; this host does not tell the rights of a key")
-    more = (
-        ("trade", rights.spot_trading),
-        ("trade margin or futures", rights.other_trading),
-        ("transfer", rights.transfers),
-        ("withdraw", rights.withdrawals),
-    )
-    extra = ", ".join(name for name, is_ticked in more if is_ticked)
+    extra = ", ".join(rights.beyond_reading)
     return good(f"may read, {extra}; this server only reads" if extra else "may read, and nothing else")
 
 

@@ -12,6 +12,7 @@ from mcp_binance_server.cli.doctor.finding import Finding, good, off
 from mcp_binance_server.cli.doctor.shell import forget
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.guide.config_file import read_config
+from mcp_binance_server.installation import anew
 from mcp_binance_server.settings import SECRET_ALIAS, VARIABLES, key_file_of, read_settings, unknown_variables
 
 DISTRIBUTION = "mcp-binance-server"
@@ -33,9 +34,7 @@ async def python(_bench: Bench) -> Finding:
     seen = f"{platform.python_version()} on {sys.platform}"
     if sys.version_info[:2] >= OLDEST_PYTHON:
         return good(seen)
-    return Finding(
-        "problem", seen, "3.11 is the oldest that works", "Install a newer Python", "uv tool install mcp-binance-server"
-    )
+    return Finding("problem", seen, "3.11 is the oldest that works", "Install a newer Python", anew())
 
 
 async def packages(_bench: Bench) -> Finding:
@@ -49,7 +48,7 @@ async def packages(_bench: Bench) -> Finding:
         f"{__version__} does not fit with {named}",
         "Another program in this environment asked for these versions",
         "Install the server in an environment of its own",
-        "uv tool install --force mcp-binance-server",
+        anew(),
     )
 
 

@@ -14,7 +14,10 @@ CODEX_PATIENCE = 60
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client; `extra` are fields that its entries have besides command, args and env."""
+    """One client; `extra` are fields that its entries have besides command, args and env.
+
+    `commands` are programs that tell that the client is installed, though it has no file yet.
+    """
 
     name: str
     title: str
@@ -23,6 +26,7 @@ class Client:
     form: Form
     restart: str
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
+    commands: tuple[str, ...] = ()
 
 
 def _claude_desktop(machine: Machine) -> PurePath:
@@ -73,6 +77,7 @@ CLIENTS: Mapping[str, Client] = {
             "json",
             "End running sessions first, they rewrite this file; new ones show the server under /mcp.",
             {"type": "stdio"},
+            commands=("claude",),
         ),
         Client(
             "cursor",
@@ -81,6 +86,7 @@ CLIENTS: Mapping[str, Client] = {
             "mcpServers",
             "json",
             "Cursor takes notice by itself: see Settings, Tools & MCP.",
+            commands=("cursor",),
         ),
         Client(
             "vscode",
@@ -90,6 +96,7 @@ CLIENTS: Mapping[str, Client] = {
             "jsonc",
             "Run 'MCP: List Servers' in VS Code and start the server; Copilot must be in agent mode.",
             {"type": "stdio"},
+            commands=("code",),
         ),
         Client(
             "windsurf",
@@ -98,8 +105,17 @@ CLIENTS: Mapping[str, Client] = {
             "mcpServers",
             "json",
             "Press Refresh in Windsurf's list of MCP servers.",
+            commands=("windsurf",),
         ),
-        Client("codex", "Codex", _codex, "mcp_servers", "toml", "Start Codex anew; /mcp shows the server."),
+        Client(
+            "codex",
+            "Codex",
+            _codex,
+            "mcp_servers",
+            "toml",
+            "Start Codex anew; /mcp shows the server.",
+            commands=("codex",),
+        ),
         Client(
             "gemini",
             "Gemini CLI",
@@ -107,6 +123,7 @@ CLIENTS: Mapping[str, Client] = {
             "mcpServers",
             "jsonc",
             "Start Gemini CLI anew; /mcp shows the server.",
+            commands=("gemini",),
         ),
         Client(
             "zed",
@@ -116,6 +133,7 @@ CLIENTS: Mapping[str, Client] = {
             "jsonc",
             "Zed takes notice by itself: see the settings of its agent panel.",
             {"source": "custom"},
+            commands=("zed", "zeditor"),
         ),
     )
 }

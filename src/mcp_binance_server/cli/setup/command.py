@@ -1,13 +1,30 @@
 """The arguments of `setup`."""
 
 import argparse
+import difflib
 import re
 from typing import Any
 
 CLIENT_NAMES = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "codex", "gemini", "zed")
-EPILOG = """What is about to change is shown first, and the old file is kept beside the new.
+# What people type, without case, blanks and dashes.
+ALIASES = {
+    **{name.replace("-", ""): name for name in CLIENT_NAMES},
+    "claudeai": "claude-desktop",
+    "claudeapp": "claude-desktop",
+    "claudecli": "claude-code",
+    "visualstudiocode": "vscode",
+    "code": "vscode",
+    "copilot": "vscode",
+    "githubcopilot": "vscode",
+    "codexcli": "codex",
+    "openaicodex": "codex",
+    "geminicli": "gemini",
+    "zededitor": "zed",
+}
+EPILOG = """Without --client the clients on this machine are found and listed to choose from.
+What is about to change is shown first, and the old file is kept beside the new.
 Keys are asked for without echo and stored in a file that only you can read,
-never in the client's own. Nothing else is touched.
+never in the client's own; then the key is tried, and what it may do is said.
 """
 
 
@@ -19,7 +36,13 @@ def add_setup_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    setup.add_argument("--client", required=True, choices=CLIENT_NAMES, metavar="NAME", help=", ".join(CLIENT_NAMES))
+    setup.add_argument(
+        "--client",
+        type=client_name,
+        choices=CLIENT_NAMES,
+        metavar="NAME",
+        help=f"{', '.join(CLIENT_NAMES)} (default: those found here, to choose from)",
+    )
     setup.add_argument(
         "--name", type=_server_name, default="binance", help="what the client calls this server (default: binance)"
     )
@@ -29,6 +52,22 @@ def add_setup_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
     setup.add_argument("--dry-run", action="store_true", help="show what would change; ask and write nothing")
     setup.add_argument("--yes", action="store_true", help="write without asking; what would change is still shown")
     setup.add_argument("--remove", action="store_true", help="take the server out of the client's configuration")
+
+
+def client_name(text: str) -> str:
+    """Return the client that was meant, however it was written.
+
+    Raises:
+        ArgumentTypeError: there is none, or it may be one of two.
+    """
+    folded = re.sub(r"[^a-z0-9]", "", text.lower())
+    if folded == "claude":
+        raise argparse.ArgumentTypeError("'claude' may be claude-desktop or claude-code: say which")
+    if folded in ALIASES:
+        return ALIASES[folded]
+    near = difflib.get_close_matches(folded, ALIASES, n=1)
+    meant = f"; did you mean {ALIASES[near[0]]}?" if near else ""
+    raise argparse.ArgumentTypeError(f"'{text[:40]}' is no client we know: {', '.join(CLIENT_NAMES)}{meant}")
 
 
 def _server_name(text: str) -> str:

@@ -1,19 +1,15 @@
 """The machine a client runs on: its system, its folders, and how our server is started there."""
 
-import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Literal
 
+from mcp_binance_server.installation import MODULE, PACKAGE, way_of
 from mcp_binance_server.settings import config_folder
 
 System = Literal["linux", "macos", "windows"]
-PACKAGE = "mcp-binance-server"
-MODULE = "mcp_binance_server"
-# What uvx runs lies in a cache, which may be emptied any day: https://docs.astral.sh/uv/concepts/cache/
-_IN_UV_CACHE = re.compile(r"(archive|builds|environments)-v\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ def find_launcher(
     argv0: str, executable: str, prefix: str, environment: Mapping[str, str], which: Callable[[str], str | None]
 ) -> Launcher:
     """Find a command that will be there tomorrow, with its whole path: programs with windows have another PATH."""
-    if any(_IN_UV_CACHE.fullmatch(part) for part in PurePath(prefix).parts):
+    if way_of(prefix) == "uvx":
         if uvx := which("uvx"):
             return Launcher(uvx, (PACKAGE,))
         if uv := environment.get("UV") or which("uv"):

@@ -1,188 +1,105 @@
-"""The course of `setup`: look, ask, show, ask again, write, say what comes next."""
+"""The course of `setup`: which clients, then each of them, then the key."""
 
 import argparse
 import getpass
-import shlex
 import shutil
 import sys
+import textwrap
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from mcp_binance_server.cli.setup.choice import choose, clients_with_entry, installed_clients, no_terminal
 from mcp_binance_server.cli.setup.clients import CLIENTS, Client
-from mcp_binance_server.cli.setup.entry import holds_keys, variables_of
-from mcp_binance_server.cli.setup.files import keep_copy, read_text, write_text
-from mcp_binance_server.cli.setup.keys import KeyPlace, Talk, ask_for_keys, has_keyring
-from mcp_binance_server.cli.setup.machine import Machine, own_folder, this_machine
-from mcp_binance_server.cli.setup.plan import Plan, entry_of, plan_addition, plan_removal
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.keys import Talk
+from mcp_binance_server.cli.setup.machine import Machine, this_machine
+from mcp_binance_server.cli.setup.one_client import Setup, Trial
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.exchange.networks import NETWORKS
-from mcp_binance_server.key_file import VARIABLE as KEY_FILE
-from mcp_binance_server.key_file import usual_key_file
 from mcp_binance_server.settings import surroundings
-
-EXIT_REFUSED = 1
 
 
 def run_setup(options: argparse.Namespace) -> int:
-    """Set a client up, or take us out of it; return the exit code."""
+    """Set clients up, or take us out of them; return the exit code.
+
+    Raises:
+        SettingsError: no client is named, and nobody can be asked.
+    """
     environment = surroundings()
     machine = this_machine(environment, shutil.which)
     talk = Talk(_say, input, getpass.getpass)
-    return Setup(options, machine, talk, Terminal.of(sys.stdout, environment), SystemClock()).run()
+    terminal = Terminal.of(sys.stdout, environment)
+    trial = partial(_tried, terminal=terminal)
+    return Course(options, machine, talk, terminal, SystemClock(), trial=trial, can_ask=sys.stdin.isatty()).run()
 
 
-class Setup:
-    """One run of the command."""
+class Course:
+    """One run of the command: the client that was named, or those that are found and chosen."""
 
     def __init__(
-        self, options: argparse.Namespace, machine: Machine, talk: Talk, terminal: Terminal, clock: Clock
+        self,
+        options: argparse.Namespace,
+        machine: Machine,
+        talk: Talk,
+        terminal: Terminal,
+        clock: Clock,
+        *,
+        trial: Trial | None = None,
+        can_ask: bool = True,
+        which: Callable[[str], str | None] = shutil.which,
     ) -> None:
         self._options, self._machine, self._talk = options, machine, talk
-        self._terminal, self._clock = terminal, clock
-        self._client: Client = CLIENTS[options.client]
-        self._network = "mainnet"
+        self._terminal, self._clock, self._trial = terminal, clock, trial
+        self._can_ask, self._which = can_ask, which
 
     def run(self) -> int:
-        options = self._options
-        if options.keyring and not has_keyring():
-            raise SettingsError(problems=("--keyring: the package keyring is not installed: pip install keyring",))
+        clients = [CLIENTS[self._options.client]] if self._options.client else self._chosen()
+        code = 0
+        for client in clients:
+            is_last = client is clients[-1]
+            options = argparse.Namespace(**{**vars(self._options), "client": client.name})
+            trial = self._trial if is_last else None
+            setup = Setup(options, self._machine, self._talk, self._terminal, self._clock, trial=trial)
+            code = max(code, setup.run(is_last=is_last))
+            # The keys are asked for once, and all clients of one run are meant for one network.
+            self._options.no_keys, self._options.network = True, setup.network
+        return code
+
+    def _chosen(self) -> list[Client]:
+        done = clients_with_entry(self._machine, self._options.name)
+        if self._options.remove and not done:
+            self._talk.say(f"No client here has an entry named {self._options.name}; nothing to remove.\n")
+            return []
+        found = done if self._options.remove else installed_clients(self._machine, self._which)
+        if not self._can_ask:
+            raise SettingsError(problems=(no_terminal(found),))
         try:
-            self._network = self._chosen_network()
-            place = KeyPlace(usual_key_file(own_folder(self._machine), self._network), in_keyring=options.keyring)
-            self._plan(place, {})  # a file that cannot be edited is refused before anybody types a key
-            keys = self._keys(place)
-            plan = self._plan(place, keys)
-        except (Unreadable, UnicodeDecodeError, OSError) as problem:
-            return self._refuse(problem)
-        self._show(plan, place, keys)
-        if options.dry_run:
-            self._say("Nothing was written (--dry-run).")
-            return 0
-        if plan.changes and not self._agreed():
-            self._say("Nothing was written.")
-            return EXIT_REFUSED
-        return self._write(plan, place, keys)
-
-    def _plan(self, place: KeyPlace, keys: dict[str, str]) -> Plan:
-        text = read_text(Path(self._client.file(self._machine)))
-        if self._options.remove:
-            return plan_removal(self._client, self._machine, text, name=self._options.name)
-        old = variables_of(entry_of(self._client, text or "", self._options.name))
-        environment: dict[str, str | None] = {"BINANCE_NETWORK": None if self._network == "mainnet" else self._network}
-        named = old.get(KEY_FILE)
-        if keys or named is None or Path(str(named)).parent == place.path.parent:
-            # Clients hand down little of the environment, so that the usual place may be another one for the server.
-            environment[KEY_FILE] = str(place.path) if keys or place.path.is_file() else None
-        return plan_addition(self._client, self._machine, text, name=self._options.name, environment=environment)
-
-    def _chosen_network(self) -> str:
-        """Return the network that was asked for, else that of an entry that is there already."""
-        text = read_text(Path(self._client.file(self._machine)))
-        named = variables_of(entry_of(self._client, text or "", self._options.name)).get("BINANCE_NETWORK")
-        return self._options.network or (named if isinstance(named, str) and named in NETWORKS else "mainnet")
-
-    def _keys(self, place: KeyPlace) -> dict[str, str]:
-        options = self._options
-        if options.no_keys or options.remove or options.dry_run:
-            return {}
-        if not sys.stdin.isatty() and self._talk.ask_secret is getpass.getpass:
-            self._say("This is no terminal, so no keys are asked for; run it again in one to store them.")
-            return {}
-        kept = place.stored()
-        keys = ask_for_keys(self._talk, kept, NETWORKS[self._network].help_url)
-        return {} if keys == kept else keys
-
-    def _show(self, plan: Plan, place: KeyPlace, keys: dict[str, str]) -> None:
-        paint = self._terminal.paint
-        self._say(f"\n{paint(self._client.title, 'bold')} reads {plan.path}\n")
-        for line in plan.diff():
-            self._say(_painted(line, self._terminal))
-        if not plan.changes:
-            self._say("It is as it should be already; nothing to change.")
-        self._say("")
-        if keys:
-            where = "the keyring; the file that points there is" if place.in_keyring else "a file only you can read:"
-            self._say(f"Your keys go to {where}\n  {place.path}\n")
-        if holds_keys(plan.entry_before) and not self._options.remove:
-            self._say(paint("The entry there now holds a key in plain text.", "yellow") + self._what_of_it(plan))
-
-    def _what_of_it(self, plan: Plan) -> str:
-        if KEY_FILE in plan.after:
-            return " It is taken out; the copy that is kept\nof the old file still has it: delete that copy.\n"
-        return " Run setup without\n--no-keys to move it to a file that only you can read.\n"
-
-    def _agreed(self) -> bool:
-        if self._options.yes:
-            return True
-        try:
-            return self._talk.ask("Write this? [y/N] ").strip().lower() in {"y", "yes"}
+            clients = choose(self._talk, self._terminal, found, [] if self._options.remove else done)
         except EOFError:
-            self._say("")
-            return False
-
-    def _write(self, plan: Plan, place: KeyPlace, keys: dict[str, str]) -> int:
-        path = Path(plan.path)
-        try:
-            if plan.changes and read_text(path) != plan.before:
-                return self._refuse(OSError(0, "it was changed meanwhile; run this again"))
-            if keys:
-                place.store(keys)
-                self._say(f"Keys stored:  {place.path}")
-            if plan.changes:
-                if plan.before is not None:
-                    self._say(f"The old file: {keep_copy(path, self._clock)}")
-                write_text(path, plan.after)
-                self._say(f"Written:      {path}")
-        except OSError as problem:
-            return self._refuse(problem)
-        self._say_next(place)
-        return 0
-
-    def _say_next(self, place: KeyPlace) -> None:
-        self._say(f"\n{self._client.restart}")
-        if self._options.remove:
-            if place.path.is_file():
-                self._say(f"Your keys were left alone. To delete them too: {_removal(place.path, self._machine)}")
-            return
-        self._say('Then ask: "What is the price of Bitcoin, and how deep is its order book?"')
-        self._say(f"If something does not work: {self._doctor()}")
-
-    def _doctor(self) -> str:
-        if self._network == "mainnet":
-            return "mcp-binance-server doctor"
-        if self._machine.system == "windows":
-            return f'$env:BINANCE_NETWORK="{self._network}"; mcp-binance-server doctor'
-        return f"BINANCE_NETWORK={self._network} mcp-binance-server doctor"
-
-    def _refuse(self, problem: Exception) -> int:
-        path = self._client.file(self._machine)
-        if isinstance(problem, Unreadable):
-            reason = f"{path}:{problem}"
-        elif isinstance(problem, UnicodeDecodeError):
-            reason = f"{path}: it is not UTF-8 text (byte {problem.start})"
-        else:
-            reason = f"{path}: {getattr(problem, 'strerror', None) or 'it cannot be read or written'}"
-        self._talk.say(f"{reason}\nNothing was changed. Mend the file and run this again.\n")
-        return EXIT_REFUSED
-
-    def _say(self, line: str) -> None:
-        self._talk.say(f"{line}\n")
+            clients = []
+        if not clients:
+            self._talk.say("\nNothing was written.\n")
+        return clients
 
 
-def _removal(path: Path, machine: Machine) -> str:
-    return f'del "{path}"' if machine.system == "windows" else f"rm {shlex.quote(str(path))}"
+def _tried(keys: Path, network: str, terminal: Terminal) -> str:
+    import logging  # noqa: PLC0415 - most of a minute may pass before a key is tried, and often none is
+
+    import anyio  # noqa: PLC0415 - likewise
+
+    from mcp_binance_server.cli.setup.trial import try_key  # noqa: PLC0415 - likewise
+
+    logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
+    verdict = anyio.run(try_key, surroundings(), keys, network)
+    if verdict is None:
+        return ""
+    said = [terminal.paint(line, verdict.colour) for line in _wrapped(verdict.said, terminal)]
+    return "\n".join([*said, *(line for part in verdict.advice.splitlines() for line in _wrapped(part, terminal))])
 
 
-def _painted(line: str, terminal: Terminal) -> str:
-    if line.startswith(("---", "+++")):
-        return terminal.paint(line, "bold")
-    if line.startswith("@@"):
-        return terminal.paint(line, "cyan")
-    if line.startswith("+"):
-        return terminal.paint(line, "green")
-    return terminal.paint(line, "red") if line.startswith("-") else line
+def _wrapped(text: str, terminal: Terminal) -> list[str]:
+    return textwrap.wrap(text, terminal.width - 1, break_on_hyphens=False, break_long_words=False)
 
 
 def _say(text: str) -> None:

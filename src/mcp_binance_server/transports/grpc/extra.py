@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.installation import with_extra
 
 NEEDED = ("grpc", "grpc_health", "grpc_reflection")
 
@@ -17,6 +18,6 @@ def require_grpc() -> None:
         raise SettingsError(
             problems=(
                 f"--grpc needs packages that are not installed ({', '.join(missing)}); "
-                "install them with: pip install 'mcp-binance-server[grpc]'",
+                f"install them with: {with_extra('grpc')}",
             )
         )

@@ -1,0 +1,63 @@
+"""How this program was installed, and the commands that go with it: a hint must fit the reader's own tool."""
+
+import re
+import sys
+from pathlib import Path, PurePath
+from typing import Literal
+
+PACKAGE = "mcp-binance-server"
+MODULE = "mcp_binance_server"
+Way = Literal["uvx", "uv tool", "pipx", "pip"]
+# What uvx runs lies in a cache, which may be emptied any day: https://docs.astral.sh/uv/concepts/cache/
+_IN_UV_CACHE = re.compile(r"(archive|builds|environments)-v\d+")
+
+
+def way_of(prefix: str = sys.prefix) -> Way:
+    """Tell what made an environment: uv and pipx leave a note in theirs."""
+    if any(_IN_UV_CACHE.fullmatch(part) for part in PurePath(prefix).parts):
+        return "uvx"
+    if (Path(prefix) / "uv-receipt.toml").is_file():
+        return "uv tool"
+    return "pipx" if (Path(prefix) / "pipx_metadata.json").is_file() else "pip"
+
+
+def with_extra(extra: str, prefix: str = sys.prefix) -> str:
+    """Return the command that installs this program with an extra."""
+    named = f"'{PACKAGE}[{extra}]'"
+    commands: dict[Way, str] = {
+        "uvx": f"uvx --from {named} {PACKAGE}",
+        "uv tool": f"uv tool install --force {named}",
+        "pipx": f"pipx install --force {named}",
+        "pip": f"pip install {named}",
+    }
+    return commands[way_of(prefix)]
+
+
+def with_package(package: str, prefix: str = sys.prefix) -> str:
+    """Return the command that puts another package beside this program."""
+    commands: dict[Way, str] = {
+        "uvx": f"uvx --with {package} {PACKAGE}",
+        "uv tool": f"uv tool install --force --with {package} {PACKAGE}",
+        "pipx": f"pipx inject {PACKAGE} {package}",
+        "pip": f"pip install {package}",
+    }
+    return commands[way_of(prefix)]
+
+
+def anew(prefix: str = sys.prefix) -> str:
+    """Return the command that installs this program again, with the packages that it wants."""
+    commands: dict[Way, str] = {
+        "uvx": f"uvx --refresh {PACKAGE} --version",
+        "uv tool": f"uv tool install --force {PACKAGE}",
+        "pipx": f"pipx reinstall {PACKAGE}",
+        "pip": f"pip install --force-reinstall {PACKAGE}",
+    }
+    return commands[way_of(prefix)]
+
+
+def own_command(argv0: str | None = None, prefix: str = sys.prefix) -> str:
+    """Return the words that start this program as it was started now."""
+    if way_of(prefix) == "uvx":
+        return f"uvx {PACKAGE}"
+    script = PurePath(sys.argv[0] if argv0 is None else argv0).name.removesuffix(".exe")
+    return script if script in {PACKAGE, "binance-provider"} else f"python -m {MODULE}"
