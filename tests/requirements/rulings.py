@@ -301,7 +301,7 @@ RULINGS: Final = contract(
             "No call keeps a client longer than 45 seconds; what takes longer is answered with what to do.",
             "Chart tools waits as long as a service asks; clients give up sooner.",
         ),
-        planned(
+        covered(
             "ruling/46",
             "Binance's own spellings of arguments are accepted beside ours and not listed.",
             "The documents know one spelling each; assistants know the exchange's.",

@@ -120,8 +120,8 @@ async def test_a_section_fills_its_own_members_and_the_others_are_there(
     assert {"indicators", "chartParameters", "rateLimits", "examples"} <= set(data)
 
 
-@pytest.mark.parametrize("arguments", [{"section": "everything"}, {"force_refresh": True}, {"forceRefresh": "soon"}])
-async def test_other_sections_and_spellings_are_refused(client: Client, arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize("arguments", [{"section": "everything"}, {"refresh": True}, {"forceRefresh": "soon"}])
+async def test_other_sections_and_arguments_are_refused(client: Client, arguments: dict[str, Any]) -> None:
     answer = await ask(client, DOCUMENTATION, arguments)
 
     assert (answer["success"], answer["code"]) == (False, -32602)

@@ -501,7 +501,7 @@ async def test_a_period_before_a_market_existed_is_empty(client: Client) -> None
     assert "No candle opened in this period" in text_of(result)
 
 
-@pytest.mark.parametrize("interval", ["1H", "7m", "", "1 hour"])
+@pytest.mark.parametrize("interval", ["5M", "7m", "", "1 hour"])
 async def test_an_interval_the_exchange_does_not_know_is_refused_here(
     client: Client, exchange: SimulatedExchange, interval: str
 ) -> None:

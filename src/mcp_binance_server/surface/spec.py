@@ -6,17 +6,12 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
 
 from mcp import types
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from mcp_binance_server.domain.access import Scope
+from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.uris import parse
-
-
-class Arguments(BaseModel):
-    """What a tool or prompt is called with: flat, named, nothing unknown."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Answer(BaseModel):

@@ -12,7 +12,7 @@ from mcp_binance_server.surface.views.liquidity import liquidity_page
 
 class LiquidityMapping(Arguments):
     symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
-    lookback_minutes: Annotated[int, within(5, 1440, otherwise=30)] = Field(
+    lookback_minutes: Annotated[int, within(5, 1440)] = Field(
         30, description="Minutes of trading to look for vacuums in, 5 to 1440, default 30"
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from mcp_binance_server.analytics.microstructure_report import AnalysisDepth
 from mcp_binance_server.surface.context import Context
@@ -11,17 +11,12 @@ from mcp_binance_server.surface.spec import Arguments, PromptSpec
 from mcp_binance_server.surface.views.microstructure import microstructure_page
 
 
-def _tidied(value: object) -> object:
-    """Take any case, and an empty text for an argument that was not given: clients send both."""
-    return value.strip().lower() or "standard" if isinstance(value, str) else value
-
-
 class MarketMicrostructureAnalysis(Arguments):
     symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
-    profile_hours: Annotated[int, within(1, 168, otherwise=24)] = Field(
+    profile_hours: Annotated[int, within(1, 168)] = Field(
         24, description="Hours of the volume profile, 1 to 168, default 24"
     )
-    analysis_depth: Annotated[AnalysisDepth, BeforeValidator(_tidied)] = Field(
+    analysis_depth: AnalysisDepth = Field(
         "standard", description="Baseline: quick (5 minutes), standard (1 hour), or deep (adds 24 hours of volatility)"
     )
 

@@ -12,7 +12,7 @@ from mcp_binance_server.surface.views.order_flow import order_flow_page
 
 class OrderFlowTrading(Arguments):
     symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
-    window_minutes: Annotated[int, within(1, 60, otherwise=5)] = Field(
+    window_minutes: Annotated[int, within(1, 60)] = Field(
         5, description="Minutes to look back, 1 to 60; up to 15 are known at once, default 5"
     )
 

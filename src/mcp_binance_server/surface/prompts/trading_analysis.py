@@ -1,8 +1,6 @@
 """The prompt trading_analysis."""
 
-from typing import Annotated
-
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import Field
 
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.surface.context import Context
@@ -10,21 +8,12 @@ from mcp_binance_server.surface.spec import Arguments, PromptSpec
 from mcp_binance_server.surface.views.trading import trading_page
 
 
-def _tidied(value: object) -> object:
-    """Take any case, and an empty text for an argument that was not given: clients send both."""
-    return value.strip().lower() or None if isinstance(value, str) else value
-
-
 class TradingAnalysis(Arguments):
     symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
-    strategy: Annotated[Strategy | None, BeforeValidator(_tidied)] = Field(
+    strategy: Strategy | None = Field(
         None, description="Trading strategy preference: aggressive, balanced, or conservative"
     )
-    risk_tolerance: Annotated[RiskTolerance | None, BeforeValidator(_tidied)] = Field(
-        None,
-        description="Risk tolerance level: low, medium, or high",
-        validation_alias=AliasChoices("risk_tolerance", "riskTolerance"),
-    )
+    risk_tolerance: RiskTolerance | None = Field(None, description="Risk tolerance level: low, medium, or high")
 
 
 async def trading_analysis(context: Context, arguments: TradingAnalysis) -> str:

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mcp_binance_server.services.order_books import FeedHealth
+from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.measured import MeasuredAnswer, measured
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row
 from mcp_binance_server.surface.views.decimals import exact
@@ -211,7 +212,7 @@ GET_ORDERBOOK_HEALTH = ToolSpec(
 class EstimateSlippage(Arguments):
     symbol: Pair
     side: Literal["BUY", "SELL"]
-    amount: Annotated[str, Field(description="Decimal text", pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
+    amount: Annotated[DecimalText, Field(description="Decimal text")]
     amount_type: Annotated[Literal["quote", "base"], Field(description="Unit of amount")] = "quote"
 
 

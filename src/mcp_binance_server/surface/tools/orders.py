@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from mcp_binance_server.domain.orders import Fill, FillsOfSymbol, OpenOrders, Order, OrdersOfSymbol
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.rows import Pair, Row
+from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row
 from mcp_binance_server.surface.views.decimals import exact, exact_average
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.orders import fills_text, open_orders_text, order_text, orders_text
@@ -18,9 +18,6 @@ LARGEST_ID = 2**63 - 1
 
 Limit = Annotated[int, Field(description="How many rows at most, the newest", ge=1, le=MOST_ROWS)]
 OrderId = Annotated[int, Field(description="The exchange's number of the order", ge=1, le=LARGEST_ID)]
-ClientOrderId = Annotated[
-    str, Field(description="The id the order was placed with", pattern=r"^[.A-Z:/a-z0-9_-]{1,36}$")
-]
 Moment = Annotated[str, Field(max_length=200)] | int | None
 
 

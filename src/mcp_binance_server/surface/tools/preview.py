@@ -1,31 +1,47 @@
 """The tool that tries an order out and sends nothing."""
 
 from decimal import Decimal
-from typing import Annotated
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import model_validator
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.market import SymbolArgument
+from mcp_binance_server.surface.tools.rows import ClientOrderId, optional
 from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant
 from mcp_binance_server.surface.views.preview import CHECKED, NO_KEY, preview_page, short
 from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
 from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
 
-# What the exchange itself takes for a quantity or a price.
-MoneyArgument = Annotated[str, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
+# A client that knows Binance sends these; they are read and not listed.
+TimeInForce = Literal["GTC", "IOC", "FOK"]
 
 
 class PreviewOrder(Arguments):
     symbol: SymbolArgument
     side: Side
     type: Kind = "LIMIT"
-    quantity: Annotated[MoneyArgument | None, Field(description="Of the base asset, decimal text")] = None
-    quote_quantity: Annotated[MoneyArgument | None, Field(description="MARKET only: spend or receive this")] = None
-    price: Annotated[MoneyArgument | None, Field(description="Every type but MARKET")] = None
-    stop_price: Annotated[MoneyArgument | None, Field(description="STOP_LOSS_LIMIT and TAKE_PROFIT_LIMIT")] = None
+    quantity: DecimalText | None = optional("Of the base asset, decimal text")
+    quote_quantity: DecimalText | None = optional("MARKET only: spend or receive this")
+    price: DecimalText | None = optional("Every type but MARKET")
+    stop_price: DecimalText | None = optional("STOP_LOSS_LIMIT and TAKE_PROFIT_LIMIT")
+    time_in_force: SkipJsonSchema[TimeInForce | None] = None
+    client_order_id: SkipJsonSchema[ClientOrderId | None] = None
+
+    @model_validator(mode="after")
+    def _stays(self) -> Self:
+        if self.time_in_force is None:
+            return self
+        if self.type in ("MARKET", "LIMIT_MAKER"):
+            raise PydanticCustomError("no_time_in_force", "{kind} has no time in force", {"kind": self.type})
+        if self.time_in_force != "GTC":
+            raise PydanticCustomError("good_till_cancelled", "only GTC can be tried out, not IOC or FOK")
+        return self
 
 
 class PreviewAnswer(Answer):

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from mcp_binance_server.analytics.envelope import Basis, Metric
 from mcp_binance_server.analytics.liquidity import Stop, VacuumReport
@@ -11,8 +11,9 @@ from mcp_binance_server.analytics.profile_report import ProfileReport
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.errors import InvalidArguments
+from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.spec import Arguments, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.measured import MeasuredAnswer, measured
 from mcp_binance_server.surface.tools.rows import Pair, optional
 from mcp_binance_server.surface.views.decimals import exact, volume
@@ -20,13 +21,12 @@ from mcp_binance_server.surface.views.liquidity import vacuum_line
 from mcp_binance_server.surface.views.profile import profile_line
 
 A_TENTH = 0.1
-BinSize = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
 
 
 class GetVolumeProfile(Arguments):
     symbol: Pair
     duration_hours: Annotated[int, Field(ge=1, le=168)] = 24
-    tick_size: BinSize | None = optional("Price range of one bin, e.g. '50'; by the range if left out")
+    tick_size: DecimalText | None = optional("Price range of one bin, e.g. '50'; by the range if left out")
     rows: Literal[1, 2] | None = optional("Rows by which the value area grows; one, unless it is set otherwise")
 
 

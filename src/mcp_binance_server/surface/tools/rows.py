@@ -8,6 +8,9 @@ SymbolArgument = Annotated[
     str, Field(description="Trading pair without separator, e.g. BTCUSDT; lower case is fine", max_length=200)
 ]
 Pair = Annotated[str, Field(description="Trading pair, e.g. BTCUSDT", max_length=200)]
+ClientOrderId = Annotated[
+    str, Field(description="The id the order was placed with", pattern=r"^[.A-Z:/a-z0-9_-]{1,36}$")
+]
 MaybeText = Annotated[str | None, WithJsonSchema({"type": ["string", "null"]})]
 
 
