@@ -271,7 +271,7 @@ RULINGS: Final = contract(
             "Text and structured content carry the same facts; a picture is one image block and no structure.",
             "Chart tools answers base64 in JSON; clients that read one channel would miss the picture or drown in it.",
         ),
-        planned(
+        covered(
             "ruling/40",
             "What a model reads of tools/list and the whole answer each stay within a stated size.",
             "No document limits the list of tools; a model pays for every byte of it.",

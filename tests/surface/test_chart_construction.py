@@ -65,7 +65,7 @@ async def test_the_answer_is_the_same_as_text_and_as_data(client: Client, golden
 )
 def test_the_schemas_are_the_contract_s() -> None:
     asked, answered = schema("input"), schema("output")
-    preferences, config = asked["$defs"]["ChartPreferences"], answered["$defs"]["ChartConfig"]["properties"]
+    preferences, config = asked["properties"]["preferences"], answered["$defs"]["ChartConfig"]["properties"]
 
     assert list(asked["properties"]) == ["naturalLanguage", "symbol", "exchange", "preferences"]
     assert asked["required"] == ["naturalLanguage"]

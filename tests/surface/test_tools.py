@@ -1,10 +1,11 @@
 """Tools: what a call answers, and that a failure is flagged as one."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from jsonschema import validate
+from jsonschema import Draft202012Validator, validate
 from mcp import Client, MCPError, types
 from pydantic import Field
 
@@ -20,6 +21,8 @@ from support.clock import FakeClock
 from support.golden import Golden
 from support.requirement import requirement
 from support.samples import SAMPLE_MOMENT_MS
+
+READ_BY_A_MODEL = ("name", "title", "description", "inputSchema")
 
 
 async def test_get_ticker_answers_text_and_the_same_numbers_as_data(
@@ -82,20 +85,48 @@ async def test_an_unknown_tool_is_an_invalid_request(client: Client, name: str) 
     assert len(caught.value.message) < 250
 
 
-def on_the_wire(listed: list[dict[str, Any]]) -> str:
-    return json.dumps(listed, separators=(",", ":"))
+def on_the_wire(listed: list[dict[str, Any]]) -> int:
+    return len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode())
 
 
-async def test_every_tool_is_listed_as_reviewed_and_within_its_budget(client: Client, golden: Golden) -> None:
-    listed = (await client.list_tools()).tools
+async def test_every_tool_is_listed_as_reviewed(client: Client, golden: Golden) -> None:
+    for tool in await listed_tools(client):
+        golden.check(f"tools/{tool['name']}.json", tool)
 
-    dumped = [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in listed]
+
+@requirement("ruling/40")
+async def test_the_list_of_tools_stays_within_both_budgets(client: Client) -> None:
+    listed = await listed_tools(client)
+
+    read_by_a_model = [{name: tool[name] for name in READ_BY_A_MODEL} for tool in listed]
     groups = {"market", "account", "orders"}
     small = {spec.name for spec in CATALOGUE.tools if spec.toolset in groups}
-    assert len(on_the_wire([tool for tool in dumped if tool["name"] in small])) < 25_000
-    assert len(on_the_wire(dumped)) < 45_000
-    for tool in dumped:
-        golden.check(f"tools/{tool['name']}.json", tool)
+    assert on_the_wire(read_by_a_model) <= 24_000
+    assert on_the_wire(read_by_a_model) / len(listed) <= 800
+    assert on_the_wire(listed) <= 56_000
+    assert on_the_wire([tool for tool in listed if tool["name"] in small]) < 25_000
+
+
+def test_arguments_are_listed_in_one_piece_with_one_type_each() -> None:
+    for spec in CATALOGUE.tools:
+        Draft202012Validator.check_schema(spec.input_schema)
+        for node in schemas_in(spec.input_schema):
+            assert "$ref" not in node
+            assert "$defs" not in node
+            assert isinstance(node["type"], str), spec.name
+
+
+def schemas_in(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield schema
+    for each in schema.get("properties", {}).values():
+        yield from schemas_in(each)
+    if "items" in schema:
+        yield from schemas_in(schema["items"])
+
+
+async def listed_tools(client: Client) -> list[dict[str, Any]]:
+    listed = (await client.list_tools()).tools
+    return [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in listed]
 
 
 def test_every_tool_says_whether_it_reads_or_writes_and_when_not_to_use_it() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from mcp import types
 from pydantic import BaseModel
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.schemas import answer_schema, listed_schema
 from mcp_binance_server.surface.uris import parse
 
 
@@ -78,7 +79,7 @@ class ToolSpec(Generic[ArgumentsT]):
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
-        return plain_schema(self.arguments)
+        return listed_schema(self.arguments)
 
     @cached_property
     def wire(self) -> types.Tool:
@@ -175,39 +176,3 @@ class Picture:
 
 
 PageReader = Callable[[Context, str], Awaitable[Page | Picture]]
-
-
-def answer_schema(model: type[Answer]) -> dict[str, Any]:
-    """Return the schema of a tool's structured answer; a failure must fit it too, and only `success` is in both."""
-    schema = plain_schema(model)
-    schema["properties"]["success"].pop("default", None)
-    return {**schema, "required": ["success"]}
-
-
-def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return a model's JSON schema without what pydantic adds and nobody reads: it costs every client context."""
-    schema = model.model_json_schema(by_alias=True)
-    schema.pop("title", None)
-    schema.pop("description", None)
-    for member in schema.get("properties", {}).values():
-        member.pop("title", None)
-    return _slim(schema)
-
-
-def _slim(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Say "or null" in one word, and leave out that anything else is allowed, which is so anyway."""
-    if isinstance(node, list):
-        return [_slim(each) for each in cast(list[Any], node)]
-    if not isinstance(node, dict):
-        return node
-    schema = {name: _slim(each) for name, each in cast(dict[str, Any], node).items()}
-    if schema.get("additionalProperties") is True:
-        del schema["additionalProperties"]
-    if "default" in schema and schema["default"] is None:
-        del schema["default"]
-    match schema.get("anyOf"):
-        case [{"type": str(kind), **rest}, {"type": "null"}]:
-            del schema["anyOf"]
-            return {"type": [kind, "null"], **rest, **schema}
-        case _:
-            return schema

@@ -8,7 +8,8 @@ from mcp_binance_server.cli.reference.markdown import code, page, table
 from mcp_binance_server.cli.reference.schemas import Field, fields_of
 from mcp_binance_server.settings import Toolset
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from mcp_binance_server.surface.spec import PromptSpec, ToolSpec, plain_schema, scope_of
+from mcp_binance_server.surface.schemas import plain_schema
+from mcp_binance_server.surface.spec import PromptSpec, ToolSpec, scope_of
 
 TOOLS = f"""{len(CATALOGUE.tools)} tools, all of them read-only: none places, changes or cancels an order, or moves
 anything. Arguments are flat, and one that a tool does not know is refused. Money is decimal text.

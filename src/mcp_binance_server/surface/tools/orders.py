@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from mcp_binance_server.domain.orders import Fill, FillsOfSymbol, OpenOrders, Order, OrdersOfSymbol
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row
+from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row, optional
 from mcp_binance_server.surface.views.decimals import exact, exact_average
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.orders import fills_text, open_orders_text, order_text, orders_text
@@ -41,8 +41,8 @@ class GetOrder(Arguments):
 class GetAllOrders(Arguments):
     symbol: Pair
     limit: Limit = 50
-    start: Annotated[Moment, Field(description="From then on: ISO instant, epoch ms, '36h', 'yesterday'; UTC")] = None
-    end: Annotated[Moment, Field(description="Up to then; with start at most 24 hours later")] = None
+    start: Moment = optional("From then on: ISO instant, epoch ms, '36h', 'yesterday'; UTC")
+    end: Moment = optional("Up to then; with start at most 24 hours later")
 
 
 class GetAccountTrades(Arguments):
