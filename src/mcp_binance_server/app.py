@@ -156,9 +156,7 @@ async def running_app(
             health=health,
             microstructure=MicrostructureService(live, client, profiles, anomalies, health),
             chart_facts=ChartFactsService(docs, Listings(charts, engine, clock), market.directory, time),
-            chart_validation=ChartValidationService(
-                market.directory, time, charts.plans, has_key=charts.has_key, catalogue=docs.catalogue
-            ),
+            chart_validation=ChartValidationService(market.directory, time, charts.plans, catalogue=docs.catalogue),
             chart_language=ChartLanguageService(market.directory, time, charts.plans, docs.catalogue),
             charting=ChartingService(remote, local, Pictures(engine)),
             guides=GuideService(Library(clock, settings.guide_config)),
@@ -194,8 +192,8 @@ def _hub(
 
 
 def _chart_client(settings: Settings, channel: Channel, engine: StateEngine, clock: Clock) -> ChartImgClient:
-    plans = PlanMemory(clock, PLANS[settings.chart_plan] if settings.chart_plan else None)
+    key = settings.chart_key.get_secret_value().strip() if settings.chart_key else None
+    plans = PlanMemory(clock, PLANS[settings.chart_plan] if settings.chart_plan else None, has_key=key is not None)
     per_second, per_day = settings.chart_rps, settings.chart_daily_limit
     limiter = Limiter(clock, engine, lambda: plan_pace(plans, per_second=per_second, per_day=per_day))
-    key = settings.chart_key.get_secret_value().strip() if settings.chart_key else None
     return ChartImgClient(ChartCaller(settings.chart_url, key, channel, limiter, clock), plans)

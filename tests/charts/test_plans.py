@@ -5,6 +5,7 @@ import pytest
 from charts.configs import CATALOGUE
 from mcp_binance_server.charts.plan_memory import KEPT_MS, PlanMemory
 from mcp_binance_server.charts.plans import PLANS, plan_of_limits
+from mcp_binance_server.charts.usage import Usage
 from support.clock import FakeClock
 
 USUAL = (1200, 675)
@@ -76,6 +77,40 @@ def test_two_refusals_add_up(clock: FakeClock) -> None:
     assert memory.learn("Exceed Max Usage Parameter Limit (50)")
 
     assert memory.current().plan is PLANS["ENTERPRISE"]
+
+
+def test_a_chart_that_was_drawn_teaches_what_the_plan_allows_at_least(clock: FakeClock) -> None:
+    memory = PlanMemory(clock)
+    memory.learn_drawn(Usage(800, 600, 3, 0))
+    small = memory.current()
+
+    memory.learn_drawn(Usage(1200, 675, 2, 2))
+    memory.learn_drawn(Usage(800, 600, 0, 5))
+    larger = memory.current()
+    clock.advance(KEPT_MS)
+
+    assert (small.plan.name, small.source, small.default_size) == ("BASIC", "assumed", USUAL)
+    assert (larger.plan.name, larger.source, larger.binds) == ("PRO", "learned", False)
+    assert memory.current() == small
+
+
+def test_what_was_drawn_beats_an_older_refusal_and_a_newer_refusal_beats_it(clock: FakeClock) -> None:
+    memory = PlanMemory(clock, PLANS["BASIC"])
+    refusal = "Exceed Max Usage Resolution Limit (800x600)"
+    memory.learn(refusal)
+    memory.learn_drawn(Usage(1920, 1600, 0, 0))
+    upgraded = memory.current()
+
+    memory.learn(refusal)
+
+    assert (upgraded.plan.name, upgraded.source) == ("MEGA", "learned")
+    assert (memory.current().plan.name, memory.current().binds) == ("BASIC", True)
+
+
+def test_without_a_key_no_plan_binds(clock: FakeClock) -> None:
+    current = PlanMemory(clock, PLANS["BASIC"], has_key=False).current()
+
+    assert (current.source, current.binds, current.default_size, current.limit) == ("configured", False, USUAL, None)
 
 
 @pytest.mark.parametrize("text", ["Forbidden", "", "Resolution Limit (x)", "Parameter Limit (99999999)"])

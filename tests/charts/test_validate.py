@@ -145,22 +145,32 @@ def test_a_size_that_is_left_out_is_one_the_plan_draws() -> None:
 
 
 @requirement("charts/rule-studies", "charts/rule-drawings", "charts/validate_chart_config/limits")
-@pytest.mark.parametrize(("study_count", "drawing_count"), [(4, 0), (0, 4), (2, 2), (1, 3)])
-def test_studies_and_drawings_count_together(study_count: int, drawing_count: int) -> None:
+@pytest.mark.parametrize(
+    ("study_count", "drawing_count", "field"),
+    [(4, 0, "studies"), (4, 2, "studies"), (0, 4, "drawings"), (2, 2, "drawings"), (1, 3, "drawings")],
+)
+def test_studies_and_drawings_share_a_limit_and_each_is_named_for_its_own(
+    study_count: int, drawing_count: int, field: str
+) -> None:
     lines = [{"type": "hline", "coordinates": price} for price in range(drawing_count)]
     averages = [{"name": "MA", "inputs": {"length": length}} for length in range(10, 10 + study_count)]
 
     verdict = judged({**CHART, "studies": averages, "drawings": lines}, "BASIC")
 
     (message,) = errors(verdict).values()
-    assert list(errors(verdict)) == ["studies"]
+    assert list(errors(verdict)) == [field]
     assert message.startswith(f"{study_count} stud")
     assert f"{drawing_count} drawing" in message
     assert message.endswith("exceed BASIC plan limit of 3 together")
+    assert (verdict.usage.studies, verdict.usage.drawings) == (study_count, drawing_count)
     assert not verdict.within_limits
+    over, larger = (
+        study_count + drawing_count - 3,
+        "MEGA plan for 10" if study_count + drawing_count > 5 else "PRO plan for 5",
+    )
     assert verdict.suggestions == (
-        "Remove 1 of the studies or drawings for BASIC plan",
-        "Upgrade to PRO plan for 5 studies and drawings",
+        f"Remove {over} of the studies or drawings for BASIC plan",
+        f"Upgrade to {larger} studies and drawings",
     )
 
 
@@ -262,6 +272,19 @@ def test_without_a_key_what_only_the_service_refuses_is_a_warning() -> None:
     assert here.suggestions[0].startswith("Nothing to change")
     assert set(errors(there)) == {"studies[0].inputs.mult", "resolution"}
     assert there.suggestions[-1] == "Render locally: no plan limits apply"
+
+
+def test_what_exceeds_a_plan_that_nobody_knows_is_a_warning() -> None:
+    config = {**CHART, "width": 1200, "height": 675, "drawings": [LINE] * 4}
+
+    verdict = judged(config, "BASIC", asked=False, binds=False)
+
+    assert verdict.valid
+    assert warnings(verdict) == [("resolution", "plan_unknown"), ("drawings", "plan_unknown")]
+    assert verdict.suggestions[0] == "Render locally: no plan limits apply"
+    assert "CHART_IMG_PLAN" in verdict.suggestions[1]
+    assert judged(dict(CHART), "BASIC", asked=False, binds=False).usage.resolution == "1200x675"
+    assert set(errors(judged({**config, "width": 4000}, "BASIC", asked=False, binds=False))) == {"resolution"}
 
 
 def test_without_a_key_there_is_still_a_largest_picture() -> None:

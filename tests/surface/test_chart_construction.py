@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import validate
 from mcp import Client, types
+from pydantic import SecretStr
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings
@@ -147,11 +148,18 @@ async def test_the_plan_in_the_settings_is_kept_to(
     settings: Settings, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
     basic = settings.model_copy(update={"chart_plan": "BASIC"})
-    async with running_app(basic, clock=clock, network=NETWORK, transport=Loop(exchange)) as app:
-        made = await app.context.chart_language.construct("BTC 4h RSI MACD BB OBV")
+    keyed = basic.model_copy(update={"chart_key": SecretStr(exchange.charts.api_key)})
+    words = "BTC 4h RSI MACD BB OBV"
 
-    assert (made.config["width"], made.config["height"]) == (800, 450)
-    assert [warning.partition(":")[0] for warning in made.warnings] == ["size_clamped", "plan_limit"]
+    async with running_app(basic, clock=clock, network=NETWORK, transport=Loop(exchange)) as app:
+        alone = await app.context.chart_language.construct(words)
+    async with running_app(keyed, clock=clock, network=NETWORK, transport=Loop(exchange)) as app:
+        planned = await app.context.chart_language.construct(words)
+
+    assert (planned.config["width"], planned.config["height"]) == (800, 450)
+    assert [warning.partition(":")[0] for warning in planned.warnings] == ["size_clamped", "plan_limit"]
+    # Without a key it is drawn here, where no plan applies.
+    assert (alone.config["width"], alone.config["height"], alone.warnings) == (1200, 675, ())
 
 
 @requirement("charts/construct_chart_config/log")

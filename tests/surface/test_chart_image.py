@@ -383,20 +383,6 @@ async def test_a_slow_image_is_reported_until_it_is_there(
     assert len(reported) == quick
 
 
-@requirement("charts/pattern-simple", "charts/pattern-refinement")
-async def test_words_become_a_chart_and_a_refused_one_is_mended(client: Client) -> None:
-    words = {"naturalLanguage": "Bitcoin 4h with RSI and Bollinger Bands for the last two weeks, dark"}
-    made = (await client.call_tool("construct_chart_config", words)).structured_content["config"]
-    wide = {**made, "width": 2400}
-    refused = (await client.call_tool("validate_chart_config", {"config": wide})).structured_content
-    mended = (await client.call_tool("validate_chart_config", {"config": made})).structured_content
-
-    result = await generate(client, made)
-
-    assert (refused["valid"], mended["valid"]) == (False, True)
-    assert picture(result)[1].width == 1200
-
-
 @requirement("charts/pattern-exploration", "charts/pattern-documentation")
 async def test_a_chart_can_be_found_by_looking_around(client: Client, exchange: SimulatedExchange) -> None:
     exchanges = (await client.call_tool("get_exchanges", {})).structured_content["exchanges"]

@@ -49,6 +49,9 @@ async def test_the_sample_is_answered_as_the_contract_shows(client: Client) -> N
 
     answer = await judged(client, **request["input"])
 
+    check, sample = answer["rateLimitCheck"], response.pop("rateLimitCheck")
+    assert (check, check.pop("drawingCount")) == (sample, 0)
+    answer.pop("rateLimitCheck")
     assert {key: answer[key] for key in response} == response
     assert {key: answer[key] for key in answer if key not in response} == {
         "success": True,
@@ -79,7 +82,7 @@ def test_the_schemas_are_the_contract_s() -> None:
     assert asked["properties"]["planLevel"]["enum"] == [*PLANS]
     assert {"valid", "errors", "suggestions", "rateLimitCheck"} <= set(answered["properties"])
     assert set(answered["$defs"]["RateLimitCheck"]["properties"]) == {
-        "withinLimits", "studyCount", "maxStudies", "resolution", "maxResolution",
+        "withinLimits", "studyCount", "drawingCount", "maxStudies", "resolution", "maxResolution",
     }  # fmt: skip
     assert answered["$defs"]["ChartFinding"]["properties"]["severity"]["enum"] == ["error", "warning"]
 
@@ -153,7 +156,7 @@ async def test_without_a_plan_the_server_s_own_is_used_and_said(
 ) -> None:
     plans = PlanMemory(clock, PLANS[configured] if configured else None)
     plans.learn(refusal)
-    service = replace(app.context.chart_validation, plans=plans, has_key=True)
+    service = replace(app.context.chart_validation, plans=plans)
     server = build_server(Dispatcher(CATALOGUE, replace(app.context, chart_validation=service)))
 
     async with Client(server, cache=None) as client:

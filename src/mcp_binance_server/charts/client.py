@@ -14,6 +14,7 @@ from mcp_binance_server.charts.errors import ChartRefused, ChartUnavailable
 from mcp_binance_server.charts.image_file import ImageFile, checked_image
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import Plan
+from mcp_binance_server.charts.usage import usage_of
 
 WireT = TypeVar("WireT")
 
@@ -129,6 +130,7 @@ class ChartImgClient:
         warnings = posted.warnings
         if asked != f"{image.width}x{image.height}":
             warnings += (f"size_differs: {asked} was asked for, {image.width}x{image.height} was drawn",)
+        self.plans.learn_drawn(usage_of(posted.body, (image.width, image.height)))
         left = await self._images_left(posted.answer)
         return Drawn(posted.answer.body, image, posted.answer.status, left, warnings)
 
@@ -144,6 +146,7 @@ class ChartImgClient:
         if not self._is_ours(stored.url):
             raise ChartUnavailable(reason="the address of the stored image is not one of chart-img.com")
         width, height = _size(posted.body)
+        self.plans.learn_drawn(usage_of(posted.body, (width, height)))
         expires_at = stored.expire if _MOMENT.fullmatch(stored.expire) else None
         left = await self._images_left(posted.answer)
         return Stored(stored.url, expires_at, width, height, posted.answer.status, left, posted.warnings)

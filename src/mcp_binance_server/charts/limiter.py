@@ -32,11 +32,11 @@ class Pace:
 def plan_pace(plans: PlanMemory, *, per_second: float | None = None, per_day: int | None = None) -> Pace:
     """Return the pace of the plan in use, where nobody set another one.
 
-    A plan that is only assumed sets the rate, which is safe, but not the day: who pays for more images gets them.
+    A plan that does not bind sets the rate, which is safe, but not the day: who pays for more images gets them.
     """
     in_use = plans.current()
     plan = in_use.plan
-    counted = in_use.source != "assumed" and plan.name in PLANS and not plan.open_ended
+    counted = in_use.binds and plan.name in PLANS and not plan.open_ended
     return Pace(per_second or plan.requests_per_second, plan.burst, per_day or (plan.daily_max if counted else None))
 
 

@@ -1,21 +1,18 @@
 """What a plan allows: the size of the picture, how much is drawn on it, and whose watermark it bears."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mcp_binance_server.charts.config import Findings
-from mcp_binance_server.charts.plans import PLANS, Plan
+from mcp_binance_server.charts.plans import Plan, cheapest_plan
 from mcp_binance_server.charts.usage import Usage
 
 LARGEST: Final = (2048, 1920)
 WATERMARK_KEYS: Final = ("watermark", "watermarkSize", "watermarkOpacity")
 RENDER_LOCALLY: Final = "Render locally: no plan limits apply"
+TELL_THE_PLAN: Final = "Set CHART_IMG_PLAN, or have it drawn: what chart-img.com answers tells the plan"
+UNKNOWN: Final = "and whether that is the plan of the key is not known"
 DRAWN_LOCALLY: Final = "Nothing to change: without a key this pair is drawn locally, where no plan limits apply"
-
-
-def exceeds(usage: Usage, plan: Plan) -> bool:
-    """Whether a chart is larger, or has more on it, than a plan draws."""
-    return not plan.fits(usage.width, usage.height) or usage.count > plan.max_studies
 
 
 def check_local(usage: Usage, findings: Findings) -> None:
@@ -27,21 +24,12 @@ def check_local(usage: Usage, findings: Findings) -> None:
 
 def check_plan(config: Mapping[str, object], usage: Usage, plan: Plan, findings: Findings) -> tuple[str, ...]:
     """Report what exceeds the plan and return what to do about it, the smallest change first."""
-    too_large = not plan.fits(usage.width, usage.height)
-    too_many = usage.count > plan.max_studies
     suggestions: list[str] = []
-    if too_large:
-        findings.error(
-            "resolution",
-            f"Resolution {usage.resolution} exceeds {plan.name} plan limit of {plan.max_resolution}",
-        )
+    for where, message in _excesses(usage, plan):
+        findings.error(where, message)
+    if not plan.fits(usage.width, usage.height):
         suggestions += _smaller(usage, plan)
-    if too_many:
-        findings.error(
-            "studies",
-            f"{_counted(usage.studies, 'study', 'studies')} and {_counted(usage.drawings, 'drawing', 'drawings')} "
-            f"exceed {plan.name} plan limit of {plan.max_studies} together",
-        )
+    if usage.count > plan.max_studies:
         suggestions += _fewer(usage, plan)
     if not plan.custom_watermark and any(config.get(key) is not None for key in WATERMARK_KEYS):
         findings.error(
@@ -52,24 +40,44 @@ def check_plan(config: Mapping[str, object], usage: Usage, plan: Plan, findings:
     return tuple(suggestions)
 
 
+def check_least(usage: Usage, plan: Plan, findings: Findings) -> None:
+    """Warn of what exceeds a plan of which nobody knows whether it is the key's."""
+    for where, message in _excesses(usage, plan):
+        findings.warning(where, f"plan_unknown: {message}, {UNKNOWN}", TELL_THE_PLAN)
+
+
+def doubts(usage: Usage, plan: Plan) -> tuple[str, ...]:
+    """Return the same warnings for a chart that is not judged, only made."""
+    return tuple(f"plan_unknown: {message}, {UNKNOWN}" for _, message in _excesses(usage, plan))
+
+
+def _excesses(usage: Usage, plan: Plan) -> Iterator[tuple[str, str]]:
+    if not plan.fits(usage.width, usage.height):
+        limit = f"{plan.name} plan limit of {plan.max_resolution}"
+        yield "resolution", f"Resolution {usage.resolution} exceeds {limit}"
+    if usage.count > plan.max_studies:
+        # Either could be left out; where there are drawings, they are what the studies leave no room for.
+        where = "drawings" if usage.drawings and usage.studies <= plan.max_studies else "studies"
+        yield (
+            where,
+            f"{_counted(usage.studies, 'study', 'studies')} and {_counted(usage.drawings, 'drawing', 'drawings')} "
+            f"exceed {plan.name} plan limit of {plan.max_studies} together",
+        )
+
+
 def _smaller(usage: Usage, plan: Plan) -> list[str]:
     sides = [f"width to {plan.max_width}"] if usage.width > plan.max_width else []
     sides += [f"height to {plan.max_height}"] if usage.height > plan.max_height else []
-    larger = _cheapest(usage)
+    larger = cheapest_plan(usage)
     upgrade = [f"Upgrade to {larger.name} plan for higher resolution"] if larger else []
     return [f"Reduce {' and '.join(sides)} for {plan.name} plan", *upgrade]
 
 
 def _fewer(usage: Usage, plan: Plan) -> list[str]:
     over = usage.count - plan.max_studies
-    larger = _cheapest(usage)
+    larger = cheapest_plan(usage)
     upgrade = [f"Upgrade to {larger.name} plan for {larger.max_studies} studies and drawings"] if larger else []
     return [f"Remove {over} of the studies or drawings for {plan.name} plan", *upgrade]
-
-
-def _cheapest(usage: Usage) -> Plan | None:
-    fitting = (each for each in PLANS.values() if each.fits(usage.width, usage.height))
-    return next((each for each in fitting if usage.count <= each.max_studies), None)
 
 
 def _counted(count: int, one: str, many: str) -> str:

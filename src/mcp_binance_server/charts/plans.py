@@ -6,6 +6,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from mcp_binance_server.charts.usage import Usage
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One plan. `max_studies` counts studies and drawings together; `open_ended` means "or more by agreement"."""
@@ -26,6 +28,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def fits(self, width: int, height: int) -> bool:
         """Whether the plan draws a picture of this size."""
         return width <= self.max_width and height <= self.max_height
+
+    def exceeded_by(self, usage: Usage) -> bool:
+        """Whether a chart is larger, or has more on it, than the plan draws."""
+        return not self.fits(usage.width, usage.height) or usage.count > self.max_studies
 
     def default_size(self, usual: tuple[int, int]) -> tuple[int, int]:
         """Return the usual size, or the largest 16:9 picture with even sides that the plan draws."""
@@ -62,6 +68,11 @@ _TABLE: Final = tuple(
     for name, rate, burst, daily, width, height, studies, days, mark in _ROWS
 )
 PLANS: Final[Mapping[str, Plan]] = MappingProxyType({plan.name: plan for plan in _TABLE})
+
+
+def cheapest_plan(usage: Usage) -> Plan | None:
+    """Return the cheapest plan that draws so much; None if no plan does."""
+    return next((plan for plan in _TABLE if not plan.exceeded_by(usage)), None)
 
 
 def plan_of_limits(

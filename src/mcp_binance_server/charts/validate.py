@@ -7,7 +7,7 @@ from datetime import datetime
 from mcp_binance_server.charts.catalogue import Catalogue
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Finding, Findings
 from mcp_binance_server.charts.dialect.symbol import binance_pair
-from mcp_binance_server.charts.plan_rules import DRAWN_LOCALLY, RENDER_LOCALLY, check_local, check_plan, exceeds
+from mcp_binance_server.charts.plan_rules import DRAWN_LOCALLY, RENDER_LOCALLY, check_least, check_local, check_plan
 from mcp_binance_server.charts.plans import Plan
 from mcp_binance_server.charts.practice import check_practice
 from mcp_binance_server.charts.usage import Usage, usage_of
@@ -18,13 +18,15 @@ from mcp_binance_server.charts.wire import read_chart
 class Conditions:
     """What a chart is judged by.
 
-    `asked` says that the caller named the plan, so its limits bind. `drawn_here` says that spot pairs of Binance are
-    drawn by our own renderer, which knows no plan. `is_listed` says whether Binance has a pair; None: not known now.
+    `asked` says that the caller named the plan. What exceeds a plan that `binds` is an error, else a warning.
+    `drawn_here` says that spot pairs of Binance are drawn by our own renderer, which knows no plan. `is_listed` says
+    whether Binance has a pair; None: not known now.
     """
 
     plan: Plan
     now: datetime
     asked: bool = True
+    binds: bool = True
     drawn_here: bool = False
     is_listed: Callable[[str], bool | None] = lambda _pair: None
 
@@ -53,7 +55,7 @@ def validate_chart(config: Mapping[str, object], *, catalogue: Catalogue, condit
     plan, is_spot = conditions.plan, is_binance_spot(config.get("symbol"))
     # Without a key nobody's plan applies, unless it is the plan that the caller asks about.
     unplanned = is_spot and conditions.drawn_here and not conditions.asked
-    size = DEFAULT_SIZE if unplanned else plan.default_size(DEFAULT_SIZE)
+    size = plan.default_size(DEFAULT_SIZE) if conditions.binds and not unplanned else DEFAULT_SIZE
     reading = read_chart(config, catalogue=catalogue, now=conditions.now, default_size=size)
     findings = Findings(list(reading.findings))
     usage = usage_of(config, size)
@@ -61,9 +63,13 @@ def validate_chart(config: Mapping[str, object], *, catalogue: Catalogue, condit
     suggestions: tuple[str, ...] = ()
     if unplanned:
         check_local(usage, findings)
+    elif not conditions.binds:
+        check_local(usage, findings)
+        if not conditions.drawn_here:
+            check_least(usage, plan, findings)
     else:
         suggestions = check_plan(config, usage, plan, findings)
-    if is_spot and not conditions.asked and exceeds(usage, plan):
+    if is_spot and not conditions.asked and plan.exceeded_by(usage):
         suggestions = (*suggestions, DRAWN_LOCALLY if unplanned else RENDER_LOCALLY)
     check_practice(reading.body, catalogue, findings)
     found = [_softened(each) if is_spot and conditions.drawn_here else each for each in findings.items]

@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
 from mcp_binance_server.charts.plan_memory import PlanMemory
-from mcp_binance_server.charts.plans import Plan
+from mcp_binance_server.charts.plan_rules import doubts
+from mcp_binance_server.charts.usage import usage_of
 from mcp_binance_server.domain.symbols import SymbolTable
 from mcp_binance_server.errors import ExchangeError, RateLimited
 from mcp_binance_server.exchange.directory import Directory
@@ -44,7 +45,11 @@ class ChartLanguageService:
 
         knowledge = self._knowledge(await self._symbols())
         now = _EPOCH + timedelta(milliseconds=self.time.now_ms())
-        made = construct(text, now=now, knowledge=knowledge, preferences=preferences, plan=self._plan())
+        in_use = self.plans.current()
+        made = construct(text, now=now, knowledge=knowledge, preferences=preferences, plan=in_use.limit)
+        if self.plans.has_key and not in_use.binds:
+            found = doubts(usage_of(made.config, in_use.default_size), in_use.plan)
+            made = replace(made, warnings=(*made.warnings, *found))
         LOG.debug("chart constructed: %s; %d warnings", made.reasoning, len(made.warnings))
         return made
 
@@ -62,8 +67,3 @@ class ChartLanguageService:
         if self._arranged is None or self._arranged[0] is not catalogue or self._arranged[1] is not table:
             self._arranged = (catalogue, table, Knowledge.of(catalogue, table))
         return self._arranged[2]
-
-    def _plan(self) -> Plan | None:
-        # An assumed plan limits nothing: without a key the chart is drawn here, where no plan applies.
-        in_use = self.plans.current()
-        return None if in_use.source == "assumed" else in_use.plan

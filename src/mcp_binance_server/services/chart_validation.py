@@ -32,7 +32,6 @@ class ChartValidationService:
     directory: Directory
     time: ServerTime
     plans: PlanMemory
-    has_key: bool
     catalogue: Callable[[], Catalogue] = bundled_catalogue
 
     def validate(self, config: Mapping[str, object], plan_level: str | None = None) -> JudgedChart:
@@ -48,7 +47,8 @@ class ChartValidationService:
             plan=by.plan,
             now=_EPOCH + timedelta(milliseconds=self.time.now_ms()),
             asked=plan_level is not None,
-            drawn_here=not self.has_key,
+            binds=by.binds,
+            drawn_here=not self.plans.has_key,
             is_listed=self._is_listed,
         )
         return JudgedChart(validate_chart(config, catalogue=catalogue, conditions=conditions), by)

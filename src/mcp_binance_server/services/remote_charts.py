@@ -8,7 +8,6 @@ import msgspec
 
 from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
 from mcp_binance_server.charts.client import ChartImgClient
-from mcp_binance_server.charts.config import DEFAULT_SIZE
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.services.chart_image import ChartImage, ChartOrder
@@ -51,20 +50,19 @@ class RemoteCharts:
                 catalogue=self.catalogue(),
                 now=order.now,
                 image_format=order.format,
-                default_size=self._usual_size(),
+                default_size=self.client.plans.current().default_size,
             )
         except InvalidChartConfig as problem:
             return problem
         return Translated(wire.body, wire.notes)
 
     def over_plan(self, order: ChartOrder) -> str | None:
-        """Say what exceeds the plan of the key; None if nothing does, or the plan is only assumed."""
-        from mcp_binance_server.charts.plan_rules import exceeds  # noqa: PLC0415
+        """Say what exceeds the plan of the key; None if nothing does, or the key may allow more."""
         from mcp_binance_server.charts.usage import usage_of  # noqa: PLC0415
 
         in_use = self.client.plans.current()
-        usage = usage_of(order.config, self._usual_size())
-        if in_use.source == "assumed" or not exceeds(usage, in_use.plan):
+        usage = usage_of(order.config, in_use.default_size)
+        if not in_use.binds or not in_use.plan.exceeded_by(usage):
             return None
         return f"{usage.resolution} with {usage.count} studies and drawings exceeds the {in_use.plan.name} plan"
 
@@ -81,10 +79,6 @@ class RemoteCharts:
         post = self._stored if order.storage else self._drawn
         image = await self.flights.join(key, lambda: post(asked.body), lock_ms=LONGEST_MS)
         return replace(image, warnings=(*asked.notes, *image.warnings))
-
-    def _usual_size(self) -> tuple[int, int]:
-        in_use = self.client.plans.current()
-        return DEFAULT_SIZE if in_use.source == "assumed" else in_use.plan.default_size(DEFAULT_SIZE)
 
     async def _drawn(self, body: Mapping[str, object]) -> ChartImage:
         drawn = await self.client.draw(body)

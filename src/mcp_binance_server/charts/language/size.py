@@ -64,11 +64,9 @@ def settle_size(reading: Reading, asked: tuple[int, int] | None, plan: Plan | No
 
 
 def _default(reading: Reading, plan: Plan | None) -> tuple[int, int]:
-    width, height = DEFAULT_SIZE
-    if plan is None or plan.fits(width, height):
+    if plan is None or plan.fits(*DEFAULT_SIZE):
         return DEFAULT_SIZE
-    factor = min(plan.max_width / width, plan.max_height / height)
-    width, height = _even(width * factor), _even(height * factor)
+    width, height = plan.default_size(DEFAULT_SIZE)
     reading.warn("size_clamped", f"the {plan.name} plan draws at most {plan.max_resolution}; {width}x{height} is drawn")
     return width, height
 

@@ -41,6 +41,7 @@ class RateLimitCheck(Row):
 
     within_limits: bool
     study_count: int
+    drawing_count: int
     max_studies: int
     resolution: str
     max_resolution: str
@@ -69,7 +70,8 @@ def chart_verdict(judged: JudgedChart) -> ChartVerdict:
         suggestions=list(verdict.suggestions[:MOST_SUGGESTIONS]),
         rate_limit_check=RateLimitCheck(
             within_limits=verdict.within_limits,
-            study_count=verdict.usage.count,
+            study_count=verdict.usage.studies,
+            drawing_count=verdict.usage.drawings,
             max_studies=plan.max_studies,
             resolution=verdict.usage.resolution,
             max_resolution=plan.max_resolution,
