@@ -170,7 +170,7 @@ async def test_health_lists_every_watched_book(golden: Golden) -> None:
         text, answer = await told(live.client, "get_orderbook_health")
 
     assert empty.startswith("No symbol is streamed now")
-    assert text.startswith("BTCUSDT: ok, live, ")
+    assert "\n| BTCUSDT | ok | live | " in text
     golden.check("tools/get_orderbook_health.answer.json", answer)
 
 
@@ -181,11 +181,8 @@ async def test_one_client_follows_several_streams_at_once() -> None:
         await live.run(3)
         text, _ = await told(live.client, "get_orderbook_health")
 
-    assert {line.partition(":")[0] for line in text.splitlines() if ": ok, live, " in line} == {
-        "BTCUSDT",
-        "ETHUSDT",
-        "BNBUSDT",
-    }
+    rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if line.startswith("| ")]
+    assert {row[1] for row in rows if row[2:4] == ["ok", "live"]} == {"BTCUSDT", "ETHUSDT", "BNBUSDT"}
 
 
 async def test_plain_reads_of_a_live_symbol_cost_nothing_and_say_that_they_are_streamed() -> None:

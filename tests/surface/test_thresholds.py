@@ -72,7 +72,7 @@ async def test_flow_is_judged_by_as_many_events_as_the_threshold_asks_for() -> N
     assert answer["metrics"]["direction"]["why_null"] == "insufficient_events"
     assert answer["metrics"]["ofi"]["why_null"] == "insufficient_events"
     assert "of 4000 aggregate trades needed" in text
-    assert text.endswith("\nThresholds: min_events 4000 (default 30)")
+    assert text.endswith("; thresholds: min_events 4000 (default 30)*")
     assert "of 4000)" in page
     assert "_Thresholds: min_events 4000 (default 30)_" in page
 
@@ -120,7 +120,7 @@ async def test_every_live_page_and_answer_says_what_it_compared_with() -> None:
         assert lines[-4] == f"_Thresholds: {said}_"
     for text, answer in answers:
         assert answer["thresholds"] == said
-        assert text.endswith(f"\nThresholds: {said}")
+        assert text.endswith(f"; thresholds: {said}*")
     assert ">250.5/s and z>=3.5" in pages[2]
     assert "(80%, one-row rule)" in pages[2]
 

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from mcp import types
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.surface.arguments import Arguments
@@ -15,10 +16,17 @@ from mcp_binance_server.surface.schemas import answer_schema, listed_schema
 from mcp_binance_server.surface.uris import parse
 
 
+def _is_empty(value: object) -> bool:
+    return not value
+
+
 class Answer(BaseModel):
     """What every tool's structured answer has; money in it is decimal text."""
 
     success: bool = True
+    # Not in the schema: that an answer may have remarks needs no explanation, and every client pays for each word.
+    notes: SkipJsonSchema[list[str]] = Field(default=[], exclude_if=_is_empty)
+    """Sentences of the text that no other member says."""
 
 
 class ListAnswer(Answer):

@@ -21,7 +21,8 @@ one request.
 **Scope** is what a caller's token must allow over HTTP and gRPC ([who may come in](../hosting.md#who-may-come-in)). A
 server offers the groups of `MCP_BINANCE_TOOLSETS`; **live** tools also need `MCP_BINANCE_ORDERBOOK_ANALYTICS`.
 
-Every answer has text and, with the same facts, these fields, which are text where nothing else is said. A failure has
+Every answer has text and, with the same facts, these fields, which are text where nothing else is said; sentences
+of the text that no field says stand in `notes`. A failure has
 `success: false` and the fields of [errors](errors.md)."""
 RESOURCES = """Pages that a client reads by their address, as `text/markdown`. `chart://` pictures are not listed: the
 answer of `generate_chart_image` with `storage` names them, and they are kept for an hour.

@@ -6,10 +6,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mcp_binance_server.analytics.envelope import Basis, Metric
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer
+from mcp_binance_server.surface.views.measure_table import basis_line, measure_lines
 from mcp_binance_server.surface.views.measures import context_member, metric_member
-from mcp_binance_server.surface.views.thresholds import changed_lines, threshold_words
+from mcp_binance_server.surface.views.thresholds import threshold_words
 
 WindowSecs = Annotated[int, Field(description="Seconds to look back", ge=10, le=300)]
 
@@ -17,18 +19,25 @@ WindowSecs = Annotated[int, Field(description="Seconds to look back", ge=10, le=
 class MeasuredAnswer(Answer):
     symbol: str
     network: str
+    summary: str
     context: dict[str, Any]
     metrics: dict[str, Any] = Field(description="{value, unit, confidence, why_null} by name")
     thresholds: str
 
 
-def measured(context: Context, symbol: str, basis: Basis, metrics: Mapping[str, Metric], text: str) -> ToolAnswer:
-    """Return the measures of one symbol and a line that says them."""
+def measured(
+    context: Context, rules: SymbolRules, basis: Basis, metrics: Mapping[str, Metric], summary: str
+) -> ToolAnswer:
+    """Return the measures of one symbol and a sentence that sums them up; the text has every one of them too."""
     answer = MeasuredAnswer(
-        symbol=symbol,
+        symbol=rules.symbol,
         network=context.live.network.name,
-        context=context_member(basis),
+        summary=summary,
+        context=context_member(basis, rules),
         metrics={name: metric_member(metric) for name, metric in metrics.items()},
         thresholds=threshold_words(context.live.thresholds),
     )
-    return ToolAnswer("\n".join([text, *changed_lines(context.live.thresholds)]), answer)
+    lines = measure_lines(answer.metrics, rules)
+    return ToolAnswer(
+        "\n".join([summary, "", *lines, "", basis_line(answer.context, answer.network, answer.thresholds)]), answer
+    )

@@ -15,7 +15,7 @@ class DetectMarketAnomalies(Arguments):
 
 async def detect_market_anomalies(context: Context, arguments: DetectMarketAnomalies) -> ToolAnswer:
     report = await context.anomalies.detect(arguments.symbol, arguments.window_duration_secs)
-    return measured(context, report.rules.symbol, report.basis, anomaly_metrics(report), anomalies_line(report))
+    return measured(context, report.rules, report.basis, anomaly_metrics(report), anomalies_line(report))
 
 
 DETECT_MARKET_ANOMALIES = ToolSpec(
@@ -42,7 +42,7 @@ class GetMicrostructureHealth(Arguments):
 
 async def get_microstructure_health(context: Context, arguments: GetMicrostructureHealth) -> ToolAnswer:
     report = await context.health.measure(arguments.symbol, arguments.window_duration_secs)
-    return measured(context, report.rules.symbol, report.basis, health_metrics(report), health_line(report))
+    return measured(context, report.rules, report.basis, health_metrics(report), health_line(report))
 
 
 GET_MICROSTRUCTURE_HEALTH = ToolSpec(

@@ -11,8 +11,10 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.measured import MeasuredAnswer, measured
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row
+from mcp_binance_server.surface.views.book import level_rows
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.markdown import instant, plain
+from mcp_binance_server.surface.views.measure_table import table, titled
 from mcp_binance_server.surface.views.order_books import (
     book_basis,
     book_line,
@@ -21,7 +23,7 @@ from mcp_binance_server.surface.views.order_books import (
     cost_line,
     cost_metrics,
 )
-from mcp_binance_server.surface.views.paging import next_step
+from mcp_binance_server.surface.views.paging import next_step, with_more
 
 STEPS = (20, 100, 500, 1000)
 
@@ -35,7 +37,7 @@ async def get_orderbook_metrics(context: Context, arguments: OneSymbol) -> ToolA
     basis = book_basis(
         view, truncated=any(side is not None and side.truncated for side in (report.near.bids, report.near.asks))
     )
-    return measured(context, view.rules.symbol, basis, book_metrics(view, report), book_line(view, report))
+    return measured(context, view.rules, basis, book_metrics(view, report), book_line(view, report))
 
 
 GET_ORDERBOOK_METRICS = ToolSpec(
@@ -94,15 +96,15 @@ async def get_orderbook_depth(context: Context, arguments: GetOrderbookDepth) ->
         last_update_id=book.last_update_id,
         next=more,
     )
-    best = [
-        f"{exact(side[0].price, rules.tick)} x {exact(side[0].quantity)}" if side else "none"
-        for side in (book.bids, book.asks)
+    lines = [
+        f"{plain(rules.symbol)}: {len(book.bids)} bids, {len(book.asks)} asks, total levels {answer.total_levels}, "
+        f"best first; price scale {answer.price_scale}, qty scale {answer.qty_scale}",
+        f"*{answer.network}; source {answer.source}; as of {answer.as_of}, age {answer.age_ms} ms; "
+        f"last update id {answer.last_update_id}*",
+        "",
+        *level_rows(rules, book),
     ]
-    text = (
-        f"{plain(rules.symbol)}: {len(book.bids)} bids, {len(book.asks)} asks; best bid {best[0]}, best ask {best[1]}. "
-        f"Levels are [price, quantity] in units of {answer.price_scale} and {answer.qty_scale}: see structured content."
-    )
-    return ToolAnswer(f"{text}\nMore: {more}" if more else text, answer)
+    return ToolAnswer(with_more(lines, more), answer)
 
 
 GET_ORDERBOOK_DEPTH = ToolSpec(
@@ -169,14 +171,11 @@ def _row(feed: FeedHealth) -> FeedRow:
 async def get_orderbook_health(context: Context, _arguments: NoArguments) -> ToolAnswer:
     health = await context.order_books.health()
     rows = [_row(feed) for feed in health.feeds]
-    lines = [f"{plain(row.symbol)}: {row.status}, {row.state}, {_age(row.age_ms)}, {row.gaps} gaps" for row in rows]
+    notes: list[str] = []
     if not rows:
-        lines = ["Streams are off." if health.streams_off else "No symbol is streamed now; a book tool opens one."]
-    lines.append(
-        f"{len(rows)} of {health.most} symbols, {health.connections} open connection(s); "
-        f"request weight {health.weight_used} of {health.weight_limit} this minute."
-    )
+        notes = ["Streams are off." if health.streams_off else "No symbol is streamed now; a book tool opens one."]
     answer = HubAnswer(
+        notes=notes,
         network=context.live.network.name,
         symbols=rows,
         most_symbols=health.most,
@@ -186,11 +185,22 @@ async def get_orderbook_health(context: Context, _arguments: NoArguments) -> Too
         weight_limit=health.weight_limit,
         as_of=instant(health.at_ms),
     )
-    return ToolAnswer("\n".join(lines), answer)
+    return ToolAnswer(_health_text(answer), answer)
 
 
-def _age(age_ms: int | None) -> str:
-    return "no book yet" if age_ms is None else f"{age_ms} ms old"
+def _health_text(answer: HubAnswer) -> str:
+    lines = [*answer.notes]
+    if answer.symbols:
+        names = [*FeedRow.model_fields]
+        cells = [{**row.model_dump(), "symbol": plain(row.symbol)} for row in answer.symbols]
+        rows = [["no book yet" if each[name] is None else str(each[name]) for name in names] for each in cells]
+        lines += [*table([titled(name) for name in names], rows), ""]
+    lines.append(
+        f"{len(answer.symbols)} of {answer.most_symbols} symbols at most; {answer.connections} connections, "
+        f"{answer.reconnects} reconnects; weight used {answer.weight_used} of a weight limit of {answer.weight_limit} "
+        f"this minute"
+    )
+    return "\n".join([*lines, f"*{answer.network}; as of {answer.as_of}*"])
 
 
 GET_ORDERBOOK_HEALTH = ToolSpec(
@@ -222,7 +232,7 @@ async def estimate_slippage(context: Context, arguments: EstimateSlippage) -> To
         arguments.symbol, Decimal(arguments.amount), side, arguments.amount_type
     )
     metrics, line = cost_metrics(view, report), cost_line(view, report, arguments.side, arguments.amount)
-    return measured(context, view.rules.symbol, book_basis(view, truncated=not report.walk.complete), metrics, line)
+    return measured(context, view.rules, book_basis(view, truncated=not report.walk.complete), metrics, line)
 
 
 ESTIMATE_SLIPPAGE = ToolSpec(

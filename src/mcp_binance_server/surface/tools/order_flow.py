@@ -119,7 +119,7 @@ def _basis(report: FlowReport) -> Basis:
 async def get_order_flow(context: Context, arguments: GetOrderFlow) -> ToolAnswer:
     report = await context.order_flow.flow(arguments.symbol, arguments.window_duration_secs)
     line = order_flow_line(report)
-    return measured(context, report.rules.symbol, _basis(report), flow_metrics(report), line)
+    return measured(context, report.rules, _basis(report), flow_metrics(report), line)
 
 
 GET_ORDER_FLOW = ToolSpec(

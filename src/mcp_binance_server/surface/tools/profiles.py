@@ -77,7 +77,7 @@ async def get_volume_profile(context: Context, arguments: GetVolumeProfile) -> T
         as_of_ms=report.window.to_ms,
         age_ms=max(0, report.now_ms - report.window.to_ms),
     )
-    return measured(context, report.rules.symbol, basis, profile_metrics(report), profile_line(report))
+    return measured(context, report.rules, basis, profile_metrics(report), profile_line(report))
 
 
 GET_VOLUME_PROFILE = ToolSpec(
@@ -156,9 +156,7 @@ async def get_liquidity_vacuums(context: Context, arguments: GetLiquidityVacuums
         as_of_ms=report.window.to_ms,
         age_ms=max(0, report.now_ms - report.window.to_ms),
     )
-    return measured(
-        context, report.rules.symbol, basis, vacuum_metrics(report, arguments.percentile), vacuum_line(report)
-    )
+    return measured(context, report.rules, basis, vacuum_metrics(report, arguments.percentile), vacuum_line(report))
 
 
 GET_LIQUIDITY_VACUUMS = ToolSpec(

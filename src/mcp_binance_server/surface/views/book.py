@@ -48,21 +48,25 @@ def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> list[list
 def book_page(seen: Observation[BookSnapshot], more: str | None) -> str:
     """Render both sides beside each other, best first."""
     rules, book = seen.rules, seen.value
-    bids, asks = level_pairs(rules, book.bids), level_pairs(rules, book.asks)
-    pairs = zip_longest(bids, asks, fillvalue=["", ""])
     base = plain(rules.base)
     totals = BookSummary.of(book)
     lines = [
         f"# {plain(rules.symbol)} order book",
         _prices(rules, totals),
-        f"Bids {exact(totals.bid_total)} {base} in {len(bids)} levels, "
-        f"asks {exact(totals.ask_total)} {base} in {len(asks)} levels",
+        f"Bids {exact(totals.bid_total)} {base} in {len(book.bids)} levels, "
+        f"asks {exact(totals.ask_total)} {base} in {len(book.asks)} levels",
         footer(seen.at_ms, seen.origin, seen.host),
         "",
-        "bid_quantity,bid,ask,ask_quantity",
-        *(f"{bid[1]},{bid[0]},{ask[0]},{ask[1]}" for bid, ask in pairs),
+        *level_rows(rules, book),
     ]
     return with_more(lines, more)
+
+
+def level_rows(rules: SymbolRules, book: BookSnapshot) -> list[str]:
+    """Write both sides beside each other under their names, best first."""
+    bids, asks = level_pairs(rules, book.bids), level_pairs(rules, book.asks)
+    pairs = zip_longest(bids, asks, fillvalue=["", ""])
+    return ["bid_quantity,bid,ask,ask_quantity", *(f"{bid[1]},{bid[0]},{ask[0]},{ask[1]}" for bid, ask in pairs)]
 
 
 def trade_rows(rules: SymbolRules, trades: tuple[Trade, ...]) -> list[list[str]]:

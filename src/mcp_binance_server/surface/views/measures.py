@@ -5,6 +5,7 @@ from typing import Any
 
 from mcp_binance_server.analytics.envelope import Basis, Metric, Progress
 from mcp_binance_server.domain.money import decimals_of, round_to_places
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact, exact_average
 from mcp_binance_server.surface.views.markdown import bps_places, instant, share, time_of_day
 
@@ -31,7 +32,7 @@ WHY: dict[str, str] = {
 }
 
 
-def context_member(basis: Basis) -> dict[str, Any]:
+def context_member(basis: Basis, rules: SymbolRules) -> dict[str, Any]:
     """Return what an answer rests on, as its `context`."""
     window = basis.window
     context: dict[str, Any] = {
@@ -48,6 +49,8 @@ def context_member(basis: Basis) -> dict[str, Any]:
         "age_ms": basis.age_ms,
         "truncated": basis.truncated,
         "gaps": basis.gaps,
+        "base": rules.base,
+        "quote": rules.quote,
     }
     if basis.stale:
         context["stale"] = True

@@ -50,7 +50,7 @@ def order_flow_line(report: FlowReport) -> str:
     if not sample.known_ms:
         return f"{opening} unknown, the exchange has no candles of this window."
     volumes = f"bought {base(report.rules, sample.bought)}, sold {base(report.rules, sample.sold)}"
-    return f"{opening} {volumes}; {_interval(report)}; direction {direction.direction}."
+    return f"{opening} {volumes}; imbalance ratio {_interval(report)}; direction {direction.direction}."
 
 
 def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
