@@ -1,6 +1,8 @@
 """What people are told to type works as it stands, in an empty home and against the offline exchange."""
 
 import json
+import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 
 from support.pages import ROOT, blocks, name_of
 from support.process import COMMAND, PATIENCE_SECS, clean_environment
+from support.setups import read_until
 from support.state_server import BINARY, state_server
 
 # Why a command on a page is not run here, by how it begins.
@@ -20,6 +23,7 @@ NOT_RUN = {
     "claude mcp add": "it needs Claude Code",
 }
 SERVER = "mcp-binance-server --http"
+GUIDED = "mcp-binance-server setup"
 TOLD = [
     *(ROOT / name for name in ("README.md", "docs/quickstart.md", "docs/setup.md", "docs/troubleshooting.md")),
     ROOT / "docs" / "hosting.md",
@@ -63,6 +67,9 @@ def test_a_block_of_commands_works(commands: list[str], environment: dict[str, s
             with shared_state(command) as state:
                 assert_serves(command, {**environment, **state}, tmp_path)
             continue
+        if command == GUIDED:
+            assert_sets_up(command, environment, tmp_path)
+            continue
         done = subprocess.run(
             ["bash", "-euc", command],  # noqa: S607 - a shell is what the page is about
             input="y\n", capture_output=True, text=True, timeout=PATIENCE_SECS, check=False,
@@ -71,6 +78,24 @@ def test_a_block_of_commands_works(commands: list[str], environment: dict[str, s
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         if "setup --client" in command and "--dry-run" not in command:
             assert any("mcp-binance-server" in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def assert_sets_up(command: str, environment: dict[str, str], home: Path) -> None:
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        ["bash", "-euc", command],  # noqa: S607 - as above
+        stdin=end, stdout=end, stderr=end, env=environment, cwd=home, start_new_session=True,
+    )  # fmt: skip
+    os.close(end)
+    answers = {"Which do you use? ": "Cursor", "API key (Enter: none): ": "", "key (Enter: none): ": "", "[y/N] ": "y"}
+    for question, answer in answers.items():
+        read_until(terminal, question)
+        os.write(terminal, f"{answer}\n".encode())
+    read_until(terminal, "doctor")
+
+    assert process.wait(PATIENCE_SECS) == 0
+    os.close(terminal)
+    assert "mcp-binance-server" in (home / ".cursor" / "mcp.json").read_text(encoding="utf-8")
 
 
 @contextmanager

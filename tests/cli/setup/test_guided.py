@@ -127,6 +127,7 @@ def test_without_a_terminal_one_line_says_what_to_type(
 
     said = capsys.readouterr()
     assert (code, said.out) == (2, "")
+    assert len(said.err.splitlines()) == 1
     assert "this is no terminal, so say which client: setup --client NAME (found here: cursor; all: " in said.err
 
 

@@ -16,16 +16,13 @@ from mcp_binance_server.cli.setup.machine import Machine, this_machine
 from mcp_binance_server.cli.setup.one_client import Setup, Trial
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import Clock, SystemClock
-from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import surroundings
+
+EXIT_USAGE = 2
 
 
 def run_setup(options: argparse.Namespace) -> int:
-    """Set clients up, or take us out of them; return the exit code.
-
-    Raises:
-        SettingsError: no client is named, and nobody can be asked.
-    """
+    """Set clients up, or take us out of them; return the exit code."""
     environment = surroundings()
     machine = this_machine(environment, shutil.which)
     talk = Talk(_say, input, getpass.getpass)
@@ -54,6 +51,10 @@ class Course:
         self._can_ask, self._which = can_ask, which
 
     def run(self) -> int:
+        if self._options.client is None and not self._can_ask:
+            found = installed_clients(self._machine, self._which)
+            sys.stderr.write(f"mcp-binance-server: {no_terminal(found)}\n")
+            return EXIT_USAGE
         clients = [CLIENTS[self._options.client]] if self._options.client else self._chosen()
         code = 0
         for client in clients:
@@ -72,8 +73,6 @@ class Course:
             self._talk.say(f"No client here has an entry named {self._options.name}; nothing to remove.\n")
             return []
         found = done if self._options.remove else installed_clients(self._machine, self._which)
-        if not self._can_ask:
-            raise SettingsError(problems=(no_terminal(found),))
         try:
             clients = choose(self._talk, self._terminal, found, [] if self._options.remove else done)
         except EOFError:
