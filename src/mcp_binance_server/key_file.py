@@ -41,7 +41,7 @@ def read_keys(path: Path, fetch: Fetch | None = None) -> dict[str, str]:
     except UnicodeDecodeError:
         raise _refused(path, "it is not a text file") from None
     if os.name == "posix" and mode & OTHERS:
-        raise _refused(path, f"other users can read it; mend it with: chmod 600 '{path}'")
+        raise _refused(path, f"other users can read it; fix it with: chmod 600 '{path}'")
     found = dict(_pair(path, number, line) for number, line in enumerate(text.splitlines(), 1) if _says(line))
     return {name: _looked_up(path, name, value, fetch) for name, value in found.items() if value}
 

@@ -53,7 +53,7 @@ def test_bash_offers_every_command_and_option_of_the_first_word(tmp_path: Path) 
     root = next(places(parser()))
 
     assert bash(tmp_path, "") == {*root.words, *(name for flag in root.flags for name in flag.names)}
-    assert root.words["doctor"] == "find out what does not work and how to mend it"
+    assert root.words["doctor"] == "find out what does not work and how to fix it"
 
 
 def test_fish_offers_what_can_follow(tmp_path: Path) -> None:

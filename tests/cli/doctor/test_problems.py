@@ -1,4 +1,4 @@
-"""Each thing that can be wrong is put wrong, over a real socket: it is named, and its mend is printed."""
+"""Each thing that can be wrong is put wrong, over a real socket: it is named, and its fix is printed."""
 
 import socket
 import ssl
@@ -39,11 +39,11 @@ def nothing(_served: ServedExchange) -> None:
 
 @dataclass(frozen=True)
 class Illness:
-    """What is put wrong, on which rung it must be found, and words of what is seen, of the mend, and of the command."""
+    """What is put wrong, on which rung it must be found, and words of what is seen, of the fix, and of the command."""
 
     rung: str
     seen: str
-    mend: str
+    fix: str
     command: str
     status: str = "problem"
     cause: Callable[[ServedExchange], None] = nothing
@@ -85,14 +85,14 @@ def silent(served: ServedExchange) -> None:
 
 ILLNESSES = {
     "a wrong value": Illness(
-        "configuration", "BINANCE_NETWORK", "Mend what is named", "unset BINANCE_NETWORK",
+        "configuration", "BINANCE_NETWORK", "Fix what is named", "unset BINANCE_NETWORK",
         environment={"BINANCE_NETWORK": "moonnet"},
     ),
     "half a key": Illness(
-        "configuration", "belong together", "Mend what is named", "", environment={"BINANCE_SECRET_KEY": ""}
+        "configuration", "belong together", "Fix what is named", "", environment={"BINANCE_SECRET_KEY": ""}
     ),
     "a threshold out of range": Illness(
-        "configuration", "MCP_BINANCE_ANALYTICS_WALL_Z", "Mend what is named", "",
+        "configuration", "MCP_BINANCE_ANALYTICS_WALL_Z", "Fix what is named", "",
         environment={"MCP_BINANCE_ANALYTICS_WALL_Z": "many"},
     ),
     "a misspelt variable": Illness(
@@ -191,7 +191,7 @@ def test_what_is_wrong_is_named_and_its_mend_is_told(name: str, served: ServedEx
     found = rung(report, illness.rung)
     assert found["status"] == illness.status, report
     assert illness.seen in found["seen"]
-    assert illness.mend in found["mend"]
+    assert illness.fix in found["fix"]
     assert illness.command in found["try"]
     assert found["why"]
     assert report["healthy"] is (illness.status == "warning")
@@ -205,7 +205,7 @@ def test_what_needs_a_broken_rung_is_skipped_and_says_which(patient: Patient) ->
         "python": "ok", "packages": "ok", "configuration": "ok", "guide": "off", "state": "ok", "dns": "ok",
         "tcp": "problem", "tls": "skipped", "rest": "skipped", "clock": "skipped", "weight": "skipped", "streams": "ok",
         "key": "ok", "network": "skipped", "signature": "skipped", "permissions": "skipped", "ip": "skipped",
-        "withdrawals": "skipped", "charts": "ok",
+        "withdrawals": "skipped", "charts": "ok", "clients": "off",
     }  # fmt: skip
     assert (rung(report, "tls")["seen"], rung(report, "tls")["needs"]) == ("skipped (needs TCP)", "tcp")
     assert (rung(report, "rest")["seen"], rung(report, "rest")["needs"]) == ("skipped (needs TLS)", "tls")
@@ -362,9 +362,9 @@ def test_a_certificate_of_somebody_else_is_told_from_no_tls_at_all(patient: Pati
 
     assert foreign["status"] == none["status"] == "problem"
     assert "certificate of 127.0.0.1 is not good" in foreign["seen"]
-    assert "SSL_CERT_FILE" in foreign["mend"]
+    assert "SSL_CERT_FILE" in foreign["fix"]
     assert "does not speak TLS" in none["seen"]
-    assert "Sign in to the network" in none["mend"]
+    assert "Sign in to the network" in none["fix"]
 
 
 def test_behind_a_proxy_the_way_is_the_proxys(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,7 +400,7 @@ def test_a_time_that_runs_away_is_told_from_a_wrong_signature(served: ServedExch
     found = rung(patient.report(), "signature")
 
     assert "(-1021)" in found["seen"]
-    assert "set its clock" in found["mend"]
+    assert "set its clock" in found["fix"]
 
 
 def test_a_stream_that_ends_at_once_is_found(served: ServedExchange, patient: Patient) -> None:

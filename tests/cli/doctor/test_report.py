@@ -149,7 +149,7 @@ def test_what_others_say_is_cleaned() -> None:
     cleaned = cleaner.clean(Finding("problem", said, said, said, said))
 
     assert cleaned.seen == "[hidden] at ~/x from [address], [address] or 127.0.0.1:80 at 12:30:45 [31m, try 1.1.1.1"
-    assert cleaned.seen == cleaned.why == cleaned.mend == cleaned.command
+    assert cleaned.seen == cleaned.why == cleaned.fix == cleaned.command
     assert len(cleaner.text("x" * 9_999)) <= 400
     assert "CaNaRy" not in repr(cleaner)
 

@@ -1,1 +1,1 @@
-"""`mcp-binance-server doctor`: what works, what does not, and how to mend it."""
+"""`mcp-binance-server doctor`: what works, what does not, and how to fix it."""

@@ -23,7 +23,7 @@ class Cleaner:
         self._home = home.rstrip("/\\")
 
     def clean(self, finding: Finding) -> Finding:
-        texts = {name: self.text(getattr(finding, name)) for name in ("seen", "why", "mend", "command")}
+        texts = {name: self.text(getattr(finding, name)) for name in ("seen", "why", "fix", "command")}
         return replace(finding, **texts)
 
     def text(self, text: str) -> str:

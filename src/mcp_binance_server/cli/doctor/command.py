@@ -15,7 +15,7 @@ def add_doctor_command(commands: "argparse._SubParsersAction[Any]") -> None:  # 
     """Add `doctor` to the commands."""
     doctor = commands.add_parser(
         "doctor",
-        help="find out what does not work and how to mend it",
+        help="find out what does not work and how to fix it",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

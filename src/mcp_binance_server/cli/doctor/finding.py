@@ -13,7 +13,7 @@ Status = Literal["ok", "warning", "problem", "skipped", "off"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was seen; for anything but good news also why that is likely, how to mend it, and one command or page.
+    """What was seen; for anything but good news also why that is likely, how to fix it, and one command or page.
 
     `off` means that nothing is wrong: what the rung is about is not in use. Without a word about it, it is not shown.
     """
@@ -21,7 +21,7 @@ class Finding:
     status: Status
     seen: str = ""
     why: str = ""
-    mend: str = ""
+    fix: str = ""
     command: str = ""
     needs: str = ""
     is_alarm: bool = False

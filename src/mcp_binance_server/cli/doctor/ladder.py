@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from mcp_binance_server.cli.doctor import exchange, key, local, reach, services
+from mcp_binance_server.cli.doctor import clients, exchange, key, local, reach, services
 from mcp_binance_server.cli.doctor.bench import Bench
 from mcp_binance_server.cli.doctor.finding import Finding, Rung
 from mcp_binance_server.errors import AppError
@@ -28,6 +28,7 @@ LADDER: Final = (
     Rung("ip", "IP access list", key.addresses, ("permissions",)),
     Rung("withdrawals", "Withdrawals", key.withdrawals, ("permissions",)),
     Rung("charts", "chart-img.com", services.charts, ("configuration",)),
+    Rung("clients", "MCP clients", clients.clients),
 )
 _TITLES: Final = {rung.id: rung.title for rung in LADDER}
 # A rung may be off without those above it being so: there is no TLS on a plain address, and REST still works.

@@ -62,8 +62,8 @@ async def configuration(bench: Bench) -> Finding:
             "problem",
             "; ".join(error.problems),
             "The server would not start with this",
-            "Mend what is named, in this environment or in the one of your MCP client",
-            mended.group(1) if (mended := re.search(r"mend it with: (.+)$", first)) else _how_to_unset(first),
+            "Fix what is named, in this environment or in the one of your MCP client",
+            fixed.group(1) if (fixed := re.search(r"fix it with: (.+)$", first)) else _how_to_unset(first),
         )
     unknown = [*unknown_variables(bench.environment), *_foreign(bench)]
     if not unknown:

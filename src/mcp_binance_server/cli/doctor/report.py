@@ -59,7 +59,7 @@ def summary(found: Mapping[str, Finding], terminal: Terminal) -> str:
     else:
         verdict = terminal.paint("Not healthy", "red")
     details = ", ".join(each for each in told if each)
-    advice = "Mend the first problem first: others often follow from it.\n" if problems > 1 or skipped else ""
+    advice = "Fix the first problem first: others often follow from it.\n" if problems > 1 or skipped else ""
     return f"\n{verdict}{f': {details}' if details else ''}.\n{advice}"
 
 
@@ -78,7 +78,7 @@ def as_json(rungs: Sequence[Rung], found: Mapping[str, Finding], network: str | 
                 "status": found[rung.id].status,
                 "seen": found[rung.id].seen,
                 "why": found[rung.id].why,
-                "mend": found[rung.id].mend,
+                "fix": found[rung.id].fix,
                 "try": found[rung.id].command,
                 "needs": found[rung.id].needs or None,
             }
@@ -94,7 +94,7 @@ def count(found: Mapping[str, Finding], status: Status) -> int:
 
 def _advice(finding: Finding, terminal: Terminal) -> str:
     text = ""
-    for label, advice in (("why", finding.why), ("mend", finding.mend)):
+    for label, advice in (("why", finding.why), ("fix", finding.fix)):
         if advice:
             wrapped = textwrap.wrap(advice, terminal.width - 7 - LABEL_WIDTH, break_on_hyphens=False)
             text += f"      {terminal.paint(f'{label:<{LABEL_WIDTH}}', 'dim')}{wrapped[0]}\n"
