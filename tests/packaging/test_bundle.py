@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import zipfile
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,17 @@ def test_the_server_of_a_bundle_answers(bundle: Path, tmp_path: Path) -> None:
     assert answer["result"]["serverInfo"]["name"] == "mcp-binance-server"
     assert answer["result"]["serverInfo"]["version"] == __version__
     assert (tmp_path / manifest["server"]["entry_point"]).is_file()
+    installed = {
+        (each.metadata["Name"].lower().replace("_", "-"), each.version)
+        for each in distributions(path=[str(path) for path in (tmp_path / ".venv").glob("lib/*/site-packages")])
+    }
+    assert ("mcp-binance-server", __version__) in installed
+    assert installed - {("mcp-binance-server", __version__)} <= pinned()
+
+
+def pinned() -> set[tuple[str, str]]:
+    text = (ROOT / "requirements" / "runtime.txt").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z0-9][a-z0-9.-]*)==([^ ;]+)", text, re.MULTILINE))
 
 
 def _asked(command: list[str], environment: dict[str, str], attempts: int = 3) -> "subprocess.CompletedProcess[bytes]":

@@ -1,7 +1,9 @@
 """What is in the wheel and in the source distribution. CI names the wheel that it built; its source lies beside it."""
 
+import re
 import tarfile
 import zipfile
+from email import message_from_bytes
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -55,6 +57,22 @@ def test_the_wheel_carries_its_licences_and_both_commands(wheel: set[str]) -> No
     assert any(name.startswith(f"{INFO}/licenses/") and name.endswith("OFL.txt") for name in wheel)
     assert "mcp-binance-server = " in commands
     assert "binance-provider = " in commands
+
+
+def test_the_packages_page_leads_somewhere_from_wherever_it_is_read() -> None:
+    with zipfile.ZipFile(built_wheel()) as archive:
+        page = message_from_bytes(archive.read(f"{INFO}/METADATA"))
+    text = str(page.get_payload())
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    urls = dict(str(line).split(", ") for line in page.get_all("Project-URL") or [])
+
+    assert {"Changelog", "Documentation", "Issues", "Source"} == set(urls)
+    assert len(links) > 30
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    assert any(link.endswith("docs/images/bollinger-rsi.png") and "raw." in link for link in links)
+    for link in links:
+        _, blob, path = link.partition("/blob/main/")
+        assert not blob or (ROOT / path.partition("#")[0]).exists(), link
 
 
 def test_the_source_can_be_tested_and_packed_by_others(source: set[str]) -> None:
