@@ -64,6 +64,7 @@ from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
+from mcp_binance_server.telemetry.tracing import flush_spans
 
 # A read answers a person who waits: three seconds an attempt, ten in all.
 ATTEMPT_SECS = 3.0
@@ -108,6 +109,7 @@ async def running_app(
     network = network or network_of(settings)
     principal, thresholds = principal_of(settings), thresholds_of(settings)
     async with AsyncExitStack() as stack:
+        stack.push_async_callback(flush_spans, settings.otlp_url)
         # Nothing here places orders, so nothing is kept back for them.
         has_keys = principal is not None or callers_bring_keys
         reserves = Reserves(order_percent=0) if has_keys else Reserves.none()

@@ -190,6 +190,11 @@ class Settings(BaseModel):
     log_format: Literal["text", "json"] = Field(
         "text", alias="MCP_BINANCE_LOG_FORMAT", description="Logs as lines of text or as JSON objects, one a line"
     )
+    otlp_url: Address | None = Field(
+        None,
+        alias="MCP_BINANCE_OTLP_URL",
+        description="Collector that gets a span for each request, as OTLP over HTTP; needs the extra otel",
+    )
 
     @model_validator(mode="after")
     def _a_key_needs_one_secret(self) -> Self:

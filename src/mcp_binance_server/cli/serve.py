@@ -54,12 +54,20 @@ def run_stdio(manners: Manners) -> int:
 
 
 def prepare_logging(settings: Settings, manners: Manners) -> None:
-    """Set up logs that cannot show the secrets of these settings."""
+    """Set up logs that cannot show the secrets of these settings, and spans where a collector is named.
+
+    Raises:
+        SettingsError: spans are wanted and cannot be sent.
+    """
     credentials = credentials_of(settings)
     secrets = [credentials.api_key, credentials.secret] if credentials else []
     if settings.chart_key is not None:
         secrets.append(settings.chart_key.get_secret_value())
     configure_logging(manners.level(settings.log_level), secrets, as_json=settings.log_format == "json")
+    if settings.otlp_url is not None:
+        from mcp_binance_server.telemetry.tracing import start_tracing  # noqa: PLC0415 - few have a collector
+
+        start_tracing(settings.otlp_url)
 
 
 async def _serve(settings: Settings) -> None:
