@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 import anyio
 import httpx2
@@ -21,10 +22,11 @@ class Answer:
 
 @dataclass(eq=False)
 class NoAnswer(Exception):
-    """Nothing usable came back; `sent` says whether the other side may have acted on it."""
+    """Nothing usable came back; `sent` says whether the other side may have acted on it, `cut` that the line broke."""
 
     reason: str
     sent: bool
+    cut: bool = False
 
     def __str__(self) -> str:
         return self.reason
@@ -38,20 +40,29 @@ class Channel:
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
 
-    async def get(self, url: str, headers: Mapping[str, str], *, body_cap: int, patience: int = 1) -> Answer:
-        """Send one GET and read its answer, within the deadline or `patience` times as long.
+    async def get(
+        self, url: str, headers: Mapping[str, str], *, body_cap: int, patience: int = 1, longest_secs: float = inf
+    ) -> Answer:
+        """Send one GET and read its answer, within the deadline or `patience` times as long; `longest_secs` beats both.
 
         Raises:
             NoAnswer: refused, cut, late, too large or compressed.
         """
-        deadline_secs = self._deadline_secs * patience
+        deadline_secs = min(longest_secs, self._deadline_secs * patience)
         return await self._send(self._request("GET", url, headers, deadline_secs), body_cap, deadline_secs)
 
     async def post(
-        self, url: str, headers: Mapping[str, str], content: bytes, *, body_cap: int, patience: int = 1
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes,
+        *,
+        body_cap: int,
+        patience: int = 1,
+        longest_secs: float = inf,
     ) -> Answer:
         """Send one POST, as `get` does a GET."""
-        deadline_secs = self._deadline_secs * patience
+        deadline_secs = min(longest_secs, self._deadline_secs * patience)
         return await self._send(self._request("POST", url, headers, deadline_secs, content), body_cap, deadline_secs)
 
     def _request(
@@ -70,8 +81,10 @@ class Channel:
             raise NoAnswer(f"not sent: {type(error).__name__}", sent=False) from None
         except TimeoutError:
             raise NoAnswer(f"no answer within {deadline_secs:g} s", sent=True) from None
-        except httpx2.TransportError as error:
+        except httpx2.TimeoutException as error:
             raise NoAnswer(f"connection failed: {type(error).__name__}", sent=True) from None
+        except httpx2.TransportError as error:
+            raise NoAnswer(f"connection failed: {type(error).__name__}", sent=True, cut=True) from None
 
     async def _exchange(self, request: httpx2.Request, body_cap: int) -> Answer:
         response = await self._open().send(request, stream=True)

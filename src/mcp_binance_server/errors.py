@@ -38,6 +38,7 @@ AppError
 ├── InsufficientScope         -32600  the caller's token does not allow this
 ├── TooManySessions           -32000  no place is free; in sessions/errors.py
 ├── SessionNotFound           -32600  no session of the caller's has this id; in sessions/errors.py
+├── TookTooLong               -32603  no answer in the time that clients wait
 ├── EngineUnavailable         -32603  the state engine did not answer in time
 └── SettingsError                     the environment cannot be used; the process does not start
 """
@@ -333,6 +334,24 @@ class InsufficientScope(AppError):
     @property
     def message(self) -> str:
         return f"This needs the scope {' '.join(self.needed_scopes)}, which your token does not have."
+
+
+@dataclass(kw_only=True, eq=False)
+class TookTooLong(AppError):
+    """What was begun may go on and be at hand when it is asked for again."""
+
+    error_type: ClassVar[str] = "took_too_long"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
+    retryable: ClassVar[bool] = True
+    recovery_suggestion: ClassVar[str] = (
+        "Try again in a minute, or ask for less; mcp-binance-server doctor finds what is slow"
+    )
+
+    after_secs: float
+
+    @property
+    def message(self) -> str:
+        return f"There was no answer within {self.after_secs:g} seconds."
 
 
 @dataclass(kw_only=True, eq=False)

@@ -12,6 +12,7 @@ from mcp_binance_server.charts.errors import (
     ChartKeyRefused,
     ChartLimitReached,
     ChartRefused,
+    ChartServiceError,
     ChartUnavailable,
     InvalidChartConfig,
 )
@@ -96,9 +97,7 @@ async def test_what_the_service_tells_of_the_day_beats_our_count(exchange: Simul
         (422, '{"message": "Invalid Symbol"}', (InvalidChartConfig, "symbol: Invalid Symbol")),
         (422, '[{"msg": "must be a supported interval", "param": "interval"}]', (InvalidChartConfig, "interval: must")),
         (422, '{"errors": [{"msg": "no", "param": "range"}]}', (InvalidChartConfig, "range: no")),
-        (500, '{"message": "Something Went Wrong"}', (ChartUnavailable, "Something Went Wrong")),
-        (502, "<html><h1>Bad Gateway</h1></html>", (ChartUnavailable, "HTTP 502")),
-        (504, '{"message": "Endpoint request timed out"}', (ChartUnavailable, "timed out")),
+        (505, "<html><h1>Version Not Supported</h1></html>", (ChartUnavailable, "HTTP 505")),
         (302, "", (ChartRefused, "HTTP 302")),
         (204, "", (ChartRefused, "HTTP 204")),
         (429, '{"message": "Limit Exceeded"}', (ChartLimitReached, "86277 seconds")),
@@ -149,18 +148,83 @@ async def test_a_key_that_is_missing_or_refused_is_told_with_the_name_of_its_var
     assert len(exchange.requests) == (1 if key == "wrong" else 0)
 
 
+# What the service says with each failure that may pass, and what a caller is told of it.
+PASSING = [
+    (429, '{"message": "Too Many Requests"}', (ChartLimitReached, "Rate limit exceeded")),
+    (500, '{"message": "Something Went Wrong"}', (ChartUnavailable, "Something Went Wrong")),
+    (501, '{"message": "Not Implemented"}', (ChartUnavailable, "Not Implemented")),
+    (502, "<html><h1>Bad Gateway</h1></html>", (ChartUnavailable, "HTTP 502")),
+    (503, "", (ChartUnavailable, "HTTP 503")),
+    (504, '{"message": "Endpoint request timed out"}', (ChartUnavailable, "timed out")),
+]
+
+
+def pauses(clock: FakeClock) -> list[float]:
+    """Return how long we waited; the simulator yields for no time at all."""
+    return [each for each in clock.slept_ms if each]
+
+
+def grow(waited: list[float]) -> bool:
+    """Whether each pause is within a bound that doubles, as full jitter has it."""
+    return all(0 <= pause <= 500 * 2**place for place, pause in enumerate(waited))
+
+
 @requirement("charts/recover-rate-limit", "charts/generate_chart_image/retries")
-async def test_too_fast_is_tried_again_after_pauses_that_grow(exchange: SimulatedExchange, clock: FakeClock) -> None:
-    exchange.faults.add(Fault(kind="status", path=CHART, status=429, times=3))
+@pytest.mark.parametrize("status", [status for status, _, _ in PASSING])
+async def test_a_failure_that_passes_is_tried_again_after_pauses_that_grow(
+    exchange: SimulatedExchange, clock: FakeClock, status: int
+) -> None:
+    exchange.faults.add(Fault(kind="status", path=CHART, status=status, times=3))
 
     async with chart_desk(exchange, clock) as desk:
         drawn = await desk.client.draw(BODY)
+        # A failure of the service may have drawn something; what came too fast has not.
+        assert await desk.limiter.images_left() == (499 if status == 429 else 496)
 
     assert drawn.status == 200
-    assert [request.status for request in exchange.requests] == [429, 429, 429, 200]
-    assert len(clock.slept_ms) >= 3
-    pauses = [each for each in clock.slept_ms if each]
-    assert all(pause <= 500 * 2**place for place, pause in enumerate(pauses))
+    assert [request.status for request in exchange.requests] == [status] * 3 + [200]
+    assert (len(pauses(clock)), grow(pauses(clock))) == (3, True)
+
+
+@requirement("charts/generate_chart_image/retries")
+@pytest.mark.parametrize(("status", "body", "told"), PASSING)
+async def test_a_failure_that_lasts_is_tried_four_times_and_told_plainly(
+    exchange: SimulatedExchange, clock: FakeClock, status: int, body: str, told: tuple[type[AppError], str]
+) -> None:
+    expected, words = told
+    exchange.faults.add(Fault(kind="status", path=CHART, status=status, body=body, times=None))
+
+    async with chart_desk(exchange, clock) as desk:
+        with pytest.raises(expected) as caught:
+            await desk.client.draw(BODY)
+
+    assert words in caught.value.message
+    assert "<" not in caught.value.message
+    assert [request.status for request in exchange.requests] == [status] * 4
+
+
+async def test_a_list_is_tried_again_too(exchange: SimulatedExchange, clock: FakeClock) -> None:
+    exchange.faults.add(Fault(kind="status", path="*/exchange/list", status=502, times=2))
+    exchange.faults.add(Fault(kind="cut_before", path="*/exchange/list", times=1))
+
+    async with chart_desk(exchange, clock) as desk:
+        found = await desk.client.exchanges()
+        assert await desk.limiter.images_left() == 500
+
+    assert "BINANCE" in found
+    assert len(exchange.requests) == 4
+
+
+async def test_a_day_with_one_image_left_makes_one_attempt(exchange: SimulatedExchange, clock: FakeClock) -> None:
+    exchange.faults.add(Fault(kind="status", path=CHART, status=500, times=1))
+
+    async with chart_desk(exchange, clock) as desk:
+        for _ in range(499):
+            await desk.limiter.book_image()
+        with pytest.raises(ChartUnavailable, match="Something Went Wrong"):
+            await desk.client.draw(BODY)
+
+    assert len(exchange.requests) == 1
 
 
 @requirement("charts/error-rate-limit")
@@ -178,25 +242,52 @@ async def test_too_fast_for_too_long_is_told_with_the_seconds_to_wait(
     assert caught.value.data()["retryAfter"] == 60
 
 
-@pytest.mark.parametrize(("told", "requests"), [("2", 2), ("60", 2), ("61", 1), ("99999999", 2), ("soon", 2)])
-async def test_a_told_wait_is_kept_up_to_a_minute(
-    exchange: SimulatedExchange, clock: FakeClock, told: str, requests: int
+@requirement("ruling/45")
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("told", "requests"), [("2", 2), ("25", 2), ("26", 1), ("60", 1), ("99999999", 2), ("soon", 2)]
+)
+async def test_a_told_wait_is_kept_for_half_a_minute_and_a_longer_one_answered(
+    exchange: SimulatedExchange, clock: FakeClock, status: int, told: str, requests: int
 ) -> None:
-    exchange.faults.add(Fault(kind="status", path=CHART, status=429, headers={"Retry-After": told}))
+    exchange.faults.add(Fault(kind="status", path=CHART, status=status, headers={"Retry-After": told}))
 
     async with chart_desk(exchange, clock) as desk:
         if requests == 2:
             await desk.client.draw(BODY)
         else:
-            with pytest.raises(ChartLimitReached) as caught:
+            with pytest.raises(ChartServiceError) as caught:
                 await desk.client.draw(BODY)
-            assert caught.value.retry_after_secs == 61
-            with pytest.raises(ChartLimitReached):
-                await desk.client.draw(BODY)
+            assert isinstance(caught.value, ChartLimitReached) is (status == 429)
+            if isinstance(caught.value, ChartLimitReached):
+                assert caught.value.retry_after_secs == int(told)
+                with pytest.raises(ChartLimitReached):
+                    await desk.client.draw(BODY)
 
     assert len(exchange.requests) == requests
-    if told in {"2", "60"}:
+    assert (pauses(clock) == []) is (requests == 1)
+    if told in {"2", "25"}:
         assert int(told) * 1000 in clock.slept_ms
+
+
+@requirement("ruling/45")
+async def test_slow_failures_are_not_repeated_for_longer_than_half_a_minute(
+    exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    class Slow(Loop):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            clock.advance(12_000)
+            return await super().handle_async_request(request)
+
+    exchange.faults.add(Fault(kind="status", path=CHART, status=500, times=None))
+    began_ms = clock.monotonic_ms()
+
+    async with chart_desk(exchange, clock, transport=Slow(exchange)) as desk:
+        with pytest.raises(ChartUnavailable):
+            await desk.client.draw(BODY)
+
+    assert len(exchange.requests) == 3
+    assert clock.monotonic_ms() - began_ms <= 45_000
 
 
 class Broken(httpx2.AsyncBaseTransport):
@@ -231,11 +322,29 @@ async def test_what_was_not_sent_is_sent_again_three_times_at_most(
     assert (passing.calls, lasting.calls) == (4, 4)
 
 
-@pytest.mark.parametrize("error", [httpx2.ReadError("cut"), httpx2.ReadTimeout("late"), httpx2.WriteError("cut")])
-async def test_what_may_have_been_drawn_is_not_sent_again_and_counts(
+@requirement("charts/recover-network")
+@pytest.mark.parametrize(
+    "error", [httpx2.ReadError("cut"), httpx2.WriteError("cut"), httpx2.RemoteProtocolError("cut")]
+)
+async def test_what_broke_off_is_sent_again_three_times_at_most_and_counts(
     exchange: SimulatedExchange, clock: FakeClock, error: Exception
 ) -> None:
-    transport = Broken(exchange, error, 1)
+    passing, lasting = Broken(exchange, error, 3), Broken(exchange, error, 99)
+
+    async with chart_desk(exchange, clock, transport=passing) as desk:
+        await desk.client.draw(BODY)
+        assert await desk.limiter.images_left() == 496
+    waited = pauses(clock)
+    async with chart_desk(exchange, clock, transport=lasting) as desk:
+        with pytest.raises(ChartUnavailable, match="connection failed"):
+            await desk.client.draw(BODY)
+
+    assert (passing.calls, lasting.calls) == (4, 4)
+    assert (len(waited), grow(waited)) == (3, True)
+
+
+async def test_silence_is_not_waited_for_twice(exchange: SimulatedExchange, clock: FakeClock) -> None:
+    transport = Broken(exchange, httpx2.ReadTimeout("late"), 99)
 
     async with chart_desk(exchange, clock, transport=transport) as desk:
         with pytest.raises(ChartUnavailable, match="connection failed"):
@@ -254,8 +363,8 @@ async def test_what_may_have_been_drawn_is_not_sent_again_and_counts(
         (Fault(kind="content_type"), "no image"),
         (Fault(kind="gzip"), "compressed"),
         (Fault(kind="huge", size=9_000_000), "larger than 8388608 bytes"),
-        (Fault(kind="cut_within"), "connection failed"),
-        (Fault(kind="cut_before"), "connection failed"),
+        (Fault(kind="cut_within", times=None), "connection failed"),
+        (Fault(kind="cut_before", times=None), "connection failed"),
     ],
     ids=lambda value: value.kind if isinstance(value, Fault) else "",
 )
@@ -269,7 +378,7 @@ async def test_what_is_no_whole_image_is_not_passed_on(
             await desk.client.draw(BODY)
 
     assert reason in caught.value.reason
-    assert len(exchange.requests) == 1
+    assert len(exchange.requests) == (4 if fault.times is None else 1)
 
 
 async def test_silence_ends_at_the_deadline_of_an_image(exchange: SimulatedExchange, clock: FakeClock) -> None:

@@ -296,7 +296,7 @@ RULINGS: Final = contract(
             "Every prompt is also a kind of one tool.",
             "Prompts offers its analyses to users only; models cannot call prompts.",
         ),
-        planned(
+        covered(
             "ruling/45",
             "No call keeps a client longer than 45 seconds; what takes longer is answered with what to do.",
             "Chart tools waits as long as a service asks; clients give up sooner.",

@@ -1,4 +1,4 @@
-"""One call to chart-img.com: in turn, with the key in a header, repeated only where nothing was spent."""
+"""One call to chart-img.com: in turn, with the key in a header, repeated where that can help, for half a minute."""
 
 import logging
 from dataclasses import dataclass, field
@@ -23,8 +23,13 @@ LOG = logging.getLogger(__name__)
 RETRIES = 3
 BACKOFF_MS = 500
 LONGEST_BACKOFF_MS = 8_000
-# All pauses of one call together: longer, and whoever asked is told to come back.
-LONGEST_PAUSE_MS = 60_000
+# Everything about one list, and about one image: attempts, turns and pauses. Who asks for a pair that is drawn here in
+# need, or for a list that has two addresses, waits 45 seconds at most.
+LONGEST_MS, LONGEST_IMAGE_MS = 20_000, 30_000
+# What a pause must leave for the attempt after it.
+LEAST_ATTEMPT_MS = 5_000
+# The service failed and says so; 505 and above say that it never will do better.
+PASSING = range(500, 505)
 
 
 class Refused(Exception):
@@ -61,53 +66,67 @@ class Caller:
     async def send(self, call: Call) -> Answer:
         """Send a call and return its success.
 
-        A request that was not sent, and one that came too fast, cost nothing and are tried again; all others may have
-        been counted and are not.
+        A request that was not sent, that came too fast, that broke off or met a failure of the service is tried again,
+        three times at most and for half a minute: drawing twice does no harm. Each attempt that may have drawn counts.
 
         Raises:
             Refused: the service said no.
             ChartServiceError: there is no key, no turn for it, or no answer.
+            EngineUnavailable: nobody can count images now.
         """
         if self.key is None or not (self.key.isascii() and self.key.isprintable()):
             raise ChartKeyRefused
-        paused_ms = 0.0
+        until_ms = self.clock.monotonic_ms() + (LONGEST_IMAGE_MS if call.is_image else LONGEST_MS)
+        failure: NoAnswer | Refused | None = None
         for retry in range(RETRIES + 1):
-            pause_ms = self.random.uniform(0, min(LONGEST_BACKOFF_MS, BACKOFF_MS * 2**retry))
             try:
-                return await self._attempt(call, self.key)
-            except NoAnswer as failure:
-                if failure.sent or retry == RETRIES:
-                    raise ChartUnavailable(reason=failure.reason) from None
-            except Refused as refused:
-                told_secs = refused.refusal.retry_after_secs
-                if refused.refusal.kind != "rate" or retry == RETRIES:
+                return await self._attempt(call, self.key, until_ms)
+            except (NoAnswer, Refused) as failed:
+                failure = failed
+            except ChartLimitReached:
+                if failure is None:
                     raise
-                pause_ms = pause_ms if told_secs is None else told_secs * 1000
-                if paused_ms + pause_ms > LONGEST_PAUSE_MS:
-                    self.limiter.close_for(pause_ms)
-                    raise
-            paused_ms += pause_ms
+                break  # what went wrong before says more than that there is no room for another attempt
+            pause_ms = self._pause_ms(failure, retry, until_ms)
+            if pause_ms is None:
+                break
             await self.clock.sleep_ms(pause_ms)
-        raise ChartUnavailable(reason="no attempt was left")
+        if isinstance(failure, NoAnswer):
+            raise ChartUnavailable(reason=failure.reason) from None
+        raise failure or ChartUnavailable(reason="no attempt was made")
 
     def error(self, refusal: Refusal) -> ChartServiceError | InvalidChartConfig:
         """Return what a caller is told of a refusal."""
         return refusal.error(self.clock.now_ms())
 
-    async def _attempt(self, call: Call, key: str) -> Answer:
+    def _pause_ms(self, failure: NoAnswer | Refused, retry: int, until_ms: float) -> float | None:
+        """Return how long to wait for another attempt; None if there should be none."""
+        if retry == RETRIES or not _may_pass(failure):
+            return None
+        told_secs = failure.refusal.retry_after_secs if isinstance(failure, Refused) else None
+        pause_ms = self.random.uniform(0, min(LONGEST_BACKOFF_MS, BACKOFF_MS * 2**retry))
+        if told_secs is not None:
+            pause_ms = told_secs * 1000.0
+        if self.clock.monotonic_ms() + pause_ms <= until_ms - LEAST_ATTEMPT_MS:
+            return pause_ms
+        if isinstance(failure, Refused) and failure.refusal.kind == "rate":
+            self.limiter.close_for(pause_ms)
+        return None
+
+    async def _attempt(self, call: Call, key: str, until_ms: float) -> Answer:
         booking = await self.limiter.book_image() if call.is_image else None
         try:
             await self.limiter.take_turn()
-            return await self._send_once(call, key)
+            return await self._send_once(call, key, until_ms)
         except (NoAnswer, Refused, ChartLimitReached) as failure:
             if booking is not None and not _may_be_drawn(failure):
                 await self.limiter.give_back(booking)
             raise
 
-    async def _send_once(self, call: Call, key: str) -> Answer:
+    async def _send_once(self, call: Call, key: str, until_ms: float) -> Answer:
         started_ms = self.clock.monotonic_ms()
         try:
-            answer = await self._exchange(call, key)
+            answer = await self._exchange(call, key, (until_ms - started_ms) / 1000)
         except NoAnswer as failure:
             LOG.info("chart-img did not answer %s %s: %s", call.method, call.path, failure.reason)
             raise
@@ -119,13 +138,21 @@ class Caller:
         shown = Redactor((key,)).redact(answer.body.decode("utf-8", "replace")).encode()
         raise Refused(read_refusal(Answer(answer.status, answer.headers, shown)))
 
-    async def _exchange(self, call: Call, key: str) -> Answer:
+    async def _exchange(self, call: Call, key: str, left_secs: float) -> Answer:
         url, headers = f"{self.address}{call.path}", {"x-api-key": key}
         cap, patience = call.body_cap, call.patience
         if call.method == "GET":
-            return await self.channel.get(url, headers, body_cap=cap, patience=patience)
+            return await self.channel.get(url, headers, body_cap=cap, patience=patience, longest_secs=left_secs)
         headers["content-type"] = "application/json"
-        return await self.channel.post(url, headers, call.content, body_cap=cap, patience=patience)
+        return await self.channel.post(
+            url, headers, call.content, body_cap=cap, patience=patience, longest_secs=left_secs
+        )
+
+
+def _may_pass(failure: NoAnswer | Refused) -> bool:
+    if isinstance(failure, NoAnswer):
+        return failure.cut or not failure.sent
+    return failure.refusal.kind == "rate" or failure.refusal.status in PASSING
 
 
 def _may_be_drawn(failure: Exception) -> bool:

@@ -24,9 +24,9 @@ LOG = logging.getLogger(__name__)
 MINUTE_MS: Final = 60_000
 AT_A_TIME: Final = 2
 # Fifty pictures in a row take less; who would wait longer is told so.
-LONGEST_WAIT_SECS: Final = 60.0
+LONGEST_WAIT_SECS: Final = 30.0
 # Waiting, loading and drawing together, with room to spare.
-LONGEST_MS: Final = 120_000
+LONGEST_MS: Final = 90_000
 
 
 @dataclass(frozen=True, slots=True)

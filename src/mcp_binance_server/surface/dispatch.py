@@ -1,16 +1,18 @@
 """Every question a client can ask, answered from the catalogue: the one way in, whatever the transport."""
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import anyio
 from mcp import types
 from pydantic import ValidationError
 
 from mcp_binance_server.domain.access import Scope
-from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
+from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, TookTooLong, echo
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
@@ -19,6 +21,9 @@ from mcp_binance_server.surface.context import Context, Report
 from mcp_binance_server.surface.errors import bad_arguments, tool_failure
 from mcp_binance_server.surface.spec import Page, Picture, scope_of
 from mcp_binance_server.surface.uris import parse
+
+# Widely used clients give up after a minute, some after 45 seconds; an answer that says what to do is worth more.
+LONGEST_SECS = 44.0
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Dispatcher:
     catalogue: Catalogue
     context: Context
     owner: Principal | None = None
+    longest_secs: float = LONGEST_SECS
 
     async def call_tool(
         self, caller: Caller | None, name: str, arguments: Mapping[str, Any] | None, report: Report | None = None
@@ -51,7 +57,9 @@ class Dispatcher:
         except ValidationError as error:
             return tool_failure(bad_arguments(spec.name, error), has_guides=has_guides)
         try:
-            answer = await spec.run(replace(context, progress=report) if spec.slow else context, given)
+            # A write bounds itself: one that was broken off may have been executed.
+            with self._in_time() if spec.read_only else nullcontext():
+                answer = await spec.run(replace(context, progress=report) if spec.slow else context, given)
         except AppError as error:
             return tool_failure(error, has_guides=has_guides)
         text = types.TextContent(type="text", text=answer.text)
@@ -63,7 +71,9 @@ class Dispatcher:
         reader = self.catalogue.readers.get(address.category)
         if reader is None:
             raise ResourceNotFound(provided_uri=uri)
-        page = await reader(self.context_for(caller, scope_of(address.category)), address.identifier)
+        context = self.context_for(caller, scope_of(address.category))
+        with self._in_time():
+            page = await reader(context, address.identifier)
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
 
@@ -78,7 +88,8 @@ class Dispatcher:
             given = spec.arguments.model_validate(arguments or {})
         except ValidationError as error:
             raise bad_arguments(spec.name, error) from None
-        content = types.TextContent(type="text", text=await spec.render(context, given))
+        with self._in_time():
+            content = types.TextContent(type="text", text=await spec.render(context, given))
         message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(description=spec.description, messages=[message])
 
@@ -124,6 +135,13 @@ class Dispatcher:
         is_private = "account:read" in caller.visitor.scopes
         principal = caller.principal if is_private else None
         return self._owners_context if principal is self.owner else self.context.acting_for(principal)
+
+    @contextmanager
+    def _in_time(self) -> Generator[None]:
+        with anyio.move_on_after(self.longest_secs) as scope:
+            yield
+        if scope.cancelled_caught:
+            raise TookTooLong(after_secs=self.longest_secs)
 
     @cached_property
     def _owners_context(self) -> Context:

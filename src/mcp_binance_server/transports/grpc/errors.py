@@ -30,6 +30,7 @@ _STATUS_BY_TYPE = {
     "exchange_error": grpc.StatusCode.UNAVAILABLE,
     "exchange_unavailable": grpc.StatusCode.UNAVAILABLE,
     "engine_unavailable": grpc.StatusCode.UNAVAILABLE,
+    "took_too_long": grpc.StatusCode.UNAVAILABLE,
     "chart_service_error": grpc.StatusCode.UNAVAILABLE,
     "chart_unavailable": grpc.StatusCode.UNAVAILABLE,
     "chart_not_drawn": grpc.StatusCode.UNAVAILABLE,
