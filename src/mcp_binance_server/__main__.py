@@ -2,7 +2,17 @@
 
 import sys
 
-from mcp_binance_server.cli.main import main
+EXIT_INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the command line; Ctrl-C while it loads is no fault either."""
+    try:
+        from mcp_binance_server.cli.main import main as run  # noqa: PLC0415 - see above
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    return run()
+
 
 if __name__ == "__main__":
     sys.exit(main())

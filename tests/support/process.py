@@ -1,10 +1,13 @@
 """Our command as a real process, spoken to over its real pipes."""
 
+import fcntl
 import json
 import os
 import select
+import struct
 import subprocess
 import sys
+import termios
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -98,8 +101,23 @@ class Process:
         assert self._process.stdin is not None
         self._process.stdin.close()
 
-    def wait(self) -> int:
-        return self._process.wait(PATIENCE_SECS)
+    def is_unread(self) -> bool:
+        """Tell whether its standard output is full, or so full that the next long line has no room."""
+        assert self._process.stdout is not None
+        (waiting,) = struct.unpack("i", fcntl.ioctl(self._process.stdout, termios.FIONREAD, bytes(4)))
+        return waiting * 2 >= fcntl.fcntl(self._process.stdout, fcntl.F_GETPIPE_SZ)
+
+    def close_output(self) -> None:
+        """Leave as a reader does that has seen enough."""
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def wait(self, patience_secs: float = PATIENCE_SECS) -> int:
+        return self._process.wait(patience_secs)
+
+    def kill(self) -> int:
+        self._process.kill()
+        return self.wait()
 
     def terminate(self) -> int:
         self._process.terminate()
@@ -116,7 +134,7 @@ class Process:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        if self._process.stdout is not None:
+        if self._process.stdout is not None and not self._process.stdout.closed:
             self._kept.write(self._process.stdout.read())
             self._process.stdout.close()
         if self._process.stdin is not None:

@@ -16,7 +16,7 @@ from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.transports.grpc.callers import Authenticate
 from mcp_binance_server.transports.grpc.door import SERVICE
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
-from mcp_binance_server.transports.grpc.serving import Address, running_service
+from mcp_binance_server.transports.grpc.serving import Address, Grace, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 
 Metadata = tuple[tuple[str, str | bytes], ...]
@@ -70,7 +70,7 @@ async def provided(
     """Serve on a free port of the loopback and connect to it."""
     address = Address("127.0.0.1", 0)
     async with (
-        running_service(dispatcher, address, authenticate=authenticate, grace_secs=grace_secs) as bound,
+        running_service(dispatcher, address, authenticate=authenticate, grace=Grace(grace_secs)) as bound,
         insecure_channel(str(bound)) as channel,
     ):
         yield Provider(channel)

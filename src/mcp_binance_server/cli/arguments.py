@@ -15,6 +15,7 @@ from mcp_binance_server.cli.token_arguments import add_token_command
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+EXIT_UNREAD = 141
 DESCRIPTION = "Binance for AI assistants, over the Model Context Protocol."
 EPILOG = """Without a command the server speaks MCP on standard input and output: that is what an MCP client starts.
 Settings come from the environment (BINANCE_API_KEY, BINANCE_SECRET_KEY, BINANCE_NETWORK …); see README.md.

@@ -1,6 +1,7 @@
 """`mcp-binance-server --http --workers N`: several processes behind one port, and one that looks after them."""
 
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import anyio
 from anyio.abc import Process
 
 from mcp_binance_server.cli.entrance import Place, refuse_strangers
+from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.cli.serve_http import announcing
@@ -30,6 +32,8 @@ LONGEST_PAUSE_MS = 10_000.0
 STEADY_MS = 60_000.0
 # Behind its grace time a process has a moment to give its places back and to close what it holds.
 LAST_WORDS_SECS = 3.0
+# A little longer than that of those it looks after.
+KEEPERS_MOMENT_SECS = 0.9
 
 
 def run_crew(place: Place, workers: int, manners: Manners, *, unsafe: bool) -> int:
@@ -46,7 +50,7 @@ def run_crew(place: Place, workers: int, manners: Manners, *, unsafe: bool) -> i
         port = listener.getsockname()[1]
         announce = announcing(place, manners, f"{workers} workers; ")
         crew = Crew(place, workers, manners, listener, Path(folder), SystemClock(), ready=lambda: announce(port))
-        return anyio.run(crew.run)
+        return anyio.run(crew.run, LastMoment(0, KEEPERS_MOMENT_SECS))
 
 
 def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str = sys.platform) -> None:
@@ -78,9 +82,9 @@ class Crew:
     _opened: set[int] = field(default_factory=set[int], init=False)
     _code: int = field(default=0, init=False)
 
-    async def run(self) -> int:
+    async def run(self, last_moment: LastMoment) -> int:
         """Return the exit code: 0, or that of a worker which could not start at all."""
-        self._stop = Stop()
+        self._stop = Stop(at_ctrl_c=last_moment.begin)
         with told_by_signals(self._stop):
             async with anyio.create_task_group() as watch:
                 async with anyio.create_task_group() as keeping:
@@ -126,7 +130,7 @@ class Crew:
             self._running[number] = process
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._hear, number, process)
-                tasks.start_soon(self._dismiss_when_asked, process)
+                tasks.start_soon(self._dismiss_when_asked, number, process)
                 await process.wait()
                 tasks.cancel_scope.cancel()
         del self._running[number]
@@ -140,10 +144,13 @@ class Crew:
                 if len(self._opened) == self.workers:
                     self.ready()
 
-    async def _dismiss_when_asked(self, process: Process) -> None:
-        # The end of its input, not a signal: whoever stops a group of processes has sent each of them one already.
+    async def _dismiss_when_asked(self, number: int, process: Process) -> None:
         await self._stop.asked.wait()
-        if process.stdin is not None:
+        if self._stop.is_hasty:
+            # One that is still loading does not expect Ctrl-C; it has nothing in hand either.
+            process.send_signal(signal.SIGINT if number in self._opened else signal.SIGTERM)
+        elif process.stdin is not None:
+            # The end of its input, not a signal: whoever stops a group of processes has sent each of them one already.
             await process.stdin.aclose()
 
     async def _pause(self, pause_ms: float) -> None:

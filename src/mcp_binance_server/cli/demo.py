@@ -9,6 +9,7 @@ import anyio
 import httpx2
 
 from mcp_binance_server.app import App, running_app
+from mcp_binance_server.cli.interruption import LastMoment, run
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.clock import SystemClock
@@ -59,11 +60,11 @@ By hand:      npx @modelcontextprotocol/inspector --cli {address}/mcp --transpor
 def run_demo(manners: Manners, *, seed: int, port: int | None = None) -> int:
     """Serve until the client leaves, or with a port, until a signal."""
     if port is not None:
-        anyio.run(_serve_http, manners, seed, port)
+        anyio.run(_serve_http, manners, seed, port, LastMoment(0))
         return 0
     if sys.stdin.isatty():
         manners.tell(BANNER)
-    anyio.run(_serve_stdio, manners, seed)
+    run(_serve_stdio, manners, seed)
     return 0
 
 
@@ -72,7 +73,7 @@ async def _serve_stdio(manners: Manners, seed: int) -> None:
         await serve_stdio(app.server)
 
 
-async def _serve_http(manners: Manners, seed: int, port: int) -> None:
+async def _serve_http(manners: Manners, seed: int, port: int, last_moment: LastMoment) -> None:
     from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs no web server
     from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.app import Entrance  # noqa: PLC0415 - likewise
@@ -82,7 +83,7 @@ async def _serve_http(manners: Manners, seed: int, port: int) -> None:
 
     options = Options(entrance=Entrance(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING)
     async with offline_app(manners, seed=seed) as app:
-        await serve_at(Place(HOST, port), app, options, partial(_announce, manners.tell))
+        await serve_at(Place(HOST, port), app, options, partial(_announce, manners.tell), last_moment)
 
 
 def _announce(tell: Callable[[str], None], port: int) -> None:

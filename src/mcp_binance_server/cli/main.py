@@ -1,11 +1,13 @@
 """Which command runs, and its exit code; what a command needs is imported only when it runs."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from mcp_binance_server.cli.arguments import (
     EXIT_INTERRUPTED,
+    EXIT_UNREAD,
     EXIT_USAGE,
     GRPC_PORT,
     HOST,
@@ -19,9 +21,9 @@ from mcp_binance_server.errors import SettingsError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
-    options = parse(parser(), sys.argv[1:] if arguments is None else list(arguments))
+    _open_missing_descriptors()
     try:
-        return _run(options)
+        return _run(parse(parser(), sys.argv[1:] if arguments is None else list(arguments)))
     except SettingsError as error:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
         return EXIT_USAGE
@@ -34,6 +36,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return EXIT_UNREAD
+    finally:
+        _drop_what_nobody_reads()
+
+
+def _open_missing_descriptors() -> None:
+    """Open to nothing what is closed; else the next file or socket would get its number, and all that is printed."""
+    names, modes = ("stdin", "stdout", "stderr"), (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)
+    for number, mode in enumerate(modes):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, mode)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        if getattr(sys, names[number]) is None:
+            setattr(sys, names[number], os.fdopen(number, "r" if mode == os.O_RDONLY else "w", closefd=False))
+
+
+def _drop_what_nobody_reads() -> None:
+    """Write out what was printed; if its reader has left (`| head`), drop it, or Python would complain at the end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (BrokenPipeError, ValueError):
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())
+            os.close(nothing)
 
 
 def _first(group: BaseExceptionGroup[SettingsError]) -> SettingsError:

@@ -5,9 +5,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import to_thread
 
 from mcp_binance_server.cli.collector import uncollected
+from mcp_binance_server.cli.interruption import run
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.foundation import check, credentials_of, network_of, streams_markets
@@ -16,6 +16,7 @@ from mcp_binance_server.surface.opening import Opening
 from mcp_binance_server.surface.server import build_early_server
 from mcp_binance_server.surface.uris import MARKET
 from mcp_binance_server.telemetry.logs import configure_logging
+from mcp_binance_server.transports.side_thread import SideThread
 from mcp_binance_server.transports.stdio import serve_stdio
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def run_stdio(manners: Manners) -> int:
     settings = prepare(manners)
     if sys.stdin.isatty():
         manners.tell(WAITING)
-    anyio.run(_serve, settings)
+    run(_serve, settings)
     return 0
 
 
@@ -85,15 +86,18 @@ async def _open(settings: Settings, opening: Opening) -> None:
     """Load the tools and all that serves them once a client was greeted, in a thread: the loop goes on answering."""
     if not await opening.is_needed():
         return
+    loading = SideThread("loading")
     try:
-        running_app = await to_thread.run_sync(_load)
+        running_app = await loading.run(_load)
         async with running_app(settings) as app:
-            await to_thread.run_sync(app.dispatcher.catalogue.prepare)
+            await loading.run(app.dispatcher.catalogue.prepare)
             await opening.keep(app.dispatcher)
     except Exception as failure:
         # The thread that reads standard input cannot be woken: the client must hear of it, and leave, first.
         await opening.refuse(failure)
         raise
+    finally:
+        loading.close()
 
 
 def _load() -> "Callable[[Settings], AbstractAsyncContextManager[App]]":

@@ -6,6 +6,7 @@ import anyio
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.clock import SystemClock
@@ -25,11 +26,11 @@ def run_grpc(place: Place, manners: Manners, *, unsafe: bool) -> int:
     require_grpc()
     settings = prepare(manners)
     refuse_strangers(settings, place, unsafe=unsafe)
-    anyio.run(_serve, settings, place, manners)
+    anyio.run(_serve, settings, place, manners, LastMoment(0))
     return 0
 
 
-async def _serve(settings: Settings, place: Place, manners: Manners) -> None:
+async def _serve(settings: Settings, place: Place, manners: Manners, last_moment: LastMoment) -> None:
     from mcp_binance_server.transports.grpc.serving import serve_grpc  # noqa: PLC0415 - an extra that few install
 
     clock = SystemClock()
@@ -45,6 +46,7 @@ async def _serve(settings: Settings, place: Place, manners: Manners) -> None:
             ready=lambda address: manners.tell(f"provider.v1 on {address}\n"),
             authenticate=authenticating(entrance.authenticator),
             lends_own_key=lends_own_key(settings, place),
+            at_ctrl_c=last_moment.begin,
         )
 
 

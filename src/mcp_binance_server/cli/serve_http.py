@@ -8,6 +8,7 @@ import anyio
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.clock import SystemClock
@@ -16,7 +17,7 @@ from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Options, assemble
 from mcp_binance_server.transports.http.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, allow
 from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import serve_http
+from mcp_binance_server.transports.http.serving import Stop, serve_http
 
 # How many sessions one address may hold where strangers can call and nobody is asked who they are.
 STRANGERS_SHARE = 10
@@ -30,7 +31,7 @@ def run_http(place: Place, manners: Manners, *, unsafe: bool) -> int:
     """
     settings = prepare(manners)
     refuse_strangers(settings, place, unsafe=unsafe)
-    anyio.run(_serve, settings, place, manners, backend_options=fastest_loop())
+    anyio.run(_serve, settings, place, manners, LastMoment(0), backend_options=fastest_loop())
     return 0
 
 
@@ -59,21 +60,30 @@ def options_of(settings: Settings, place: Place, entrance: Entrance, seat: Seat 
     )
 
 
-async def _serve(settings: Settings, place: Place, manners: Manners) -> None:
+async def _serve(settings: Settings, place: Place, manners: Manners, last_moment: LastMoment) -> None:
     clock = SystemClock()
     async with (
         entrance_of(settings, clock) as entrance,
         running_app(settings, clock=clock, callers_bring_keys=True) as app,
     ):
-        await serve_at(place, app, options_of(settings, place, entrance), announcing(place, manners))
+        await serve_at(place, app, options_of(settings, place, entrance), announcing(place, manners), last_moment)
 
 
-async def serve_at(place: Place, app: App, options: Options, ready: Callable[[int], None]) -> None:
+async def serve_at(
+    place: Place, app: App, options: Options, ready: Callable[[int], None], last_moment: LastMoment
+) -> None:
     """Serve an application over HTTP until a signal; `ready` gets the port."""
     app.dispatcher.catalogue.prepare()  # the first caller shall not wait for it
     http = assemble(app.server, app.dispatcher, app.clock, options)
     async with http.running():
-        await serve_http(http.asgi, host=place.host, port=place.port, ready=ready, drain=http.heart.drain)
+        await serve_http(
+            http.asgi,
+            host=place.host,
+            port=place.port,
+            ready=ready,
+            drain=http.heart.drain,
+            stop=Stop(at_ctrl_c=last_moment.begin),
+        )
 
 
 def announcing(place: Place, manners: Manners, about: str = "") -> Callable[[int], None]:

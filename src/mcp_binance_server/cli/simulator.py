@@ -1,12 +1,15 @@
 """`mcp-binance-server simulator`: the offline exchange on a loopback port, for tests and other programs."""
 
 import json
+import signal
 import socket
 import sys
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
+from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.simulator.app import build_app
@@ -49,6 +52,7 @@ def run_simulator(
     config = uvicorn.Config(
         build_app(exchange),
         http="h11",
+        lifespan="off",  # nothing to begin or to end
         ws_ping_interval=20,
         ws_ping_timeout=60,
         ws_per_message_deflate=False,  # loopback is cheaper than zlib
@@ -57,8 +61,22 @@ def run_simulator(
         server_header=False,
         date_header=False,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config).run(sockets=[listener])
     return 0
+
+
+class _Server(uvicorn.Server):
+    """Waits for nobody once Ctrl-C was pressed: streams have no end to wait for."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._last_moment = LastMoment()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if sig == signal.SIGINT:
+            self._last_moment.begin()
+            self.force_exit = True
 
 
 def _listen(port: int) -> socket.socket:

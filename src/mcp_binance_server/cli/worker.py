@@ -12,6 +12,7 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.arguments import EXIT_USAGE
 from mcp_binance_server.cli.collector import calm
 from mcp_binance_server.cli.entrance import Place, entrance_of
+from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.cli.serve_http import fastest_loop, options_of
@@ -48,15 +49,15 @@ def main(told: str) -> int:
     try:
         settings, post = read_settings(), msgspec.json.decode(told, type=Post)
         prepare_logging(settings, post.manners)
-        anyio.run(_work, settings, post, backend_options=fastest_loop())
+        anyio.run(_work, settings, post, LastMoment(0), backend_options=fastest_loop())
     except SettingsError as error:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
         return EXIT_USAGE
     return 0
 
 
-async def _work(settings: Settings, post: Post) -> None:
-    clock, stop = SystemClock(), Stop()
+async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None:
+    clock, stop = SystemClock(), Stop(at_ctrl_c=last_moment.begin)
     place, seat = Place(post.host, post.port), Seat(post.number, post.of, Path(post.folder))
     family = socket.AF_INET6 if ":" in post.host else socket.AF_INET
     # The protocol is named for the same reason as where the socket was made: answers go without delay.

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import stat
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
@@ -10,12 +11,13 @@ from types import TracebackType
 from typing import Any, Self
 
 import anyio
-from anyio import to_thread
+import anyio.lowlevel
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
 from mcp_binance_server.transports.frames import FRAME_CAP, Refused, read_frame, too_long, usable_id
+from mcp_binance_server.transports.side_thread import SideThread
 
 LOG = logging.getLogger(__name__)
 CHUNK = 64 * 2**10
@@ -149,12 +151,52 @@ class Reader:
 
 
 async def serve_stdio(server: Server[Any]) -> None:
-    """Serve one client until it closes its side; whatever the process prints meanwhile goes to stderr."""
-    with _claimed_descriptors() as (source, sink):
-        writer = Writer(lambda data: to_thread.run_sync(_write_all, sink, data))
-        # Abandoned on cancel: a thread that waits for a client's next line cannot be woken.
-        reader = Reader(lambda: to_thread.run_sync(os.read, source, CHUNK, abandon_on_cancel=True), writer)
-        await server.run(reader, writer, server.create_initialization_options())
+    """Serve one client until it closes a side; whatever the process prints meanwhile goes to stderr."""
+    with _claimed_descriptors() as (source, sink), _side_thread("stdin") as reading, _side_thread("stdout") as writing:
+        async with anyio.create_task_group() as tasks:
+
+            async def write_all(data: bytes) -> None:
+                try:
+                    await writing.run(_write_all, sink, data)
+                except OSError:
+                    tasks.cancel_scope.cancel()  # nobody reads any more
+                    await anyio.lowlevel.checkpoint()
+
+            tasks.start_soon(_wait_until_unread, sink, tasks.cancel_scope)
+            writer = Writer(write_all)
+            reader = Reader(lambda: reading.run(_read, source), writer)
+            try:
+                await server.run(reader, writer, server.create_initialization_options())
+            except Exception:
+                # What breaks in the SDK because its client has left is nobody's fault.
+                if not tasks.cancel_scope.cancel_called:
+                    raise
+            tasks.cancel_scope.cancel()
+
+
+async def _wait_until_unread(sink: int, scope: anyio.CancelScope) -> None:
+    """End what is served when the reader of a pipe has left, though there may be nothing to write."""
+    if not stat.S_ISFIFO(os.fstat(sink).st_mode) or sys.platform == "win32":
+        return
+    # There is never anything to read from this end of a pipe, so that it is ready only when the other was closed.
+    await anyio.wait_readable(sink)
+    scope.cancel()
+
+
+@contextmanager
+def _side_thread(name: str) -> Generator[SideThread]:
+    thread = SideThread(name)
+    try:
+        yield thread
+    finally:
+        thread.close()
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, CHUNK)
+    except OSError:  # a terminal that was closed
+        return b""
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 from mcp import types
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.ask.answer import EXIT_FAILED, EXIT_USAGE, Delivery, deliver
 from mcp_binance_server.cli.ask.tools import found, listed, listed_as_json, nearest, needs
 from mcp_binance_server.cli.ask.words import arguments_of
+from mcp_binance_server.cli.interruption import run
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.cli.terminal import Terminal
@@ -49,7 +49,7 @@ def run_ask(options: argparse.Namespace) -> int:
     except SettingsError as error:
         sys.stderr.write("".join(f"{problem}\n" for problem in error.problems) + f"\n{needs(tool, terminal)}")
         return EXIT_USAGE
-    result = anyio.run(_ask, options, settings, tool.name, arguments)
+    result = run(_ask, options, settings, tool.name, arguments)
     code = deliver(result, Delivery(options.json, options.output))
     if code == EXIT_FAILED and _is_misused(result):
         sys.stderr.write(f"\n{needs(tool, terminal)}")

@@ -18,8 +18,7 @@ def run_doctor(options: argparse.Namespace) -> int:
     if not options.json and not options.quiet:
         sys.stdout.write(under_way("Loading", Terminal.of(sys.stdout, environment)))
         sys.stdout.flush()
-    import anyio  # noqa: PLC0415 - see above
-
     from mcp_binance_server.cli.doctor.examination import examine  # noqa: PLC0415 - see above
+    from mcp_binance_server.cli.interruption import run  # noqa: PLC0415 - see above
 
-    return anyio.run(partial(examine, environment, as_object=options.json, is_quiet=options.quiet))
+    return run(partial(examine, environment, as_object=options.json, is_quiet=options.quiet))

@@ -85,12 +85,11 @@ class Course:
 def _tried(keys: Path, network: str, terminal: Terminal) -> str:
     import logging  # noqa: PLC0415 - most of a minute may pass before a key is tried, and often none is
 
-    import anyio  # noqa: PLC0415 - likewise
-
+    from mcp_binance_server.cli.interruption import run  # noqa: PLC0415 - likewise
     from mcp_binance_server.cli.setup.trial import try_key  # noqa: PLC0415 - likewise
 
     logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
-    verdict = anyio.run(try_key, surroundings(), keys, network)
+    verdict = run(try_key, surroundings(), keys, network)
     if verdict is None:
         return ""
     said = [terminal.paint(line, verdict.colour) for line in _wrapped(verdict.said, terminal)]

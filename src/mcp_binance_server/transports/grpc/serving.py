@@ -20,6 +20,7 @@ from mcp_binance_server.transports.grpc.service import Provider
 
 HOST, PORT = "127.0.0.1", 50053
 GRACE_SECS = 10.0
+HASTE_SECS = 0.3
 FAREWELL_SECS = 1.0
 MOST_CALLS = 256
 OPTIONS = (
@@ -54,6 +55,13 @@ class Address:
         return is_loopback(self.host)
 
 
+@dataclass(slots=True)
+class Grace:
+    """How long calls under way may take to end; the one who ends the service decides."""
+
+    secs: float = GRACE_SECS
+
+
 async def serve_grpc(
     dispatcher: Dispatcher,
     *,
@@ -63,19 +71,27 @@ async def serve_grpc(
     authenticate: Authenticate | None = None,
     lends_own_key: bool = True,
     grace_secs: float = GRACE_SECS,
+    at_ctrl_c: Callable[[], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; calls under way may take `grace_secs` to end, streams end at once.
+
+    Who presses Ctrl-C (SIGINT) waits: there the grace is a fraction of a second.
 
     Raises:
         SettingsError: the address cannot be used, or is open to others without a lock.
     """
     address = Address(host, port)
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        grace = Grace(grace_secs)
         async with running_service(
-            dispatcher, address, authenticate=authenticate, lends_own_key=lends_own_key, grace_secs=grace_secs
+            dispatcher, address, authenticate=authenticate, lends_own_key=lends_own_key, grace=grace
         ) as bound:
             ready(str(bound))
-            async for _ in signals:
+            async for number in signals:
+                if number == signal.SIGINT:
+                    grace.secs = min(HASTE_SECS, grace_secs)
+                    if at_ctrl_c is not None:
+                        at_ctrl_c()
                 break
 
 
@@ -86,7 +102,7 @@ async def running_service(
     *,
     authenticate: Authenticate | None = None,
     lends_own_key: bool = True,
-    grace_secs: float = GRACE_SECS,
+    grace: Grace | None = None,
 ) -> AsyncGenerator[Address]:
     """Listen, with a port of the system's choice where it is 0, and say where; at the end, drain."""
     if authenticate is None and not address.is_loopback:
@@ -111,7 +127,7 @@ async def running_service(
         yield Address(address.host, bound)
     finally:
         with anyio.CancelScope(shield=True):
-            await _drain(server, states, provider, door, grace_secs)
+            await _drain(server, states, provider, door, (grace or Grace()).secs)
 
 
 async def _drain(
@@ -131,6 +147,6 @@ async def _drain(
         tasks.start_soon(stop)
         await door.wait_until_empty()
         # The last answers leave; a watcher of our health would stay for the whole of the grace.
-        with anyio.move_on_after(FAREWELL_SECS):
+        with anyio.move_on_after(min(FAREWELL_SECS, grace_secs)):
             await is_over.wait()
         await server.stop(None)

@@ -22,6 +22,7 @@ from mcp_binance_server.transports.http.connection import Connection, Connection
 from mcp_binance_server.transports.http.reading import Reading
 
 GRACE_SECS = 10.0
+HASTE_SECS = 0.3
 BACKLOG = 2_048
 AT_A_TIME = 8
 SEND_BUFFER = 256 * 2**10
@@ -32,12 +33,15 @@ _LAST_WORDS_SECS = 1.0
 
 @dataclass(slots=True)
 class Stop:
-    """What the process is told: first to wind down, then to hurry."""
+    """What the process is told: first to wind down, then to hurry; by Ctrl-C both at once."""
 
     asked: anyio.Event = field(default_factory=anyio.Event)
     patience: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    at_ctrl_c: Callable[[], None] | None = None
+    is_hasty: bool = False
 
-    def tell(self) -> None:
+    def tell(self, number: int = signal.SIGTERM) -> None:
+        self.is_hasty = self.is_hasty or number == signal.SIGINT
         if self.asked.is_set():
             self.patience.cancel()
         self.asked.set()
@@ -62,12 +66,14 @@ async def serve_http(
     grace_secs: float = GRACE_SECS,
     limits: ConnectionLimits | None = None,
     clock: Clock | None = None,
+    stop: Stop | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, on the loop that runs, whichever the caller chose; then return.
 
     The first signal closes the door: nobody new, idle connections closed, `drain` ends what would not end by itself,
-    and requests in hand are answered, all within the grace time. A second signal ends the rest at once. `ready` gets
-    the port, which matters when it was 0.
+    and requests in hand are answered, all within the grace time. A second signal ends the rest at once, and who presses
+    Ctrl-C (SIGINT) waits already: there the grace is a fraction of a second. `ready` gets the port, which matters when
+    it was 0.
 
     Raises:
         SettingsError: the address cannot be listened on.
@@ -77,7 +83,7 @@ async def serve_http(
         [Door(listener, app, limits or ConnectionLimits())],
         ready=lambda: ready(listener.getsockname()[1]),
         drain=drain,
-        stop=Stop(),
+        stop=stop or Stop(),
         grace_secs=grace_secs,
         clock=clock,
     )
@@ -103,7 +109,9 @@ async def serve_doors(
             for house in houses:
                 house.shut_the_door()
             with stop.patience:
-                stop.patience.deadline = anyio.current_time() + grace_secs
+                stop.patience.deadline = anyio.current_time() + (
+                    min(HASTE_SECS, grace_secs) if stop.is_hasty else grace_secs
+                )
                 await drain()
                 for house in houses:
                     await house.emptied(clock or SystemClock())
@@ -214,8 +222,10 @@ def told_by_signals(stop: Stop) -> Generator[None]:
         return
     loop = asyncio.get_running_loop()
 
-    def tell(_number: int, _frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(stop.tell)
+    def tell(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGINT and stop.at_ctrl_c is not None:
+            stop.at_ctrl_c()
+        loop.call_soon_threadsafe(stop.tell, number)
 
     before = [(each, signal.signal(each, tell)) for each in SIGNALS]
     try:
