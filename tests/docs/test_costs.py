@@ -25,6 +25,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "get_orderbook_health": {},
     "estimate_slippage": BTC | {"side": "BUY", "amount": "1000"},
     "get_account_info": {},
+    "get_portfolio": {},
+    "get_analysis": BTC | {"kind": "trading_analysis"},
     "get_open_orders": {},
     "get_order": BTC | {"client_order_id": "demo-2"},
     "preview_order": BTC | {"side": "BUY", "type": "MARKET", "quote_quantity": "50"},

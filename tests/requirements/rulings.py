@@ -291,7 +291,7 @@ RULINGS: Final = contract(
             "A variable of ours that nobody reads stops the start, with the nearest right name.",
             "No document speaks of misspelt settings; a wrong name must not trade on the wrong network.",
         ),
-        planned(
+        covered(
             "ruling/44",
             "Every prompt is also a kind of one tool.",
             "Prompts offers its analyses to users only; models cannot call prompts.",

@@ -6,6 +6,8 @@ CHART = {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}
 TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_server_time": {},
     "get_account_info": {},
+    "get_portfolio": {},
+    "get_analysis": {"kind": "trading_analysis", "symbol": "BTCUSDT"},
     "get_open_orders": {},
     "get_order": {"symbol": "BTCUSDT", "order_id": 41200880004},
     "get_klines": {"symbol": "BTCUSDT", "interval": "1h"},

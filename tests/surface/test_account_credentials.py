@@ -23,6 +23,9 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_open_orders", {"symbol": "BTCUSDT"}),
     ("get_order", {"symbol": "BTCUSDT", "order_id": 1}),
     ("get_all_orders", {"symbol": "BTCUSDT"}),
+    ("get_all_orders", {}),
+    ("get_portfolio", {}),
+    ("get_analysis", {"kind": "portfolio_risk"}),
 )
 UNKNOWN_KEY = "Zz9" * 21 + "x"
 REFUSED = Fault(kind="status", path="*/account", status=401, code=-2015, msg="Invalid API-key, IP, or permissions.")

@@ -21,6 +21,14 @@ INVERSE = "1/"
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedPortfolio:
+    """What an account holds, who answered, and what it risks."""
+
+    valued: ValuedAccount
+    report: PortfolioReport
+
+
+@dataclass(frozen=True, slots=True)
 class PortfolioService:
     """Measures what the account risks with what it holds."""
 
@@ -31,6 +39,10 @@ class PortfolioService:
 
     async def risk(self) -> PortfolioReport:
         """Return the portfolio judged by ninety daily closes of its largest holdings."""
+        return (await self.judged()).report
+
+    async def judged(self) -> JudgedPortfolio:
+        """Return the same with the account that was judged."""
         valued = await self.account.valued()
         routes = _routes(valued, self.thresholds.risk_max_assets)
         legs = tuple(dict.fromkeys(leg for route in routes.values() for leg in route))
@@ -44,9 +56,10 @@ class PortfolioService:
             for leg, part in zip(legs, parts, strict=True)
             if part.failure is not None
         )
-        return judge_portfolio(
+        report = judge_portfolio(
             valued.portfolio, histories, as_of_ms=valued.as_of_ms, missing=missing, thresholds=self.thresholds
         )
+        return JudgedPortfolio(valued, report)
 
     async def _closes(self, leg: str) -> dict[int, Price]:
         reading = await self.client.daily_candles(Symbol(leg.removeprefix(INVERSE)), DAYS)

@@ -26,6 +26,8 @@ from mcp_binance_server.surface.tools import market as market_tools
 from mcp_binance_server.surface.tools import order_books as order_book_tools
 from mcp_binance_server.surface.tools import orders as order_tools
 from mcp_binance_server.surface.tools import symbols as symbol_tools
+from mcp_binance_server.surface.tools.analysis import NAME as ANALYSIS
+from mcp_binance_server.surface.tools.analysis import analysis_tool
 from mcp_binance_server.surface.tools.candles import GET_KLINES
 from mcp_binance_server.surface.tools.chart_construction import CONSTRUCT_CHART_CONFIG
 from mcp_binance_server.surface.tools.chart_documentation import FETCH_CHART_DOCUMENTATION
@@ -34,6 +36,7 @@ from mcp_binance_server.surface.tools.chart_validation import VALIDATE_CHART_CON
 from mcp_binance_server.surface.tools.indicators import GET_INDICATORS
 from mcp_binance_server.surface.tools.microstructure import DETECT_MARKET_ANOMALIES, GET_MICROSTRUCTURE_HEALTH
 from mcp_binance_server.surface.tools.order_flow import GET_ORDER_FLOW
+from mcp_binance_server.surface.tools.portfolio import GET_PORTFOLIO
 from mcp_binance_server.surface.tools.preview import PREVIEW_ORDER
 from mcp_binance_server.surface.tools.profiles import GET_LIQUIDITY_VACUUMS, GET_VOLUME_PROFILE
 
@@ -50,11 +53,15 @@ class Catalogue:
 
     def only(self, toolsets: AbstractSet[str], *, live: bool = True) -> "Catalogue":
         """Return what belongs to these groups, with the live analyses or without; the rest cannot be called."""
+        prompts = tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live))
+        tools = tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live))
+        if prompts != self.prompts:  # the kinds of one tool are the prompts that there are
+            tools = tuple(analysis_tool(prompts) if spec.name == ANALYSIS else spec for spec in tools)
         return Catalogue(
-            tools=tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live)),
+            tools=tools,
             resources=tuple(spec for spec in self.resources if spec.toolset in toolsets),
             templates=tuple(spec for spec in self.templates if spec.toolset in toolsets),
-            prompts=tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live)),
+            prompts=prompts,
             readers=MappingProxyType({name: read for name, read in self.readers.items() if name in toolsets}),
         )
 
@@ -83,6 +90,7 @@ class Catalogue:
         return {spec.name: spec for spec in self.tools}
 
 
+PROMPTS = (TRADING_ANALYSIS, PORTFOLIO_RISK, MARKET_MICROSTRUCTURE_ANALYSIS, ORDER_FLOW_TRADING, LIQUIDITY_MAPPING)
 CATALOGUE = Catalogue(
     tools=(
         market_tools.GET_TICKER,
@@ -94,6 +102,7 @@ CATALOGUE = Catalogue(
         market_tools.GET_AVERAGE_PRICE,
         market_tools.GET_SERVER_TIME,
         GET_INDICATORS,
+        analysis_tool(PROMPTS),
         order_book_tools.GET_ORDERBOOK_METRICS,
         order_book_tools.GET_ORDERBOOK_DEPTH,
         order_book_tools.GET_ORDERBOOK_HEALTH,
@@ -104,6 +113,7 @@ CATALOGUE = Catalogue(
         DETECT_MARKET_ANOMALIES,
         GET_MICROSTRUCTURE_HEALTH,
         account_tools.GET_ACCOUNT_INFO,
+        GET_PORTFOLIO,
         order_tools.GET_ACCOUNT_TRADES,
         order_tools.GET_OPEN_ORDERS,
         order_tools.GET_ORDER,
@@ -137,7 +147,7 @@ CATALOGUE = Catalogue(
         guide_resources.CATEGORY_DOCUMENT,
         guide_resources.DOCUMENT,
     ),
-    prompts=(TRADING_ANALYSIS, PORTFOLIO_RISK, MARKET_MICROSTRUCTURE_ANALYSIS, ORDER_FLOW_TRADING, LIQUIDITY_MAPPING),
+    prompts=PROMPTS,
     readers=MappingProxyType(
         {
             "market": market_resources.read_market,

@@ -56,6 +56,8 @@ class Dispatcher:
             given = spec.arguments.model_validate(arguments or {})
         except ValidationError as error:
             return tool_failure(bad_arguments(spec.name, error), has_guides=has_guides)
+        if spec.scope_of_call is not None:
+            context = self.context_for(caller, spec.scope_of_call(given))
         try:
             # A write bounds itself: one that was broken off may have been executed.
             with self._in_time() if spec.read_only else nullcontext():
@@ -96,11 +98,11 @@ class Dispatcher:
     async def complete(self, params: types.CompleteRequestParams) -> types.Completion:
         return await complete(self.context, params)
 
-    def scope_needed(self, method: str, name: str) -> Scope | None:
+    def scope_needed(self, method: str, name: str, arguments: object = None) -> Scope | None:
         """Return what a call needs, by its method and the name or address in it; None for what everybody may ask."""
         match method:
             case "tools/call":
-                spec = self.catalogue.tool(name)
+                return self._scope_of_tool(name, arguments)
             case "prompts/get":
                 spec = self.catalogue.prompt(name)
             case "resources/read" | "resources/subscribe":
@@ -113,6 +115,15 @@ class Dispatcher:
             case _:
                 return None
         return spec.scope if spec else None
+
+    def _scope_of_tool(self, name: str, arguments: object) -> Scope | None:
+        spec = self.catalogue.tool(name)
+        if spec is None or spec.scope_of_call is None:
+            return spec.scope if spec else None
+        try:
+            return spec.scope_of_call(spec.arguments.model_validate(arguments or {}))
+        except ValidationError:  # refused for that when it is called
+            return spec.scope
 
     def takes_long(self, method: str, name: str) -> bool:
         """Tell whether a call may take so long that its client should hear something meanwhile."""

@@ -80,6 +80,8 @@ class ToolSpec(Generic[ArgumentsT]):
     """Whether it asks anybody outside this machine."""
     slow: bool = False
     """Whether it may take so long that it should tell a client which asked for it that it is still at work."""
+    scope_of_call: Callable[[ArgumentsT], Scope] | None = None
+    """What one call needs, where that depends on its arguments."""
 
     @property
     def scope(self) -> Scope:

@@ -23,6 +23,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_orderbook_health": {},
     "get_account_info": {},
     "get_open_orders": {},
+    "get_portfolio": {},
+    "get_analysis": {**PAIR, "kind": "trading_analysis"},
     "get_order": {**PAIR, "order_id": 41200880004},
     "preview_order": {**PAIR, "side": "BUY", "quantity": "0.001", "price": "100000"},
     "fetch_chart_documentation": {},

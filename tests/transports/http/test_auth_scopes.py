@@ -28,6 +28,7 @@ PRIVATE = {
         "get_open_orders",
         "get_order",
         "get_all_orders",
+        "get_portfolio",
         "preview_order",
     },
     "resources/read": {

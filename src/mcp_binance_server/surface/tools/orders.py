@@ -1,16 +1,19 @@
 """Tools that read the account's orders and trades."""
 
+from dataclasses import replace
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from mcp_binance_server.domain.orders import Fill, FillsOfSymbol, OpenOrders, Order, OrdersOfSymbol
+from mcp_binance_server.domain.orders import Fill, FillsOfSymbol, OpenOrders, Order, OrderHistory, OrdersOfSymbol
+from mcp_binance_server.services.orders import HISTORY_ROWS
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row, optional
+from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row, omitted, optional
 from mcp_binance_server.surface.views.decimals import exact, exact_average
 from mcp_binance_server.surface.views.markdown import instant
-from mcp_binance_server.surface.views.orders import fills_text, open_orders_text, order_text, orders_text
+from mcp_binance_server.surface.views.orders import fills_text, history_page, open_orders_text, order_text, orders_text
 from mcp_binance_server.surface.views.paging import next_step
 
 MOST_ROWS = 1000
@@ -39,10 +42,16 @@ class GetOrder(Arguments):
 
 
 class GetAllOrders(Arguments):
-    symbol: Pair
+    symbol: Pair | None = optional("Trading pair, e.g. BTCUSDT; all you hold or have ordered if left out")
     limit: Limit = 50
     start: Moment = optional("From then on: ISO instant, epoch ms, '36h', 'yesterday'; UTC")
     end: Moment = optional("Up to then; with start at most 24 hours later")
+
+    @model_validator(mode="after")
+    def _periods_are_of_one_symbol(self) -> Self:
+        if self.symbol is None and (self.start is not None or self.end is not None):
+            raise PydanticCustomError("period", "start and end need a symbol: Binance tells past orders by symbol")
+        return self
 
 
 class GetAccountTrades(Arguments):
@@ -86,6 +95,12 @@ class OrdersAnswer(ListAnswer):
     network: str
     host: str
     as_of: str
+
+
+class AllOrdersAnswer(OrdersAnswer):
+    symbols_asked: list[str] | None = omitted("Without a symbol: where it was looked")
+    not_asked: list[str] | None = omitted()
+    no_answer: list[str] | None = omitted()
 
 
 class OpenOrdersAnswer(OrdersAnswer):
@@ -178,9 +193,11 @@ async def get_order(context: Context, arguments: GetOrder) -> ToolAnswer:
 
 
 async def get_all_orders(context: Context, arguments: GetAllOrders) -> ToolAnswer:
+    if arguments.symbol is None:
+        return _history(await context.orders.history(), arguments.limit)
     view = await context.orders.all(arguments.symbol, arguments.limit, arguments.start, arguments.end)
     more = _more_orders(view, arguments)
-    answer = OrdersAnswer(
+    answer = AllOrdersAnswer(
         count=len(view.orders),
         limit=arguments.limit,
         more=more,
@@ -190,6 +207,23 @@ async def get_all_orders(context: Context, arguments: GetAllOrders) -> ToolAnswe
         as_of=instant(view.as_of_ms),
     )
     return ToolAnswer(orders_text(view, more), answer)
+
+
+def _history(found: OrderHistory, limit: int) -> ToolAnswer:
+    view = replace(found, orders=found.orders[:limit], cut=found.cut or len(found.orders) > limit)
+    answer = AllOrdersAnswer(
+        count=len(view.orders),
+        limit=min(limit, HISTORY_ROWS),
+        more="get_all_orders with one symbol" if view.cut else None,
+        orders=[order_row(each) for each in view.orders],
+        symbols_asked=[*view.asked],
+        not_asked=[*view.not_asked] or None,
+        no_answer=[*view.failed] or None,
+        network=view.venue.network,
+        host=view.venue.host,
+        as_of=instant(view.as_of_ms),
+    )
+    return ToolAnswer(history_page(view), answer)
 
 
 async def get_account_trades(context: Context, arguments: GetAccountTrades) -> ToolAnswer:
@@ -268,12 +302,12 @@ GET_ALL_ORDERS = ToolSpec(
     name="get_all_orders",
     title="Order history",
     description=(
-        "Orders of the account on one symbol, of every status, newest last. start and end narrow it; Binance allows "
-        "at most 24 hours between them when both are given. Not for several symbols at once "
-        "(binance://orders/history) and not for single executions (get_account_trades)."
+        "Orders of the account, of every status: on one symbol, newest last, or without one the newest 50, newest "
+        "first, over the symbols with an open order or a holding (ten times the weight). start and end narrow one "
+        "symbol; Binance allows at most 24 hours between them. Not for single executions (get_account_trades)."
     ),
     arguments=GetAllOrders,
-    answer=OrdersAnswer,
+    answer=AllOrdersAnswer,
     run=get_all_orders,
     read_only=True,
     toolset="orders",

@@ -9,13 +9,14 @@ from mcp_binance_server.domain.access import SCOPES, Visitor
 from mcp_binance_server.domain.access import Scope as Permission
 from mcp_binance_server.transports.http.bodies import replayed
 
-ScopeNeeded = Callable[[str, str], Permission | None]
+ScopeNeeded = Callable[[str, str, object], Permission | None]
 
 
 class _Params(msgspec.Struct):
     # Of any kind: a member that the method does not look at must not hide the one that it does.
     name: object = None
     uri: object = None
+    arguments: object = None
 
 
 class _Asked(msgspec.Struct):
@@ -44,5 +45,5 @@ def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
         return frozenset()
     params = asked.params or _Params()
     name = params.uri if asked.method in ("resources/read", "resources/subscribe") else params.name
-    found = needed(asked.method, name if isinstance(name, str) else "")
+    found = needed(asked.method, name if isinstance(name, str) else "", params.arguments)
     return frozenset() if found is None else frozenset({found})

@@ -1,0 +1,158 @@
+"""The tool that values the account and measures what it risks."""
+
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import Field
+
+from mcp_binance_server.analytics.portfolio import AssetRisk
+from mcp_binance_server.analytics.portfolio_report import PortfolioReport
+from mcp_binance_server.analytics.valuation import Holding
+from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.services.portfolio import JudgedPortfolio
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import ListAnswer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import Row, omitted
+from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.holdings import holdings_page, unmeasured
+from mcp_binance_server.surface.views.markdown import instant, share
+from mcp_binance_server.surface.views.paging import next_step
+
+MOST_ASSETS = 1000
+CENTS = 2
+PRICE_PLACES = 8
+
+
+class GetPortfolio(Arguments):
+    limit: Annotated[int, Field(description="How many assets to list at most", ge=1, le=MOST_ASSETS)] = 50
+
+
+class ValuedRow(Row):
+    asset: str
+    quantity: str
+    price: str | None
+    value: str | None
+    share: str | None
+    volatility: str | None
+    risk_share: str | None
+    priced_by: str | None
+
+
+class Concentrated(Row):
+    hhi: str
+    level: str
+    effective_assets: str
+
+
+class LossBounds(Row):
+    volatility: str | None
+    var: str
+    var_share: str
+    es: str
+    es_share: str
+    level: str
+    days: int
+
+
+class PortfolioAnswer(ListAnswer):
+    total_value: str = Field(description="USDT, as every value here")
+    stablecoin_share: str | None
+    holdings: list[ValuedRow] = Field(description="Largest first; without a price: not in any value")
+    concentration: Concentrated | None
+    risk: LossBounds | None = Field(description="One day; volatility a year")
+    not_measured: str | None = omitted()
+    missing: list[str]
+    network: str
+    host: str
+    as_of: str
+
+
+def portfolio_answer(judged: JudgedPortfolio, limit: int) -> PortfolioAnswer:
+    report, valued = judged.report, judged.valued
+    held = (*report.portfolio.holdings, *report.portfolio.excluded)
+    risks = {each.asset: each for each in report.risk.assets}
+    rows = [_row(each, risks.get(each.asset)) for each in held[:limit]]
+    stable = report.portfolio.stablecoin_share
+    return PortfolioAnswer(
+        count=len(rows),
+        limit=limit,
+        more=next_step("get_portfolio", limit=min(len(held), MOST_ASSETS)) if len(rows) < len(held) else None,
+        total_value=_cents(report.portfolio.total),
+        stablecoin_share=None if stable is None else _percent(stable),
+        holdings=rows,
+        concentration=_concentration(report),
+        risk=_risk(report),
+        not_measured=unmeasured(report),
+        missing=[*report.missing],
+        network=valued.venue.network,
+        host=valued.venue.host,
+        as_of=instant(valued.as_of_ms),
+    )
+
+
+def _row(holding: Holding, risk: AssetRisk | None) -> ValuedRow:
+    annual = risk.volatility.annual if risk else None
+    at_risk = risk.risk_share if risk else None
+    return ValuedRow(
+        asset=holding.asset,
+        quantity=exact(holding.total),
+        price=None if holding.price is None else exact(round_to_places(holding.price, PRICE_PLACES)),
+        value=None if holding.value is None else _cents(holding.value),
+        share=None if holding.weight is None else _percent(holding.weight),
+        volatility=None if annual is None else _percent(annual),
+        risk_share=None if at_risk is None else _percent(at_risk),
+        priced_by=holding.route,
+    )
+
+
+def _concentration(report: PortfolioReport) -> Concentrated | None:
+    spread = report.spread
+    if spread.hhi is None or spread.effective is None or spread.level is None:
+        return None
+    return Concentrated(hhi=f"{spread.hhi:.3f}", level=spread.level, effective_assets=f"{spread.effective:.1f}")
+
+
+def _risk(report: PortfolioReport) -> LossBounds | None:
+    risk, tail = report.risk, report.risk.tail
+    if tail.var is None or tail.es is None or risk.var_value is None or risk.es_value is None:
+        return None
+    return LossBounds(
+        volatility=None if risk.sigma_annual is None else _percent(risk.sigma_annual),
+        var=_cents(risk.var_value),
+        var_share=_percent(tail.var),
+        es=_cents(risk.es_value),
+        es_share=_percent(tail.es),
+        level=f"{tail.level}%",
+        days=tail.n,
+    )
+
+
+def _cents(value: Decimal) -> str:
+    return f"{round_to_places(value, CENTS):f}"
+
+
+def _percent(ratio: Decimal | float) -> str:
+    return share(float(ratio))
+
+
+async def get_portfolio(context: Context, arguments: GetPortfolio) -> ToolAnswer:
+    judged = await context.portfolio.judged()
+    answer = portfolio_answer(judged, arguments.limit)
+    return ToolAnswer(holdings_page(judged.report, judged.valued.venue, arguments.limit, answer.more), answer)
+
+
+GET_PORTFOLIO = ToolSpec(
+    name="get_portfolio",
+    title="Portfolio value and risk",
+    description=(
+        "What the account is worth and what it risks: each holding at its last price with its share and volatility, "
+        "concentration, and the loss of a bad day (VaR, ES) by 90 daily closes. Use it for 'what is my portfolio "
+        "worth'. Not for advice and what-ifs (get_analysis portfolio_risk), bare balances (get_account_info) or orders."
+    ),
+    arguments=GetPortfolio,
+    answer=PortfolioAnswer,
+    run=get_portfolio,
+    read_only=True,
+    toolset="account",
+)
