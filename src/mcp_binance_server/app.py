@@ -97,9 +97,11 @@ async def running_app(
     dialer: Dialer | None = None,
     attempt_secs: float = ATTEMPT_SECS,
     callers_bring_keys: bool = False,
+    preload: bool = False,
 ) -> AsyncGenerator[App]:
     """Build the server from settings and take it down again; nothing is sent before the first request.
 
+    With `preload` one thing is: the symbol list is loaded in the background, since every first question needs it.
     Where callers bring keys of their own, weight is kept back for private reads though the process has no key.
 
     Raises:
@@ -141,6 +143,8 @@ async def running_app(
         local = LocalCharts(market, Flights(clock))
         stack.push_async_callback(remote.flights.close)
         stack.push_async_callback(local.flights.close)
+        language = ChartLanguageService(market.directory, time, charts.plans, Flights(clock), docs.catalogue)
+        stack.push_async_callback(language.flights.close)
         anomalies, health = AnomalyService(live), MarketHealthService(live)
         context = Context(
             market=market,
@@ -159,7 +163,7 @@ async def running_app(
             microstructure=MicrostructureService(live, client, profiles, anomalies, health),
             chart_facts=ChartFactsService(docs, Listings(charts, engine, clock), market.directory, time),
             chart_validation=ChartValidationService(market.directory, time, charts.plans, catalogue=docs.catalogue),
-            chart_language=ChartLanguageService(market.directory, time, charts.plans, docs.catalogue),
+            chart_language=language,
             charting=ChartingService(remote, local, Pictures(engine)),
             guides=GuideService(Library(clock, settings.guide_config)),
             updates=await stack.enter_async_context(UpdateService(live).running()),
@@ -167,6 +171,8 @@ async def running_app(
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
         dispatcher = Dispatcher(shown, context, principal)
         own = AccountClient(caller, principal)
+        if preload:
+            language.prepare()
         yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
 
 

@@ -4,6 +4,8 @@ import json
 import time
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
 from jsonschema import validate
 from mcp import Client, types
@@ -142,6 +144,82 @@ async def test_without_the_exchange_the_words_are_read_all_the_same(
 
     assert answer["config"]["symbol"] == "BINANCE:BTCUSDT"
     assert [warning.partition(":")[0] for warning in answer["warnings"]] == ["symbol_unverified"]
+
+
+class HeldList(Loop):
+    """An exchange that gives its list only when it is let go."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        super().__init__(exchange)
+        self.asked, self.go = anyio.Event(), anyio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked.set()
+        await self.go.wait()
+        return await super().handle_async_request(request)
+
+
+@requirement("charts/construct_chart_config/latency")
+async def test_nobody_waits_longer_than_300_ms_for_the_network(
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange, era: str
+) -> None:
+    transport = HeldList(exchange)
+    waited = -1
+    answers: list[dict[str, Any]] = []
+
+    async def ask(client: Client) -> None:
+        answers.append(await constructed(client, "bitcoin 4h with rsi"))
+
+    async with (
+        running_app(settings, clock=clock, network=NETWORK, transport=transport) as app,
+        Client(app.server, mode=era, cache=None) as client,
+    ):
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, client)
+            await transport.asked.wait()
+            clock.advance(299)
+            await anyio.wait_all_tasks_blocked()
+            waited = len(answers)
+            clock.advance(1)
+        transport.go.set()
+        await ask(client)
+
+    hasty, settled = answers
+    assert waited == 0
+    assert hasty["config"] == settled["config"]
+    assert hasty["warnings"] == [
+        "symbol_unverified: BTCUSDT could not be checked: the exchange's list is not at hand",
+    ]
+    assert settled["warnings"] == []
+    assert [request.path for request in exchange.requests] == ["/api/v3/exchangeInfo"]
+
+
+async def test_a_server_loads_the_list_before_anybody_asks(
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    transport = HeldList(exchange)
+    async with running_app(settings, clock=clock, network=NETWORK, transport=transport, preload=True) as app:
+        with anyio.fail_after(60):
+            await transport.asked.wait()
+        transport.go.set()
+        made = await app.context.chart_language.construct("bitcoin 4h")
+
+    assert made.warnings == ()
+    assert len(exchange.requests) == 1
+
+
+async def test_a_server_that_cannot_load_the_list_starts_and_ends_all_the_same(
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    exchange.faults.add(Fault(kind="status", status=503, times=50))
+
+    async with running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange), preload=True) as app:
+        made = await app.context.chart_language.construct("bitcoin 4h")
+        exchange.faults.clear()
+        await anyio.wait_all_tasks_blocked()  # until the attempt that failed has ended
+        again = await app.context.chart_language.construct("bitcoin 4h")
+
+    assert (len(made.warnings), again.warnings) == (1, ())
 
 
 async def test_the_plan_in_the_settings_is_kept_to(

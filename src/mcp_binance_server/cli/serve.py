@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -104,4 +105,4 @@ def _load() -> "Callable[[Settings], AbstractAsyncContextManager[App]]":
     with uncollected():
         from mcp_binance_server.app import running_app  # noqa: PLC0415 - a greeting needs none of it
 
-    return running_app
+    return partial(running_app, preload=True)

@@ -36,7 +36,7 @@ async def _serve(settings: Settings, place: Place, manners: Manners, last_moment
     clock = SystemClock()
     async with (
         entrance_of(settings, clock) as entrance,
-        running_app(settings, clock=clock, callers_bring_keys=True) as app,
+        running_app(settings, clock=clock, callers_bring_keys=True, preload=True) as app,
     ):
         app.dispatcher.catalogue.prepare()
         await serve_grpc(

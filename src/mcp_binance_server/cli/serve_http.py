@@ -64,7 +64,7 @@ async def _serve(settings: Settings, place: Place, manners: Manners, last_moment
     clock = SystemClock()
     async with (
         entrance_of(settings, clock) as entrance,
-        running_app(settings, clock=clock, callers_bring_keys=True) as app,
+        running_app(settings, clock=clock, callers_bring_keys=True, preload=True) as app,
     ):
         await serve_at(place, app, options_of(settings, place, entrance), announcing(place, manners), last_moment)
 

@@ -1,19 +1,24 @@
-"""Charts described in words; the only thing asked of the network is the symbol list, once an hour for everybody."""
+"""Charts described in words; the only thing asked of the network is the symbol list, and nobody waits long for it."""
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
+
+import anyio
 
 from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plan_rules import doubts
 from mcp_binance_server.charts.usage import usage_of
 from mcp_binance_server.domain.symbols import SymbolTable
-from mcp_binance_server.errors import ExchangeError, RateLimited
+from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
 from mcp_binance_server.exchange.directory import Directory
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.state.flight import Flights
 
 if TYPE_CHECKING:
     from mcp_binance_server.charts.language.construct import Construction
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
     from mcp_binance_server.charts.language.understanding import Knowledge
 
 LOG = logging.getLogger(__name__)
+# Who describes a chart waits for the network no longer; loading goes on for the next one.
+LONGEST_WAIT_MS: Final = 300
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -31,8 +38,13 @@ class ChartLanguageService:
     directory: Directory
     time: ServerTime
     plans: PlanMemory
+    flights: Flights[SymbolTable]
     catalogue: Callable[[], Catalogue] = bundled_catalogue
     _arranged: "tuple[Catalogue, SymbolTable | None, Knowledge] | None" = field(default=None, init=False, repr=False)
+
+    def prepare(self) -> None:
+        """Load the symbol list in the background, so that the first words find it."""
+        self.flights.begin("symbols", self.directory.table, lock_ms=self._longest_ms)
 
     async def construct(self, text: str, preferences: "Preferences | None" = None) -> "Construction":
         """Turn words into a chart's configuration.
@@ -54,11 +66,24 @@ class ChartLanguageService:
         return made
 
     async def _symbols(self) -> SymbolTable | None:
-        try:
-            return await self.directory.table()
-        except (ExchangeError, RateLimited):
-            # Words can be read without the list; every pair is then marked as unverified.
-            return None
+        # Words can be read without the list; every pair is then marked as unverified.
+        clock, found = self.directory.clock, self.directory.loaded
+        async with anyio.create_task_group() as waiting:
+
+            async def load() -> None:
+                nonlocal found
+                with suppress(ExchangeError, RateLimited, EngineUnavailable):
+                    found = await self.flights.join("symbols", self.directory.table, lock_ms=self._longest_ms)
+                waiting.cancel_scope.cancel()
+
+            waiting.start_soon(load)
+            await clock.sleep_until_ms(clock.monotonic_ms() + LONGEST_WAIT_MS)
+            waiting.cancel_scope.cancel()
+        return found
+
+    @property
+    def _longest_ms(self) -> int:
+        return self.directory.caller.longest_ms(EXCHANGE_INFO)
 
     def _knowledge(self, table: SymbolTable | None) -> "Knowledge":
         from mcp_binance_server.charts.language.understanding import Knowledge  # noqa: PLC0415

@@ -53,6 +53,11 @@ class Flights(Generic[ValueT]):
         await asyncio.wait((flight.task,))
         return flight.landed()
 
+    def begin(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> None:
+        """Start a production for which nobody waits yet, unless one is under way; if it fails, nobody is told."""
+        if key not in self._newest:
+            self._launch(key, produce, lock_ms)
+
     async def close(self) -> None:
         """Cancel every production; those who wait get EngineUnavailable."""
         self._closed = True

@@ -21,9 +21,8 @@ from mcp_binance_server.state.engine import (
     check_size,
     check_ttl,
 )
-from mcp_binance_server.state.expiry import Expiring
+from mcp_binance_server.state.expiry import Expiring, Shelf
 from mcp_binance_server.state.flight import Flights
-from mcp_binance_server.state.shelf import Shelf
 from mcp_binance_server.state.weight import EDGE_MS, Ledger
 
 
