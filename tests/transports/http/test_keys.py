@@ -10,7 +10,7 @@ from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
 from mcp_binance_server.simulator.portfolio import Balance, Portfolio
 from support.requirement import requirement
-from support.webapp import HttpClient, assembled
+from support.webapp import HttpClient, assembled, request
 
 MARK = "31415.92653589"
 BALANCES = {"uri": "binance://account/balances"}
@@ -122,7 +122,27 @@ async def test_whoever_names_another_key_is_not_in_that_session(
     other = await http.ask("resources/read", mine, BALANCES, **keys_of(exchange.account))
 
     assert same.status_code == 200
-    assert reason(other) == (404, "session_not_found")
+    assert reason(other) == (404, "keys_need_new_session")
+
+
+@requirement("ruling/28")
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/message"])
+async def test_keys_in_the_middle_of_a_session_are_answered_with_what_to_do(
+    path: str, http: HttpClient, guest: DemoAccount
+) -> None:
+    opened_without = await http.initialize()
+
+    headers = {name.replace("_", "-"): value for name, value in keys_of(guest).items()}
+    late = await http.post(
+        path, json=request("resources/read", BALANCES), headers={**headers, "mcp-session-id": opened_without}
+    )
+    anew = await http.initialize(**keys_of(guest))
+
+    said = late.json()["error"]["message"]
+    assert reason(late) == (404, "keys_need_new_session")
+    assert "send initialize without a session id, with X-Binance-Api-Key and X-Binance-Secret-Key" in said
+    assert guest.api_key not in late.text
+    assert "31,415.92653589" in (await http.ask("resources/read", anew, BALANCES)).text
 
 
 @requirement("data-model/credentials-unlogged")

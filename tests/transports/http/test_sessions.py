@@ -34,6 +34,14 @@ async def test_the_fifty_first_is_told_when_to_come_back(http: HttpClient, clock
     assert {reason(each) for each in refused} == {(503, "too_many_sessions")}
     assert {each.headers["retry-after"] for each in refused} == {"30"}
     assert later.headers["retry-after"] == "20"
+    error = later.json()["error"]
+    assert (error["code"], error["message"]) == (
+        -32000,
+        "Too many open sessions. Please wait 20 seconds before retrying.",
+    )
+    assert error["data"]["error_type"] == "too_many_sessions"
+    assert (error["data"]["retryable"], error["data"]["retry_after_secs"]) == (True, 20)
+    assert error["data"]["recovery_suggestion"].startswith("Wait retry_after_secs")
 
 
 @requirement("data-model/session-timeout", "data-model/session-updated", "data-model/session-destroyed")

@@ -17,11 +17,11 @@ from mcp_binance_server.transports.http.auth.challenge import refusal_headers, s
 from mcp_binance_server.transports.http.auth.metadata import WELL_KNOWN, metadata_path, metadata_url
 from mcp_binance_server.transports.http.conversation import is_json, not_allowed, takes_events, unknown_session
 from mcp_binance_server.transports.http.front_page import LIVE, reply_page, wants_page
-from mcp_binance_server.transports.http.keys import KeysRefused
+from mcp_binance_server.transports.http.keys import KeysMisplaced, KeysRefused
 from mcp_binance_server.transports.http.modern_door import ModernDoor, TakesLong
 from mcp_binance_server.transports.http.pair_door import MESSAGES, PairDoor
 from mcp_binance_server.transports.http.probes import Probes
-from mcp_binance_server.transports.http.refusals import refuse
+from mcp_binance_server.transports.http.refusals import refuse, refuse_with
 from mcp_binance_server.transports.http.replies import reply_json
 from mcp_binance_server.transports.http.scopes import ScopeNeeded, missing_scopes
 from mcp_binance_server.transports.http.session_door import SessionDoor
@@ -117,13 +117,16 @@ class HttpApp:
             return
         try:
             await self._doors[path](scope, receive, send, visitor)
+        except KeysMisplaced as late:
+            # 404: a client that follows the protocol opens a new session by itself, and sends the keys with it.
+            await refuse(send, 404, "keys_need_new_session", str(late))
         except KeysRefused as refused:
             await refuse(send, 400, "keys_refused", str(refused))
         except SessionNotFound:
             await unknown_session(send)
         except TooManySessions as full:
             wait = [(b"retry-after", b"%d" % full.retry_after_secs)]
-            await refuse(send, 503, full.reason, full.message, headers=wait)
+            await refuse_with(send, full, full.http_status, headers=wait)
         except EngineUnavailable as lost:
             await refuse(send, 503, lost.error_type, lost.message, headers=[(b"retry-after", b"1")])
 

@@ -18,6 +18,16 @@ class KeysRefused(Exception):
     """Keys that are not taken; the text says why and holds nothing of them."""
 
 
+class KeysMisplaced(KeysRefused):
+    """Keys in the middle of a session that was opened without them; the text says what to do."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This session was opened without these keys. Open a new session with them: send initialize without a "
+            "session id, with X-Binance-Api-Key and X-Binance-Secret-Key"
+        )
+
+
 def principal_in(scope: Scope) -> Principal | None:
     """Return whose account the request's own keys open; None without keys.
 

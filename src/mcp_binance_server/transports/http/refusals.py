@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 from mcp.types import jsonrpc
 from starlette.types import Send
 
-from mcp_binance_server.errors import echo
+from mcp_binance_server.errors import AppError, echo
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -35,6 +35,19 @@ class Refusal(NamedTuple):
 async def refuse(send: Send, status: int, reason: str, message: str, *, headers: Headers = ()) -> None:
     """Answer a request with a status, a sentence for people and a word for programs."""
     body = refusal_body(reason, message)
+    described = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": [*described, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def refuse_with(send: Send, error: AppError, status: int, *, headers: Headers = ()) -> None:
+    """Answer a request with one of our errors: its own code, and all that its data say."""
+    answer = {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": error.code, "message": error.message, "data": error.data()},
+    }
+    body = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
     described = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": [*described, *headers]})
     await send({"type": "http.response.body", "body": body})

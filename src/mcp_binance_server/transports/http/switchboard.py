@@ -17,7 +17,7 @@ from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
 from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.caller import CALLER, Caller
-from mcp_binance_server.transports.http.keys import named_key, principal_in
+from mcp_binance_server.transports.http.keys import KeysMisplaced, named_key, principal_in
 from mcp_binance_server.transports.http.line import Line
 
 LOG = logging.getLogger(__name__)
@@ -77,15 +77,19 @@ class Switchboard:
         return self._noted(scope, visitor, call)
 
     def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> Call | None:
-        """Return the visitor's own live session; None for any other id, however it is wrong."""
+        """Return the visitor's own live session; None for any other id, however it is wrong.
+
+        Raises:
+            KeysMisplaced: it is theirs, and was opened without the keys that the request brings.
+        """
         session = self.registry.find(connection_id, visitor)
         call = self._calls.get(session.connection_id) if session else None
         if session is None or call is None:
             return None
-        # Whoever names another key is not who opened the session.
+        # Whoever names another key is not let in, and without it the id alone would have let them in: nothing is told.
         named, held = named_key(scope), session.credentials
         if named is not None and (held is None or named != held.credentials.api_key.encode()):
-            return None
+            raise KeysMisplaced
         return self._noted(scope, visitor, call)
 
     def calls(self) -> list[Call]:
