@@ -1,6 +1,6 @@
 """The composition root: settings in, every object built once and wired, an async lifespan around them."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,8 @@ from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
 from mcp_binance_server.exchange.directory import Directory
-from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.other_networks import OtherNetworks
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.hub import Hub
@@ -93,6 +94,7 @@ async def running_app(
     *,
     clock: Clock | None = None,
     network: Network | None = None,
+    networks: Mapping[str, Network] = NETWORKS,
     transport: httpx2.AsyncBaseTransport | None = None,
     dialer: Dialer | None = None,
     attempt_secs: float = ATTEMPT_SECS,
@@ -122,7 +124,8 @@ async def running_app(
         stack.push_async_callback(channel.close)
         time = ServerTime(clock)
         budget = Budget(engine, time, clock, settings.egress_id)
-        caller = Caller(Attempts(network, channel, budget, time), clock)
+        attempts = Attempts(network, channel, budget, time)
+        caller = Caller(attempts, clock, OtherNetworks.beside(attempts, networks, clock))
         client = SpotClient(caller, engine)
         hub = _hub(settings, thresholds, client, dialer or NetworkDialer(), engine)
         if hub is not None:

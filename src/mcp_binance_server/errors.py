@@ -118,6 +118,7 @@ class InvalidCredentials(AppError):
     reason: str | None = None
     likely_cause: str | None = None
     explanation: str | None = None
+    setting: str | None = None
     exchange_code: int | None = None
 
     def __post_init__(self) -> None:
@@ -135,12 +136,15 @@ class InvalidCredentials(AppError):
 
     @property
     def _suggestion(self) -> str:
+        if self.setting is not None:
+            return f"Set {self.setting} in the environment of this server and start it again"
         if self.masked_api_key != NOT_SET:
             return f"Verify credentials at {self.help_url} and ensure correct environment variables"
         variables = "BINANCE_API_KEY and BINANCE_SECRET_KEY"
         return (
-            f"Create a key{f' for {self.network}' if self.network else ''} at {self.help_url}, set {variables} in the "
-            "environment of this server and start it again; over HTTP a caller may send their own in the headers "
+            f"Create a key{f' for {self.network}' if self.network else ''} at {self.help_url}, then run "
+            f"mcp-binance-server setup in a terminal, which stores and tries it; or set {variables} in the environment "
+            "of this server and start it again; over HTTP a caller may send their own in the headers "
             "X-Binance-Api-Key and X-Binance-Secret-Key"
         )
 
@@ -289,7 +293,9 @@ class ExchangeUnavailable(ExchangeError):
     error_type: ClassVar[str] = "exchange_unavailable"
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
     retryable: ClassVar[bool] = True
-    recovery_suggestion: ClassVar[str] = "Try again in a few seconds; if it goes on, see status.binance.com"
+    recovery_suggestion: ClassVar[str] = (
+        "Try again in a few seconds; if it goes on, run mcp-binance-server doctor, which says where it is stuck"
+    )
 
     reason: str = "no answer"
 
@@ -302,7 +308,9 @@ class ExchangeUnavailable(ExchangeError):
 class RegionRestricted(ExchangeError):
     error_type: ClassVar[str] = "region_restricted"
     guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
-    recovery_suggestion: ClassVar[str] = "Public market data has a second host; account calls have none"
+    recovery_suggestion: ClassVar[str] = (
+        "Public market data has a second host; account calls have none. mcp-binance-server doctor says what works here"
+    )
 
     @property
     def message(self) -> str:

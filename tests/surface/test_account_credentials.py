@@ -65,9 +65,10 @@ async def test_without_a_key_every_page_says_how_to_set_one_up(place: Place, pag
         "network": "testnet",
         "reason": "no API key is configured",
         "recovery_suggestion": (
-            "Create a key for testnet at https://testnet.binance.vision/, set BINANCE_API_KEY and BINANCE_SECRET_KEY "
-            "in the environment of this server and start it again; over HTTP a caller may send their own in the "
-            "headers X-Binance-Api-Key and X-Binance-Secret-Key"
+            "Create a key for testnet at https://testnet.binance.vision/, then run mcp-binance-server setup in a "
+            "terminal, which stores and tries it; or set BINANCE_API_KEY and BINANCE_SECRET_KEY in the environment of "
+            "this server and start it again; over HTTP a caller may send their own in the headers X-Binance-Api-Key "
+            "and X-Binance-Secret-Key"
         ),
         "error_type": "invalid_credentials",
         "retryable": False,

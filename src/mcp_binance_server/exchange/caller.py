@@ -22,6 +22,7 @@ from mcp_binance_server.exchange.diagnosis import can_be_sent
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
 from mcp_binance_server.exchange.faults import Refusal, classify
 from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.other_networks import OtherNetworks
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.refused_key import credentials_error, explain_refusal
 from mcp_binance_server.exchange.server_time import ServerTime
@@ -42,6 +43,7 @@ class Caller:
 
     attempts: Attempts
     clock: Clock
+    others: OtherNetworks | None = None
     total_secs: float = 10.0
     random: Random = field(default_factory=Random, repr=False)
 
@@ -132,7 +134,7 @@ class Caller:
         if refusal.is_rate_limit:
             return await self.budget.halt(refusal)
         if refusal.is_credentials:
-            return await explain_refusal(self.attempts, refusal, principal)
+            return await explain_refusal(self.attempts, refusal, principal, self.others)
         if refusal.is_symbol:
             return InvalidSymbol(provided_symbol=str(params.get("symbol", "")))
         if refusal.is_region:

@@ -27,6 +27,16 @@ class Diagnosis:
 
     cause: LikelyCause | None
     explanation: str
+    setting: str | None = None
+    """The setting that would make it work, where that is certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What was found out by asking: whether this host knows the key, and which other network does."""
+
+    is_known: bool | None = None
+    home: str | None = None
 
 
 def home_of(host: str) -> str | None:
@@ -45,10 +55,8 @@ def is_worth_a_probe(refusal: Refusal, credentials: Credentials, network: Networ
     return refusal.code == REJECTED_KEY and not is_odd
 
 
-def diagnose(
-    refusal: Refusal | None, credentials: Credentials, network: Network, *, is_known: bool | None = None
-) -> Diagnosis | None:
-    """Explain a refusal; `is_known` is what a probe found out, a refusal of None means that nothing was sent."""
+def diagnose(refusal: Refusal | None, credentials: Credentials, network: Network, probed: Probed) -> Diagnosis | None:
+    """Explain a refusal; a refusal of None means that nothing was sent."""
     if refusal is None or refusal.code == BAD_KEY_FORMAT:
         return _key_format()
     if refusal.code == BAD_SIGNATURE:
@@ -59,7 +67,7 @@ def diagnose(
         return _key_format()
     if (home := _foreign_home(network)) is not None:
         return _foreign(network, home)
-    return _rejected(network, is_known=is_known)
+    return _of_another(network, probed.home) if probed.home else _rejected(network, is_known=probed.is_known)
 
 
 def _is_misformed(credentials: Credentials) -> bool:
@@ -98,6 +106,15 @@ def _foreign(network: Network, home: str) -> Diagnosis:
         "unknown_key_or_wrong_network",
         f"BINANCE_NETWORK is {network.name}, but BINANCE_REST_URL leads to {host_of(network.rest_url)}, a host of "
         f"{home}; a key works only on the network that made it, so let the two agree.",
+    )
+
+
+def _of_another(network: Network, home: str) -> Diagnosis:
+    return Diagnosis(
+        "unknown_key_or_wrong_network",
+        f"This is a key of {home}, and BINANCE_NETWORK is {network.name}: {host_of(network.rest_url)} does not know "
+        f"it, {home} does. Set BINANCE_NETWORK={home}, or make a key for {network.name} at {network.help_url}.",
+        f"BINANCE_NETWORK={home}",
     )
 
 

@@ -231,7 +231,7 @@ def test_a_key_that_no_network_knows_is_said_to_be_unknown(served: ServedExchang
         report = patient.report(BINANCE_REST_URL="", BINANCE_STREAM_URL="", BINANCE_API_KEY="uNkNoWn8" * 8)
 
         assert rung(report, "network")["seen"] == f"{served.host} does not accept the key at all"
-        assert [request.path for request in testnet.exchange.requests] == ["/api/v3/order"]
+        assert [request.path for request in testnet.exchange.requests] == ["/api/v3/time", "/api/v3/order"]
 
 
 def test_a_key_for_another_address_is_sent_to_no_other_network(served: ServedExchange, patient: Patient) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.client import ChartImgClient
@@ -15,7 +15,6 @@ from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.key_rights import KeyRights
 from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.exchange.refused_key import knows_key
 from mcp_binance_server.settings import Settings
 
 # A dozen questions are no burden, and when the minute is spent, it is for the exchange to say so.
@@ -43,8 +42,11 @@ class Bench:
             SettingsError: they cannot be built from these settings.
         """
         self._settings = settings
-        own = self.networks[settings.network] if self.is_at_home else None
-        self._app = await self.stack.enter_async_context(running_app(settings, clock=self.clock, network=own))
+        networks = self.networks if self.is_at_home else {}
+        own = networks.get(settings.network)
+        self._app = await self.stack.enter_async_context(
+            running_app(settings, clock=self.clock, network=own, networks=networks)
+        )
         self.caller.budget.limit = UNBOUND
 
     @property
@@ -96,9 +98,5 @@ class Bench:
 
         A key that was meant for another address than Binance's is not sent to Binance.
         """
-        principal = self.app.account.require_key()
-        others = {name: each for name, each in self.networks.items() if self.is_at_home and name != self.network.name}
-        for name, network in others.items():
-            if await knows_key(replace(self.caller.attempts, network=network), principal):
-                return name
-        return None
+        others = self.caller.others
+        return await others.home_of(self.app.account.require_key()) if others else None
