@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from mcp_binance_server.cli.arguments import Parser
 from mcp_binance_server.cli.token import run_token
 from mcp_binance_server.cli.token_arguments import add_token_command
+from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated
 from mcp_binance_server.transports.http.auth.token_file import TokenFile
 from mcp_binance_server.transports.http.auth.token_lines import digest_of, parse_lines
 from support.clock import FakeClock
@@ -152,3 +154,50 @@ def test_the_arguments_load_nothing_that_a_start_does_not_need() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
 
     assert done.stdout == "False False\n"
+
+
+async def admitted(door: TokenFile, token: str) -> bool:
+    try:
+        await door.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
+    except Unauthenticated:
+        return False
+    return True
+
+
+def test_a_revoked_token_opens_nothing_within_a_second_and_the_others_still_do(tmp_path: Path, capsys: Output) -> None:
+    file, clock = tmp_path / "tokens", FakeClock()
+    for name in ("ada", "bob"):
+        run("new", name, "--file", str(file))
+    ada, bob = capsys.readouterr().out.splitlines()
+    with file.open("a", encoding="utf-8") as more:
+        more.write("# kept\nada of no use\n")
+    mistaken = file.read_text(encoding="utf-8")
+    file.write_text(mistaken.replace("ada of no use\n", ""), encoding="utf-8")
+    door = TokenFile(file, clock)
+    before = anyio.run(admitted, door, ada)
+    file.write_text(mistaken, encoding="utf-8")
+
+    code = run("revoke", "ada", "--file", str(file))
+
+    clock.advance(1_000)
+    assert (code, before) == (0, True)
+    assert (anyio.run(admitted, door, ada), anyio.run(admitted, door, bob)) == (False, True)
+    assert file.read_text(encoding="utf-8").startswith("# NAME sha256:")
+    assert file.read_text(encoding="utf-8").endswith("# kept\n")
+    assert "ada" not in file.read_text(encoding="utf-8")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "Revoked ada" in capsys.readouterr().err
+
+
+def test_a_token_that_is_not_there_is_told_with_the_nearest_name(tmp_path: Path, capsys: Output) -> None:
+    file = tmp_path / "tokens"
+    run("new", "laptop", "--file", str(file))
+    before = file.read_bytes()
+
+    codes = run("revoke", "labtop", "--file", str(file)), run("revoke", "x", "--file", str(tmp_path / "none"))
+
+    said = capsys.readouterr().err
+    assert codes == (1, 1)
+    assert "there is no token for labtop; did you mean laptop?" in said
+    assert "No such file" in said
+    assert file.read_bytes() == before

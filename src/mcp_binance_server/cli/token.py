@@ -1,13 +1,16 @@
 """`mcp-binance-server token`: tokens for callers over HTTP, made here and kept only as hashes."""
 
 import argparse
+import difflib
 import os
 import sys
 from datetime import date
 from pathlib import Path
 
+from mcp_binance_server.cli.setup.files import write_text
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.access import SCOPES
+from mcp_binance_server.errors import echo
 from mcp_binance_server.transports.http.auth.token_file import Tokens, read_tokens
 from mcp_binance_server.transports.http.auth.token_lines import HEADING, TokenEntry, check_name, digest_of, new_token
 
@@ -20,12 +23,14 @@ APPEND = "The second line belongs into the server's token file.\n"
 
 
 def run_token(options: argparse.Namespace, clock: Clock | None = None) -> int:
-    """Run `token new` or `token list` and return the exit code."""
+    """Run `token new`, `token list` or `token revoke` and return the exit code."""
     now_ms = (clock or SystemClock()).now_ms()
     file = None if options.file is None else Path(options.file).expanduser()
     try:
         if options.action == "list" and file is not None:
             return _list(file, now_ms)
+        if options.action == "revoke" and file is not None:
+            return _revoke(options.name, file)
         return _new(options, file, now_ms)
     except OSError as error:
         return _refused(f"{file}: {error.strerror}")
@@ -62,13 +67,26 @@ def _append(file: Path, entry: TokenEntry) -> None:
         if tokens.mistakes:
             raise ValueError("\n".join(_shown_mistakes(file, tokens)))
         if any(other.name == entry.name for other in tokens.entries):
-            raise ValueError(f"{file}: there is a token for {entry.name}; take its line out first, or use another name")
+            raise ValueError(f"{file}: there is a token for {entry.name}; revoke it first, or use another name")
         before = opened.read()
         start = HEADING if not before else "" if before.endswith("\n") else "\n"
         opened.write(f"{start}{entry.line}\n")
         opened.flush()
         os.fsync(opened.fileno())
     _warn_if_others_can_read(file, tokens)
+
+
+def _revoke(name: str, file: Path) -> int:
+    """Take out every line of this name, good or not: a second one must not come into force by it."""
+    names = [entry.name for entry in read_tokens(file).entries]
+    lines = file.read_text(encoding="utf-8-sig").splitlines(keepends=True)
+    kept = [line for line in lines if line.partition("#")[0].split()[:1] != [name]]
+    if len(kept) == len(lines):
+        near = difflib.get_close_matches(name, names, n=1)
+        raise ValueError(f"{file}: there is no token for {echo(name)}{f'; did you mean {near[0]}?' if near else ''}")
+    write_text(file, "".join(kept))
+    sys.stderr.write(f"Revoked {name}: a server that reads {file} refuses the token within a second.\n")
+    return 0
 
 
 def _list(file: Path, now_ms: int) -> int:

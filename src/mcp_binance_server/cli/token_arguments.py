@@ -14,7 +14,7 @@ class Commands(Protocol):
 
 def add_token_command(commands: Commands) -> None:
     """Add the command and its actions to those of the command line."""
-    token = commands.add_parser("token", help="tokens for callers over HTTP: make one, list them")
+    token = commands.add_parser("token", help="tokens for callers over HTTP: make, list, revoke")
     actions = token.add_subparsers(dest="action", metavar="ACTION", required=True)
     new = actions.add_parser("new", help="make a token, show it once, keep only its hash")
     new.add_argument("name", metavar="NAME", help="whose it is: letters, digits, '.', '-' and '_'")
@@ -25,3 +25,6 @@ def add_token_command(commands: Commands) -> None:
     new.add_argument("--file", metavar="FILE", help="append to this token file; a new one is readable by you alone")
     listed = actions.add_parser("list", help="say who holds tokens of a file, or which line is wrong")
     listed.add_argument("--file", metavar="FILE", required=True, help="the token file")
+    revoked = actions.add_parser("revoke", help="take a token out of a file; it stops working within a second")
+    revoked.add_argument("name", metavar="NAME", help="whose it is")
+    revoked.add_argument("--file", metavar="FILE", required=True, help="the token file")
