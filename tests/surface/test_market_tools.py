@@ -225,7 +225,8 @@ async def test_a_market_that_is_closed_shows_no_zero_as_a_price(client: Client) 
     table = text_of(await client.call_tool("get_ticker", {"symbols": ["LUNAUSDT", "BTCUSDT"]}))
     book = await client.call_tool("get_order_book", {"symbol": "LUNAUSDT"})
 
-    assert "| LUNAUSDT (BREAK) | n/a | n/a | n/a | n/a | $0.00 USDT |" in table
+    assert "\n*LUNAUSDT: Not trading now: status BREAK*\n" in table
+    assert "| LUNAUSDT | n/a | n/a | n/a | n/a | $0.00 USDT |" in table
     answer = structure(book)
     assert (answer["spread"], answer["mid"], answer["count"], answer["more"]) == (None, None, 0, None)
     assert "a side is empty" in text_of(book)
@@ -236,9 +237,11 @@ async def test_an_old_ticker_says_its_age_in_the_table(client: Client, clock: Fa
     await client.call_tool("get_server_time", {})
     exchange_time.learn(clock.now_ms() + 2 * HOUR_MS, asked_at_ms=0, answered_at_ms=0)
 
-    table = text_of(await client.call_tool("get_ticker", {"symbols": ["BTCUSDT"]}))
+    result = await client.call_tool("get_ticker", {"symbols": ["BTCUSDT"]})
 
-    assert "| BTCUSDT (2 h old) |" in table
+    said = "BTCUSDT: Stale: the exchange's data is 2 h old"
+    assert f"\n\n*{said}*\n" in text_of(result)
+    assert structure(result)["warnings"] == [said]
 
 
 async def test_the_clock_is_compared_with_the_exchanges(client: Client, exchange: SimulatedExchange) -> None:

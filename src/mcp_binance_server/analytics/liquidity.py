@@ -111,6 +111,8 @@ class LiquidityReport:
     stops: StopGuidance | None
     lookback_minutes: int
     now_ms: int
+    touch: tuple[Price, Price] | None = None
+    """The best bid and ask, which the price is held against."""
     no_vacuums: str = ""
     no_book: str = ""
     thresholds: Thresholds = DEFAULTS

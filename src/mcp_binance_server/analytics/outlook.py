@@ -15,6 +15,7 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Str
 from mcp_binance_server.analytics.volatility import RealisedVolatility, annualise, realised_volatility
 from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import MarketView, Ticker
+from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import SymbolRules
 
 HOUR_MS = 3_600_000
@@ -84,6 +85,8 @@ class TradingReport:
     equity: Equity | None
     missing: tuple[str, ...]
     thresholds: Thresholds = DEFAULTS
+    newest_close: Price | None = None
+    """The close of the candle that is not over, which is the last price if both are of now."""
 
 
 def trend_of(hourly: Sequence[Candle], ticker: Ticker, *, thresholds: Thresholds = DEFAULTS) -> Trend | TooFewBars:

@@ -40,10 +40,11 @@ class TickerBoard:
 
 @dataclass(frozen=True, slots=True)
 class AveragePrice:
-    """The exchange's own average price, and over how many minutes it takes it."""
+    """The exchange's own average price, over how many minutes it takes it, and when the last trade of it was."""
 
     price: Price
     minutes: int
+    last_trade_ms: int
 
 
 @dataclass(frozen=True, slots=True)

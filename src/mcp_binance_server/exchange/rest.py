@@ -96,7 +96,8 @@ class SpotClient:
     async def average_price(self, symbol: Symbol) -> Reading[AveragePrice]:
         """Return the average price of the exchange's own window, five minutes today."""
         answer = await self._shared(AVERAGE_PRICE, {"symbol": symbol}, AveragePriceWire)
-        return Reading(AveragePrice(price(answer.value.price), answer.value.mins), answer.host, answer.origin)
+        told = answer.value
+        return Reading(AveragePrice(price(told.price), told.mins, told.close_time), answer.host, answer.origin)
 
     async def quote(self, symbol: Symbol) -> Reading[Quote]:
         answer = await self._shared(BOOK_TICKER, {"symbol": symbol}, QuoteWire)

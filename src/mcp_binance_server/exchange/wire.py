@@ -79,6 +79,7 @@ class PriceWire(Wire):
 class AveragePriceWire(Wire):
     mins: int
     price: Amount
+    close_time: int = 0
 
 
 class QuoteWire(Wire):

@@ -35,8 +35,8 @@ class AnalysisService:
         rules = await self.market.directory.find(text)
         ticker, hourly, day, own = await gather(
             lambda: self.market.ticker(text),
-            lambda: self._closed_bars(rules, "1h", ONE_REQUEST),
-            lambda: self._closed_bars(rules, PROFILE_INTERVAL, PROFILE_BARS),
+            lambda: self._bars(rules, "1h", ONE_REQUEST),
+            lambda: self._bars(rules, PROFILE_INTERVAL, PROFILE_BARS),
             lambda: self._equity(rules),
         )
         view = ticker.required()
@@ -44,15 +44,16 @@ class AnalysisService:
         outlook = judge(
             view.ticker,
             rules,
-            hourly=hourly.value,
-            day_bars=day.value,
+            hourly=self._closed(hourly.value),
+            day_bars=self._closed(day.value),
             strategy=strategy,
             risk=risk,
             equity=equity.amount if equity else None,
             thresholds=self.thresholds,
         )
         missing = _missing({"hourly candles": hourly, "candles of the day": day, "your account": own})
-        return TradingReport(view, outlook, equity, missing, self.thresholds)
+        newest = hourly.value[-1].close if hourly.value else None
+        return TradingReport(view, outlook, equity, missing, self.thresholds, newest)
 
     async def _equity(self, rules: SymbolRules) -> Equity | None:
         if not self.account.has_key or rules.quote not in DOLLAR_QUOTES:
@@ -60,9 +61,11 @@ class AnalysisService:
         total = (await self.account.valued()).portfolio.total
         return Equity(total, is_own=True) if total else None
 
-    async def _closed_bars(self, rules: SymbolRules, interval: Interval, limit: int) -> tuple[Candle, ...]:
-        reading = await self.client.candles(rules.symbol, interval, limit)
-        return tuple(closed_window(reading.value, self.market.time.now_ms()))
+    async def _bars(self, rules: SymbolRules, interval: Interval, limit: int) -> tuple[Candle, ...]:
+        return tuple((await self.client.candles(rules.symbol, interval, limit)).value)
+
+    def _closed(self, bars: tuple[Candle, ...] | None) -> tuple[Candle, ...] | None:
+        return None if bars is None else tuple(closed_window(bars, self.market.time.now_ms()))
 
 
 def _missing(parts: dict[str, Part[Any]]) -> tuple[str, ...]:

@@ -84,6 +84,7 @@ class LiquidityService:
                 stops=_stops(watch, last, (vacuums.found.vacuums or ()) if vacuums else (), walls),
                 lookback_minutes=minutes,
                 now_ms=self.live.time.now_ms(),
+                touch=_touch(view),
                 no_vacuums=traded.failure.message if traded.failure else "",
                 no_book=book.failure.message if book.failure else "the book is empty",
                 thresholds=self.live.thresholds,
@@ -152,6 +153,12 @@ class LiquidityService:
             now_ms=now_ms,
             thresholds=self.live.thresholds,
         )
+
+
+def _touch(view: BookView | None) -> tuple[Price, Price] | None:
+    if view is None or not view.snapshot.bids or not view.snapshot.asks:
+        return None
+    return view.snapshot.bids[0].price, view.snapshot.asks[0].price
 
 
 def _last(part: Part[Price | None]) -> Price | None:

@@ -19,11 +19,14 @@ from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.completions import complete
 from mcp_binance_server.surface.context import Context, Report
 from mcp_binance_server.surface.errors import bad_arguments, tool_failure
+from mcp_binance_server.surface.freshness import doubted, warned_text
 from mcp_binance_server.surface.spec import Page, Picture, scope_of
 from mcp_binance_server.surface.uris import parse
 
 # Widely used clients give up after a minute, some after 45 seconds; an answer that says what to do is worth more.
 LONGEST_SECS = 44.0
+# The toolsets whose numbers are of a market, and so may be old.
+PRICED = frozenset({"market", "analysis"})
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,15 @@ class Dispatcher:
             # A write bounds itself: one that was broken off may have been executed.
             with self._in_time() if spec.read_only else nullcontext():
                 answer = await spec.run(replace(context, progress=report) if spec.slow else context, given)
+                symbol: object = getattr(given, "symbol", None)
+                if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
+                    answer = await doubted(context, symbol, answer)
         except AppError as error:
             return tool_failure(error, has_guides=has_guides)
-        text = types.TextContent(type="text", text=answer.text)
+        text = types.TextContent(type="text", text=warned_text(answer))
         structured = None if answer.structured is None else answer.structured.model_dump(mode="json")
+        if structured is not None and answer.warnings:
+            structured["warnings"] = [*answer.warnings]
         return types.CallToolResult(content=[text, *answer.attached], structured_content=structured)
 
     async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:

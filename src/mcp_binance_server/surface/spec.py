@@ -57,6 +57,10 @@ class ToolAnswer:
     text: str
     structured: Answer | None = None
     attached: tuple[types.ContentBlock, ...] = ()
+    quiet: bool = False
+    """Whether the data looked as if its market had fallen silent, so that it should be asked about."""
+    warnings: tuple[str, ...] = ()
+    """What speaks against the data; it is put into both channels."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mcp_binance_server.analytics.agreement import disagreements
 from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.freshness import doubts_about
 from mcp_binance_server.surface.prompts.whole_numbers import within
 from mcp_binance_server.surface.spec import Arguments, PromptSpec
+from mcp_binance_server.surface.views.freshness import contradictions, with_doubts
 from mcp_binance_server.surface.views.liquidity import liquidity_page
 
 
@@ -18,7 +21,12 @@ class LiquidityMapping(Arguments):
 
 
 async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> str:
-    return liquidity_page(await context.liquidity.map(arguments.symbol, arguments.lookback_minutes))
+    report = await context.liquidity.map(arguments.symbol, arguments.lookback_minutes)
+    found = await doubts_about(context, arguments.symbol, quiet=report.price is None or report.touch is None)
+    if report.price is not None and report.touch is not None:
+        bid, ask = report.touch
+        found += contradictions(report.rules, disagreements(report.price, bid=bid, ask=ask))
+    return with_doubts(liquidity_page(report), dict.fromkeys(found))
 
 
 LIQUIDITY_MAPPING = PromptSpec(

@@ -4,10 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mcp_binance_server.analytics.agreement import disagreements
 from mcp_binance_server.analytics.microstructure_report import AnalysisDepth
 from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.freshness import doubts_about
 from mcp_binance_server.surface.prompts.whole_numbers import within
 from mcp_binance_server.surface.spec import Arguments, PromptSpec
+from mcp_binance_server.surface.views.freshness import contradictions, with_doubts
 from mcp_binance_server.surface.views.microstructure import microstructure_page
 
 
@@ -23,7 +26,13 @@ class MarketMicrostructureAnalysis(Arguments):
 
 async def market_microstructure_analysis(context: Context, arguments: MarketMicrostructureAnalysis) -> str:
     report = await context.microstructure.analyse(arguments.symbol, arguments.profile_hours, arguments.analysis_depth)
-    return microstructure_page(report)
+    last = report.profile.price if report.profile else None
+    top = report.market.book.top if report.market else None
+    found = await doubts_about(context, arguments.symbol, quiet=last is None or top is None or top.mid is None)
+    if last is not None and top is not None and top.bid is not None and top.ask is not None:
+        apart = disagreements(last, bid=top.bid.price, ask=top.ask.price)
+        found += contradictions(report.rules, apart)
+    return with_doubts(microstructure_page(report), dict.fromkeys(found))
 
 
 MARKET_MICROSTRUCTURE_ANALYSIS = PromptSpec(

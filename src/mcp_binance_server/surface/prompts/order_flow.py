@@ -5,8 +5,10 @@ from typing import Annotated
 from pydantic import Field
 
 from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.freshness import doubts_about
 from mcp_binance_server.surface.prompts.whole_numbers import within
 from mcp_binance_server.surface.spec import Arguments, PromptSpec
+from mcp_binance_server.surface.views.freshness import with_doubts
 from mcp_binance_server.surface.views.order_flow import order_flow_page
 
 
@@ -18,7 +20,9 @@ class OrderFlowTrading(Arguments):
 
 
 async def order_flow_trading(context: Context, arguments: OrderFlowTrading) -> str:
-    return order_flow_page(await context.order_flow.signal(arguments.symbol, arguments.window_minutes))
+    report = await context.order_flow.signal(arguments.symbol, arguments.window_minutes)
+    found = await doubts_about(context, arguments.symbol, quiet=not report.sample.trades)
+    return with_doubts(order_flow_page(report), found)
 
 
 ORDER_FLOW_TRADING = PromptSpec(

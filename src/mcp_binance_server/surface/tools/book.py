@@ -21,6 +21,7 @@ from mcp_binance_server.surface.views.book import (
     traded,
 )
 from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.freshness import STALE_MS
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.paging import next_step
 
@@ -78,7 +79,7 @@ def _optional(value: Decimal | None, step: Decimal = Decimal(0)) -> str | None:
 async def get_order_book(context: Context, arguments: GetOrderBook) -> ToolAnswer:
     seen = await context.market.book(arguments.symbol, arguments.limit)
     answer = book_answer(seen, arguments.limit)
-    return ToolAnswer(book_page(seen, answer.more), answer)
+    return ToolAnswer(book_page(seen, answer.more), answer, quiet=BookSummary.of(seen.value).is_quiet)
 
 
 GET_ORDER_BOOK = ToolSpec(
@@ -131,7 +132,8 @@ def trades_answer(seen: Observation[tuple[Trade, ...]], limit: int) -> RecentTra
 async def get_recent_trades(context: Context, arguments: GetRecentTrades) -> ToolAnswer:
     seen = await context.market.trades(arguments.symbol, arguments.limit)
     answer = trades_answer(seen, arguments.limit)
-    return ToolAnswer(tape_page(seen, answer.more), answer)
+    quiet = not seen.value or seen.at_ms - seen.value[-1].time_ms > STALE_MS
+    return ToolAnswer(tape_page(seen, answer.more), answer, quiet=quiet)
 
 
 GET_RECENT_TRADES = ToolSpec(

@@ -14,6 +14,7 @@ from mcp_binance_server.surface.views.candles import (
     candle_page,
     candle_rows,
     is_final,
+    is_quiet,
     older_candles,
     short_time,
 )
@@ -65,7 +66,9 @@ async def get_klines(context: Context, arguments: GetKlines) -> ToolAnswer:
     seen = await context.market.candles(
         arguments.symbol, arguments.interval, arguments.limit, arguments.start, arguments.end
     )
-    return ToolAnswer(candle_page(seen), klines_answer(seen))
+    # Of a period that has ended its candles say all; whether the market trades now is another question.
+    quiet = arguments.end is None and is_quiet(seen.value.candles, seen.at_ms)
+    return ToolAnswer(candle_page(seen), klines_answer(seen), quiet=quiet)
 
 
 GET_KLINES = ToolSpec(

@@ -10,7 +10,7 @@ from mcp_binance_server.services.indicators import IndicatorReading, read_indica
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row
-from mcp_binance_server.surface.views.candles import is_final
+from mcp_binance_server.surface.views.candles import is_final, is_quiet
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.indicators import indicator_lines, line_value
 from mcp_binance_server.surface.views.markdown import instant
@@ -107,7 +107,7 @@ async def get_indicators(context: Context, arguments: GetIndicators) -> ToolAnsw
         context.market, arguments.symbol, arguments.interval, arguments.indicators, arguments.last_n
     )
     answer = indicators_answer(seen, arguments)
-    return ToolAnswer(indicators_page(seen, answer), answer)
+    return ToolAnswer(indicators_page(seen, answer), answer, quiet=is_quiet(seen.value.bars, seen.at_ms))
 
 
 GET_INDICATORS = ToolSpec(

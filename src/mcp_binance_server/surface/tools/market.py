@@ -11,8 +11,9 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import SymbolArgument, optional
 from mcp_binance_server.surface.views.decimals import exact, exact_average
+from mcp_binance_server.surface.views.freshness import STALE_MS, doubts
 from mcp_binance_server.surface.views.markdown import instant
-from mcp_binance_server.surface.views.market import average_page, clock_page, market_page, ticker_table
+from mcp_binance_server.surface.views.market import average_page, board_doubts, clock_page, market_page, ticker_table
 
 MOST_TICKERS = 20
 
@@ -115,9 +116,9 @@ def _ticker_row(view: MarketView) -> dict[str, str]:
 async def get_ticker(context: Context, arguments: GetTicker) -> ToolAnswer:
     if arguments.symbol is not None:
         view = await context.market.ticker(arguments.symbol)
-        return ToolAnswer(market_page(view), ticker_answer(view))
+        return ToolAnswer(market_page(view), ticker_answer(view), warnings=tuple(doubts(view)))
     board = await context.market.tickers(arguments.symbols or ())
-    return ToolAnswer(ticker_table(board), tickers_answer(board))
+    return ToolAnswer(ticker_table(board), tickers_answer(board), warnings=tuple(board_doubts(board)))
 
 
 GET_TICKER = ToolSpec(
@@ -160,7 +161,8 @@ def average_answer(seen: Observation[AveragePrice]) -> AveragePriceAnswer:
 
 async def get_average_price(context: Context, arguments: GetAveragePrice) -> ToolAnswer:
     seen = await context.market.average(arguments.symbol)
-    return ToolAnswer(average_page(seen), average_answer(seen))
+    quiet = seen.at_ms - seen.value.last_trade_ms > STALE_MS
+    return ToolAnswer(average_page(seen), average_answer(seen), quiet=quiet)
 
 
 GET_AVERAGE_PRICE = ToolSpec(

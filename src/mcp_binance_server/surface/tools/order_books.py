@@ -11,7 +11,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.measured import MeasuredAnswer, measured
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row
-from mcp_binance_server.surface.views.book import level_rows
+from mcp_binance_server.surface.views.book import BookSummary, level_rows
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.markdown import instant, plain
 from mcp_binance_server.surface.views.measure_table import table, titled
@@ -104,7 +104,7 @@ async def get_orderbook_depth(context: Context, arguments: GetOrderbookDepth) ->
         "",
         *level_rows(rules, book),
     ]
-    return ToolAnswer(with_more(lines, more), answer)
+    return ToolAnswer(with_more(lines, more), answer, quiet=BookSummary.of(book).is_quiet)
 
 
 GET_ORDERBOOK_DEPTH = ToolSpec(

@@ -153,7 +153,8 @@ def _intent(arguments: PreviewOrder) -> OrderIntent:
 
 async def preview_order(context: Context, arguments: PreviewOrder) -> ToolAnswer:
     tried = await context.preview.preview(arguments.symbol, _intent(arguments))
-    return ToolAnswer(preview_page(tried), preview_answer(tried))
+    touch = tried.preview.touch
+    return ToolAnswer(preview_page(tried), preview_answer(tried), quiet=touch.bid is None or touch.ask is None)
 
 
 PREVIEW_ORDER = ToolSpec(

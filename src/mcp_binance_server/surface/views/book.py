@@ -16,6 +16,7 @@ from mcp_binance_server.surface.views.paging import with_more
 
 TRADE_COLUMNS = "time,price,quantity,aggressor"
 BPS = 10_000
+WIDE_BPS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,11 @@ class BookSummary:
         distance = (ask - bid) / mid * BPS if mid else None
         spread_bps = None if distance is None else round_to_places(distance, bps_places(distance, 4))
         return cls(ask - bid, mid, spread_bps, *totals)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether hardly anybody quotes here: a side is empty, or the sides are a hundredth of the price apart."""
+        return self.spread_bps is None or self.spread_bps > WIDE_BPS
 
 
 def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> list[list[str]]:

@@ -40,6 +40,14 @@ def is_final(candle: Candle, at_ms: int) -> bool:
     return candle.close_time_ms + IN_DOUBT_MS < at_ms
 
 
+def is_quiet(candles: tuple[Candle, ...], at_ms: int) -> bool:
+    """Tell whether nothing was traded in the newest candle that has ended, or there is none of now."""
+    if not candles or candles[-1].close_time_ms + IN_DOUBT_MS < at_ms:
+        return True
+    ended = [each for each in candles if is_final(each, at_ms)]
+    return not (ended or candles)[-1].trade_count
+
+
 def older_candles(seen: Observation[CandleSeries]) -> str | None:
     """Write the call that answers the candles before these."""
     series = seen.value

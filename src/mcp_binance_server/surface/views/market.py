@@ -4,10 +4,9 @@ from decimal import Decimal
 
 from mcp_binance_server.domain.market import MarketView, Origin, Reading
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, amount, average, instant, percent, plain, price, span
+from mcp_binance_server.surface.views.freshness import doubt_lines, doubts
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, amount, average, instant, percent, plain, price
 
-# A ticker's close time is the moment of the answer; one that lags this far is not of now.
-STALE_MS = 60_000
 NOTHING = "n/a"
 SOURCES: dict[Origin, str] = {
     "configured": "Binance API v3",
@@ -35,7 +34,7 @@ def market_page(view: MarketView) -> str:
         f"**Weighted Average Price**: {shown_average(view, ticker.weighted_average)}",
         f"**Price Change Count**: {ticker.trade_count:,}",
         "",
-        *_warnings(view),
+        *doubt_lines(doubts(view)),
         f"*Last updated: {instant(ticker.close_time_ms)}*",
         f"*Data source: {source(view.origin, view.host)}*",
     ]
@@ -46,10 +45,16 @@ def ticker_table(board: TickerBoard) -> str:
     """Render the last 24 hours of several symbols, one line each."""
     lines = ["| Symbol | Last | 24h Change | High | Low | Quote Volume |", "|---|---|---|---|---|---|"]
     lines += [*(_ticker_line(view) for view in board.views), ""]  # a line right below a table would be a row of it
+    lines += doubt_lines(board_doubts(board))
     if board.missing:
         lines.append(f"*No ticker from the exchange: {', '.join(map(plain, board.missing))}*")
     newest_ms = max((view.ticker.close_time_ms for view in board.views), default=None)
     return "\n".join([*lines, footer(newest_ms, board.origin, board.host)])
+
+
+def board_doubts(board: TickerBoard) -> list[str]:
+    """Say what speaks against each ticker of a table."""
+    return [f"{plain(view.ticker.symbol)}: {each}" for view in board.views for each in doubts(view)]
 
 
 def average_page(seen: Observation[AveragePrice]) -> str:
@@ -92,10 +97,7 @@ def _ticker_line(view: MarketView) -> str:
     ticker = view.ticker
     change = percent(ticker.change_percent) if ticker.has_traded else NOTHING
     prices = [shown_price(view, each) for each in (ticker.last_price, ticker.high, ticker.low)]
-    doubts = [] if view.rules.is_trading else [plain(view.rules.status)]
-    doubts += [f"{span(view.age_ms)} old"] if view.age_ms > STALE_MS else []
-    symbol = f"{plain(ticker.symbol)} ({', '.join(doubts)})" if doubts else plain(ticker.symbol)
-    return f"| {' | '.join([symbol, prices[0], change, prices[1], prices[2], _quote_volume(view)])} |"
+    return f"| {' | '.join([plain(ticker.symbol), prices[0], change, prices[1], prices[2], _quote_volume(view)])} |"
 
 
 def shown_price(view: MarketView, value: Decimal, *, signed: bool = False) -> str:
@@ -119,14 +121,3 @@ def _change(view: MarketView) -> str:
 def _quote_volume(view: MarketView) -> str:
     sign = "$" if view.rules.quote in DOLLAR_LIKE else ""
     return f"{sign}{amount(view.ticker.quote_volume)} {plain(view.rules.quote)}"
-
-
-def _warnings(view: MarketView) -> list[str]:
-    lines: list[str] = []
-    if not view.rules.is_trading:
-        lines.append(f"*Not trading now: status {plain(view.rules.status)}*")
-    if not view.ticker.has_traded:
-        lines.append("*Stale: no trades in the last 24 hours*")
-    if view.age_ms > STALE_MS:
-        lines.append(f"*Stale: the exchange's data is {span(view.age_ms)} old*")
-    return lines

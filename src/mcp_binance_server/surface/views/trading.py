@@ -9,6 +9,7 @@ from mcp_binance_server.analytics.support import Cluster, Member
 from mcp_binance_server.domain.assets import name_of
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.surface.views.freshness import doubt_lines, doubts
 from mcp_binance_server.surface.views.markdown import (
     DOLLAR_LIKE,
     amount,
@@ -55,7 +56,7 @@ def trading_page(report: TradingReport, *, defaults: tuple[bool, bool]) -> str:
             "",
             *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
             NOT_ADVICE,
-            *(["*Stale: no trades in the last 24 hours*"] if not view.ticker.has_traded else []),
+            *doubt_lines(doubts(view, report.newest_close)),
             f"*Last updated: {stamp(view.ticker.close_time_ms)}*",
         ]
     )

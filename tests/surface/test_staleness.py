@@ -1,0 +1,130 @@
+"""Old, silent and contradictory markets: every tool and prompt says so, in one wording, in text and in structure."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client, types
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from support.desk import raw
+from support.requirement import requirement
+
+SILENT = "Stale: no trades in the last 24 hours"
+# What a tool needs beside its symbol.
+NEEDED: dict[str, dict[str, Any]] = {
+    "estimate_slippage": {"side": "BUY", "amount": "100"},
+    "get_klines": {"interval": "1h"},
+    "get_indicators": {"indicators": ["ema(20)"]},
+    "preview_order": {"side": "BUY", "type": "LIMIT", "quantity": "100", "price": "0.2"},
+    "get_analysis": {"kind": "trading_analysis"},
+}
+# Of an account, or of a symbol's rules, which no market makes old.
+OTHERS = {"get_open_orders", "get_order", "get_all_orders", "get_account_trades", "get_my_trades", "get_exchange_info"}
+
+
+def text_of(content: types.ContentBlock | types.TextResourceContents | types.BlobResourceContents) -> str:
+    assert isinstance(content, types.TextContent | types.TextResourceContents)
+    return content.text
+
+
+async def market_tools(client: Client) -> dict[str, dict[str, Any]]:
+    """Return every public tool that reads one market, with arguments."""
+    listed = (await client.list_tools()).tools
+    found = {
+        tool.name: NEEDED.get(tool.name, {})
+        for tool in listed
+        if "symbol" in tool.input_schema["properties"] and "chart" not in tool.name
+    }
+    return {name: needed for name, needed in found.items() if name not in OTHERS}
+
+
+async def market_prompts(client: Client) -> list[str]:
+    return [
+        prompt.name
+        for prompt in (await client.list_prompts()).prompts
+        if any(argument.name == "symbol" for argument in prompt.arguments or ())
+    ]
+
+
+async def said(client: Client, symbol: str) -> dict[str, str]:
+    """Return the resource, each prompt's text, and each tool's text with what its structure says beneath."""
+    pages = {"resource": text_of((await client.read_resource(f"binance://market/{symbol}")).contents[0])}
+    for name in await market_prompts(client):
+        pages[name] = text_of((await client.get_prompt(name, {"symbol": symbol})).messages[0].content)
+    for name, needed in (await market_tools(client)).items():
+        result = await client.call_tool(name, {"symbol": symbol, **needed})
+        if result.is_error:  # such as an order that no closed market takes: there is no number to doubt
+            assert name == "preview_order", (name, result)
+            continue
+        pages[name] = text_of(result.content[0])
+        if result.structured_content is not None:
+            lines = [
+                line.strip("*") for line in pages[name].split("\n") if line.startswith(("*Stale", "*Not", "*Contra"))
+            ]
+            assert result.structured_content.get("warnings", []) == lines, name
+    return pages
+
+
+@requirement("resources/stale-symbol", "ruling/15")
+async def test_a_silent_market_is_called_so_on_every_surface(client: Client, exchange: SimulatedExchange) -> None:
+    exchange.set_scenario("quiet")
+
+    pages = await said(client, "DOGEUSDT")
+
+    assert len(pages) >= 18
+    assert [name for name, text in pages.items() if f"*{SILENT}*" not in text] == []
+
+
+@requirement("resources/stale-symbol", "ruling/15")
+async def test_a_closed_market_is_called_so_on_every_surface(client: Client, exchange: SimulatedExchange) -> None:
+    closed = next(each.name for each in exchange.listing.symbols.values() if not each.trading)
+
+    pages = await said(client, closed)
+
+    assert [name for name, text in pages.items() if "*Not trading now: status BREAK*" not in text] == []
+
+
+async def ticker_body(exchange: SimulatedExchange, **changes: object) -> str:
+    return json.dumps(await raw(exchange, "ticker/24hr?symbol=XRPUSDT") | changes)
+
+
+@requirement("resources/stale-symbol", "ruling/15")
+@pytest.mark.parametrize("name", ["resource", "trading_analysis", "get_ticker"])
+async def test_old_data_is_called_old(client: Client, exchange: SimulatedExchange, name: str) -> None:
+    body = await ticker_body(exchange, closeTime=exchange.now_ms() - 3 * 3_600_000)
+    exchange.faults.add(Fault(kind="status", status=200, body=body, path="*ticker/24hr", times=None))
+
+    text = (await said(client, "XRPUSDT"))[name]
+
+    assert "*Stale: the exchange's data is 3 h old*" in text
+
+
+@requirement("ruling/15")
+async def test_a_last_price_that_the_book_and_the_candles_refute_is_not_averaged(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    true = await raw(exchange, "ticker/24hr?symbol=XRPUSDT")
+    body = await ticker_body(exchange, lastPrice="3.50000000", highPrice="3.60000000")
+    exchange.faults.add(Fault(kind="status", status=200, body=body, path="*ticker/24hr", times=None))
+
+    pages = await said(client, "XRPUSDT")
+
+    refuted = "*Contradiction: the last price $3.5000 is +"
+    book, candle = "from the middle of the book, $2.94", "from the close of the newest candle, $2.9"
+    assert float(true["lastPrice"]) < 3
+    for name in ("resource", "get_ticker", "trading_analysis", "liquidity_mapping", "market_microstructure_analysis"):
+        assert refuted in pages[name], name
+        assert book in pages[name], name
+    assert candle in pages["trading_analysis"]
+    assert "$3.5000" in pages["trading_analysis"].split("\n")[2]
+
+
+async def test_a_market_that_trades_costs_no_further_question(client: Client, exchange: SimulatedExchange) -> None:
+    await client.call_tool("get_klines", {"symbol": "BTCUSDT", "interval": "1h"})
+    await client.call_tool("get_order_book", {"symbol": "BTCUSDT"})
+    await client.call_tool("get_recent_trades", {"symbol": "BTCUSDT"})
+    await client.call_tool("get_average_price", {"symbol": "BTCUSDT"})
+
+    assert not [each for each in exchange.requests if "ticker" in each.path]
