@@ -43,7 +43,7 @@ def test_both_dialects_are_one_chart() -> None:
         ({"range": "1Y", "interval": "1M"}, 13, False),
         ({"range": "ALL", "interval": "1D"}, 1000, False),
         ({"range": {"from": "2026-01-01", "to": "2026-02-01"}, "interval": "1D"}, 31, True),
-        ({"range": {"from": "2026-01-01", "to": "2027-02-01"}, "interval": "1W"}, 46, False),
+        ({"range": {"from": "2026-01-01", "to": "2027-02-01"}, "interval": "1W"}, 45, False),
         ({"range": {"from": "2026-11-14T21:59:59Z"}, "interval": "1h"}, 1, False),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_study_we_cannot_draw_is_left_out_and_said() -> None:
 
     chart = local(config)
 
-    assert [each.name for each in chart.spec.studies] == ["Relative Strength Index"]
+    assert [each.name for each in chart.spec.studies] == ["Relative Strength Index", "Volume"]
     assert list(chart.warnings) == [
         f"study_not_local: {name} is drawn by chart-img.com only; it was left out" for name in undrawn
     ]
@@ -82,9 +82,10 @@ def test_a_study_gets_its_inputs_by_public_key(name: str) -> None:
     indicator = CATALOGUE.indicator(name)
     assert indicator is not None
 
-    (study,) = local({**CHART, "studies": [{"name": name, "override": {}}]}).spec.studies
+    study, *volume = local({**CHART, "studies": [{"name": name, "override": {}}]}).spec.studies
 
     assert dict(study.inputs) == {k: v for k, v in indicator.defaults().items() if k in STUDIES[name].inputs}
+    assert volume == ([] if name == "Volume" else [StudySpec("Volume")])
 
 
 def test_what_only_the_service_refuses_is_drawn_here() -> None:

@@ -79,14 +79,14 @@ def test_coordinates_become_the_inputs_of_the_drawing(
 @pytest.mark.parametrize(
     ("interval", "start"),
     [
-        ("1h", "2026-11-13T16:00:00.000Z"),
-        ("4h", "2026-11-09T20:00:00.000Z"),
-        ("1D", "2026-10-15T00:00:00.000Z"),
-        ("1W", "2026-04-13T00:00:00.000Z"),
-        ("1M", "2024-05-01T00:00:00.000Z"),
+        ("1h", "2026-11-14T22:00:00.000Z"),
+        ("4h", "2026-11-14T20:00:00.000Z"),
+        ("1D", "2026-11-14T00:00:00.000Z"),
+        ("1W", "2026-11-09T00:00:00.000Z"),
+        ("1M", "2026-11-01T00:00:00.000Z"),
     ],
 )
-def test_a_position_without_a_start_begins_thirty_bars_ago(interval: str, start: str) -> None:
+def test_a_position_without_a_start_begins_at_the_last_bar(interval: str, start: str) -> None:
     made = sent({"type": "long", "coordinates": {"entry": 3, "target": 4, "stop": 2}}, interval=interval)
 
     assert made["input"]["startDatetime"] == start

@@ -192,7 +192,7 @@ async def test_without_a_key_a_binance_pair_is_drawn_here_and_the_answer_says_so
 async def test_a_long_warm_up_beyond_one_request_is_loaded_in_two_and_nothing_is_unsettled(
     place: Place, exchange: SimulatedExchange
 ) -> None:
-    config = {**SMALL, "range": "20D", "studies": [{"name": "EMA", "inputs": {"length": 200}}]}
+    config = {**SMALL, "width": 1000, "range": "20D", "studies": [{"name": "EMA", "inputs": {"length": 200}}]}
 
     async with place.served(ENVIRONMENT) as client:
         result = await generate(client, config)

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from mcp_binance_server.analytics.indicators import atr, closes, ema
-from mcp_binance_server.analytics.talipp_face import Line, after, bars_of, column, library, wilder
+from mcp_binance_server.analytics.indicators import atr, closes, ema, true_ranges
+from mcp_binance_server.analytics.talipp_face import Line, after, bars_of, column, library
 from mcp_binance_server.domain.candles import Candle
-
-ATR_BARS = 10  # of Keltner channels on TradingView, whatever the length of their middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +36,10 @@ class Stop:
 
 
 def keltner(candles: Sequence[Candle], n: int, mult: float, *, true_range: bool = True) -> Channel:
-    """Draw bands around the exponential average as TradingView does: by ATR 10, or by n plain ranges without gaps."""
+    """Draw bands around the exponential average by that of the ranges, with or without gaps, as TradingView's ta.kc."""
     middle = ema(closes(candles), n)
-    width = atr(candles, ATR_BARS) if true_range else wilder([float(each.high - each.low) for each in candles], n)
+    ranges = true_ranges(candles) if true_range else [float(each.high - each.low) for each in candles]
+    width = after(candles, ema(ranges, n))
     return Channel(
         lower=_combined(lambda basis, span: basis - mult * span, middle, width),
         middle=middle,

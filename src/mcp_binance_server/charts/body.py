@@ -81,6 +81,7 @@ class BodyOverride(msgspec.Struct, frozen=True, rename="camel"):
     show_symbol_labels_action: bool = False
     show_symbol_watermark: bool = False
     show_invert_scale: bool = False
+    show_volume: bool = True
     show_invert_scale_studies: bool = False
 
 

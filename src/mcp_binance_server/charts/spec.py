@@ -10,7 +10,7 @@ import msgspec
 from mcp_binance_server.charts.body import Between, Body, BodyDrawing, BodyOverride, BodyStudy
 from mcp_binance_server.charts.catalogue import Catalogue, Scalar
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Findings
-from mcp_binance_server.charts.dialect.instants import bars_between, epoch_ms
+from mcp_binance_server.charts.dialect.instants import bars_opened, epoch_ms
 from mcp_binance_server.charts.dialect.symbol import BinancePair, binance_pair
 from mcp_binance_server.charts.plan_rules import check_local
 from mcp_binance_server.charts.render.spec import (
@@ -35,6 +35,7 @@ _CANDLES: Final[Mapping[str, Interval]] = {
     "3D": "3d",
     "1W": "1w",
 }
+VOLUME: Final = "Volume"
 _NOT_LOCAL: Final = ("shiftLeft", "shiftRight", "watermark", "watermarkSize", "watermarkOpacity")
 
 
@@ -78,7 +79,7 @@ def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime
         bars=bars,
         timezone=body.timezone,
         as_of_ms=epoch_ms(now),
-        studies=_studies(body.studies, catalogue, warnings),
+        studies=_with_volume(_studies(body.studies, catalogue, warnings), body.override),
         drawings=tuple(_drawing(each, warnings) for each in body.drawings),
         looks=_looks(body.override, warnings),
     )
@@ -104,7 +105,7 @@ def _bars(body: Body, now: datetime, warnings: list[str]) -> tuple[int, int | No
     if not isinstance(body.range, Between):
         warnings.append(f"too_many_bars: of the whole history the newest {MOST_BARS} bars are drawn")
         return MOST_BARS, None
-    bars = max(1, bars_between(body.range.start, min(body.range.end, now), body.interval))
+    bars = bars_opened(body.range.start, min(body.range.end, now), body.interval)
     if bars > MOST_BARS:
         warnings.append(f"too_many_bars: the range holds {bars} bars; the newest {MOST_BARS} are drawn")
     until_ms = None if body.range.end >= now else epoch_ms(body.range.end) - 1
@@ -120,14 +121,17 @@ def _studies(studies: tuple[BodyStudy, ...], catalogue: Catalogue, warnings: lis
             warnings.append(f"study_not_local: {study.name} is drawn by chart-img.com only; it was left out")
             continue
         given: dict[str, Scalar] = {indicator.input[wire].public: value for wire, value in study.input.items()}
-        defaults = {
-            key: value
-            for key, value in indicator.defaults().items()
-            if key in known.inputs and key not in known.own_defaults
-        }
+        defaults = {key: value for key, value in indicator.defaults().items() if key in known.inputs}
         inputs = {**defaults, **given}
         drawn.append(StudySpec(study.name, inputs, study.override, force_overlay=study.force_overlay))
     return tuple(drawn)
+
+
+def _with_volume(studies: tuple[StudySpec, ...], override: BodyOverride) -> tuple[StudySpec, ...]:
+    """Show volume as every trading terminal does, unless it was asked for or switched off."""
+    if not override.show_volume or any(each.name == VOLUME for each in studies):
+        return studies
+    return (*studies, StudySpec(VOLUME))
 
 
 def _drawing(drawing: BodyDrawing, warnings: list[str]) -> DrawingSpec:

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from mcp_binance_server.charts.catalogue import Catalogue, Rule
-from mcp_binance_server.charts.config import CHART_KEYS, DEFAULT_SIZE, Finding, Findings
+from mcp_binance_server.charts.config import CHART_KEYS, DEFAULT_SIZE, Finding, Findings, is_object
 from mcp_binance_server.charts.dialect.drawings import Moment, read_drawings, write_drawings
+from mcp_binance_server.charts.dialect.instants import read_instant
 from mcp_binance_server.charts.dialect.interval import read_interval
-from mcp_binance_server.charts.dialect.overrides import read_chart_override
+from mcp_binance_server.charts.dialect.overrides import LOCAL, read_chart_override
 from mcp_binance_server.charts.dialect.ranges import read_range
 from mcp_binance_server.charts.dialect.studies import read_studies, write_studies
 from mcp_binance_server.charts.dialect.symbol import read_symbol
@@ -55,7 +56,7 @@ def to_wire(
     reading = read_chart(config, catalogue=catalogue, now=now, image_format=image_format, default_size=default_size)
     findings = Findings(list(reading.findings))
     findings.raise_errors()
-    return Wire(reading.body, findings.notes)
+    return Wire(_sendable(reading.body), findings.notes)
 
 
 def from_wire(body: Mapping[str, object], *, catalogue: Catalogue) -> dict[str, object]:
@@ -93,9 +94,28 @@ def read_chart(
     style = str(read["style"] or _DEFAULT_STYLE)
     read["override"] = read_chart_override(config.get("override"), style, catalogue, findings) or None
     read["studies"] = read_studies(config.get("studies"), catalogue, findings) or None
-    read["drawings"] = read_drawings(config.get("drawings"), catalogue, Moment(now, interval), findings) or None
+    read["drawings"] = (
+        read_drawings(
+            config.get("drawings"), catalogue, Moment(_last_moment(read.get("range"), now), interval), findings
+        )
+        or None
+    )
     body = {key: read[key] for key in CHART_KEYS if read.get(key) is not None}
     return Reading(body, tuple(findings.items))
+
+
+def _sendable(body: dict[str, object]) -> dict[str, object]:
+    looks = body.get("override")
+    if not is_object(looks):
+        return body
+    kept = {key: value for key, value in looks.items() if key not in LOCAL}
+    return {key: kept if key == "override" else value for key, value in body.items() if key != "override" or kept}
+
+
+def _last_moment(span: object, now: datetime) -> datetime:
+    """Return the last moment of a range; one that ends with a bar ends in it."""
+    end = read_instant(span["to"], "range.to", Findings()) if is_object(span) else None
+    return now if end is None or end >= now else end - timedelta(milliseconds=1)
 
 
 def _parameter(key: str, value: object, catalogue: Catalogue, findings: Findings) -> object:

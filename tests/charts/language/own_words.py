@@ -2,6 +2,8 @@
 
 from charts.language.talk import Heard
 
+NO_VOLUME = {"override": {"showVolume": False}}
+
 OWN = {
     "ETHUSDT 4h EMA20 EMA50 EMA200 dark": Heard(
         "BINANCE:ETHUSDT",
@@ -23,7 +25,7 @@ OWN = {
     "Bitcoin, 1 hour candles, last 3 days, RSI and volume, light theme": Heard(
         "BINANCE:BTCUSDT", "1h", range="3D", studies=("RSI 14", "Volume"), looks={"theme": "light"}
     ),
-    "doge 5m no volume": Heard("BINANCE:DOGEUSDT", "5m"),
+    "doge 5m no volume": Heard("BINANCE:DOGEUSDT", "5m", looks=NO_VOLUME),
     "BTC 4h with support at 62k and resistance at 71.5k": Heard(
         "BINANCE:BTCUSDT", "4h", drawings=("horizontalLine 62000 support", "horizontalLine 71500 resistance")
     ),
@@ -235,7 +237,7 @@ OWN = {
         "BINANCE:AVAXUSDT",
         "1h",
         studies=("IchimokuCloud 9 26 52 26",),
-        looks={"override": {"showVertGrid": False, "showHorzGrid": False}},
+        looks={"override": {"showVertGrid": False, "showHorzGrid": False, "showVolume": False}},
     ),
     "btc no rsi no macd": Heard("BINANCE:BTCUSDT", "1D"),
     "don't include macd, btc 1h rsi": Heard("BINANCE:BTCUSDT", "1h", studies=("RSI 14",)),
@@ -342,7 +344,7 @@ OWN = {
     "show me btc with a 100 ema and a 200 sma on the daily": Heard(
         "BINANCE:BTCUSDT", "1D", studies=("MovingAverageExponential 100", "MA 200")
     ),
-    "ETH 4h chart, add rsi(7) and remove volume": Heard("BINANCE:ETHUSDT", "4h", studies=("RSI 7",)),
+    "ETH 4h chart, add rsi(7) and remove volume": Heard("BINANCE:ETHUSDT", "4h", studies=("RSI 7",), looks=NO_VOLUME),
     "bitcoin 4h between october 1st and october 20th": Heard(
         "BINANCE:BTCUSDT", "4h", range=("2026-10-01T00:00:00Z", "2026-10-20T23:59:59Z")
     ),
@@ -469,7 +471,7 @@ OWN = {
         "BINANCE:SOLBTC", "1D", range="3M", warnings=frozenset({"ambiguous_range"})
     ),
     "bnb 4h ichimoku cloud no volume light": Heard(
-        "BINANCE:BNBUSDT", "4h", studies=("IchimokuCloud 9 26 52 26",), looks={"theme": "light"}
+        "BINANCE:BNBUSDT", "4h", studies=("IchimokuCloud 9 26 52 26",), looks={"theme": "light", **NO_VOLUME}
     ),
     "what did bitcoin do on october 10?": Heard(
         "BINANCE:BTCUSDT", "15m", range=("2026-10-10T00:00:00Z", "2026-10-10T23:59:59Z")
@@ -547,7 +549,7 @@ OWN = {
     "ETH no legend 1h heikin ashi": Heard(
         "BINANCE:ETHUSDT", "1h", looks={"style": "heikinAshi", "override": {"showLegend": False}}
     ),
-    "btc without volume weekly log": Heard("BINANCE:BTCUSDT", "1W", looks={"scale": "logarithmic"}),
+    "btc without volume weekly log": Heard("BINANCE:BTCUSDT", "1W", looks={"scale": "logarithmic", **NO_VOLUME}),
     "btc 1h without rsi macd": Heard("BINANCE:BTCUSDT", "1h"),
     "bitcoin for the month of october": Heard(
         "BINANCE:BTCUSDT", "4h", range=("2026-10-01T00:00:00Z", "2026-10-31T23:59:59Z")
@@ -630,6 +632,6 @@ OWN = {
     "btc 13h": Heard("BINANCE:BTCUSDT", "15m", range=("2026-11-14T09:00:00Z", None)),
     "BTC timeframe 240": Heard("BINANCE:BTCUSDT", "4h", warnings=frozenset({"interval_assumed"})),
     "btc 1h on kraken in eur": Heard("KRAKEN:BTCEUR", "1h"),
-    "eth renko without volume": Heard("BINANCE:ETHUSDT", "1D", warnings=frozenset({"unknown_style"})),
+    "eth renko without volume": Heard("BINANCE:ETHUSDT", "1D", looks=NO_VOLUME, warnings=frozenset({"unknown_style"})),
     "kindly draw me a chart for solana": Heard("BINANCE:SOLUSDT", "1D"),
 }

@@ -1,10 +1,13 @@
 """The renderer as its callers see it: pure, within its limits, honest about what it leaves out, and quick."""
 
+import re
 import subprocess
 import sys
+from colorsys import rgb_to_hsv
 from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
+from itertools import combinations
 from time import process_time
 
 import pytest
@@ -13,6 +16,7 @@ from charts.render.market import DAY_MS, END_MS, HOUR_MS, candle, market
 from charts.render.pixels import size_of
 from mcp_binance_server.charts.render.apart import rasterise_apart, render_apart
 from mcp_binance_server.charts.render.chart import Scene, compose, render
+from mcp_binance_server.charts.render.colours import THEMES
 from mcp_binance_server.charts.render.columns import columns_of
 from mcp_binance_server.charts.render.fonts import font_files
 from mcp_binance_server.charts.render.png import rasterise
@@ -26,6 +30,7 @@ from mcp_binance_server.charts.render.spec import (
     Scale,
     StudySpec,
     Style,
+    Theme,
 )
 from mcp_binance_server.charts.render.time_ticks import moment
 from mcp_binance_server.charts.render.warm_up import bars_to_load
@@ -164,7 +169,7 @@ def test_what_cannot_be_drawn_is_left_out_and_said() -> None:
     )
 
     assert set(warned(compose(market(), spec))) == {
-        "too_many_bars", "dense_bars", "unknown_timezone", "study_not_local", "param_out_of_range",
+        "too_many_bars", "unknown_timezone", "study_not_local", "param_out_of_range",
         "study_input_unknown", "study_input_ignored", "override_not_local", "drawing_not_local",
         "drawing_needs_points", "drawing_inconsistent", "drawing_out_of_view", "warm_up_short",
     }  # fmt: skip
@@ -337,3 +342,42 @@ def test_hostile_text_is_only_text() -> None:
     assert "<script" not in svg
     assert "<image" not in svg
     assert "&lt;script&gt;?&amp;?" in svg
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_three_bands_have_three_colour_families_and_an_average_a_fourth(theme: Theme) -> None:
+    names = ("Bollinger Bands", "Keltner Channels", "Donchian Channels")
+    average = study("Moving Average", length=50)
+
+    scene = compose(market(), replace(CHART, theme=theme, studies=(*map(study, names), average)))
+    inks = re.findall(r'<polyline[^>]* stroke="(#\w+)"', scene.canvas.svg())
+
+    hues = [round(360 * rgb_to_hsv(*(int(ink[place : place + 2], 16) / 255 for place in (1, 3, 5)))[0]) for ink in inks]
+    outer = [hues[0], hues[3], hues[6], hues[9]]
+    assert [hues[2], hues[5], hues[8]] == outer[:3]
+    assert min(min(abs(one - other), 360 - abs(one - other)) for one, other in combinations(outer, 2)) >= 15
+
+
+@pytest.mark.parametrize(("bars", "width", "body"), [(1000, 1200, 1), (500, 1200, 2), (300, 1200, 3), (60, 1200, 13)])
+def test_bodies_are_seen_at_every_number_of_bars(bars: int, width: int, body: int) -> None:
+    svg = compose(market(bars=bars), replace(CHART, bars=bars, width=width)).canvas.svg()
+
+    up, down = THEMES["dark"].up.hex, THEMES["dark"].down.hex
+    bodies = [float(wide) for path in re.findall(rf'<path[^>]* fill="(?:{up}|{down})"[^>]* d="([^"]*)"', svg)
+              for wide in re.findall(r"h([\d.]+)v", path)]  # fmt: skip
+    wicks = re.findall(rf'<path[^>]* stroke="(?:{up}|{down})"( stroke-opacity="0.45")?[^>]* d="[^"]*L', svg)
+    assert len(bodies) == bars
+    assert set(bodies) == {body}
+    # A body as thin as its wick is the stronger of the two.
+    assert all(bool(faded) is (body == 1) for faded in wicks[:2])
+
+
+def test_bars_that_share_a_column_become_one_and_that_is_said() -> None:
+    candles = market(bars=1000)
+
+    scene = compose(candles, replace(CHART, bars=1000, width=400, studies=(study("Volume"),)))
+
+    xs = [float(x) for path in re.findall(r'stroke-opacity="0.45"[^>]* d="([^"]*)"', scene.canvas.svg())
+          for x in re.findall(r"M([\d.]+) ", path)]  # fmt: skip
+    assert warned(scene) == ["dense_bars"]
+    assert len(xs) == len(set(xs)) < 400

@@ -8,7 +8,7 @@ from typing import Final
 from mcp_binance_server.charts.catalogue import Catalogue, Drawing, Rule
 from mcp_binance_server.charts.config import DRAWING_KEYS, Findings, is_list, is_object, shown
 from mcp_binance_server.charts.dialect.coordinates import flatten, spoken, unflatten
-from mcp_binance_server.charts.dialect.instants import bars_before, write_instant
+from mcp_binance_server.charts.dialect.instants import bar_open, write_instant
 from mcp_binance_server.charts.dialect.overrides import object_of, read_overrides
 from mcp_binance_server.charts.dialect.values import read_value
 
@@ -28,8 +28,6 @@ _CALLED: Final = {
 }
 _BY_WORD: Final = {word: name for name, words in _CALLED.items() for word in words.split()}
 POSITIONS: Final = frozenset({"Long Position", "Short Position"})
-# A position drawn from here on: near the right edge, and wide enough to read.
-_POSITION_BARS: Final = 30
 _COLOUR: Final = {
     "Arrow Marker": "arrowColor",
     "Arrow Mark Up": "arrowColor",
@@ -43,9 +41,9 @@ _DASHES: Final = {"solid": 0, "dotted": 1, "dashed": 2}
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Now, and the interval of the chart, if it is known: where a position without a start begins."""
+    """The last moment of the chart, and its interval, if it is known: a position without a start begins at that bar."""
 
-    now: datetime
+    last: datetime
     interval: str | None
 
 
@@ -147,7 +145,7 @@ def _input(
 
 def _filled(name: str, given: object, drawing: Drawing, moment: Moment) -> object:
     if given is None and name == "startDatetime" and drawing.api_name in POSITIONS and moment.interval:
-        return write_instant(bars_before(moment.now, moment.interval, _POSITION_BARS))
+        return write_instant(bar_open(moment.last, moment.interval))
     return given
 
 

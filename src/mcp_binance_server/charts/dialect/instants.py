@@ -89,6 +89,12 @@ def bars_between(start: datetime, end: datetime, interval: str) -> int:
     return -((first - end) // span_of(interval))
 
 
+def bars_opened(start: datetime, end: datetime, interval: str) -> int:
+    """Return how many bars open between two moments, at least one: the last fifty are fifty, whatever the minute."""
+    is_cut = bar_open(start, interval) < start
+    return max(1, bars_between(start, end, interval) - is_cut)
+
+
 def epoch_ms(moment: datetime) -> int:
     """Return a moment as milliseconds since 1970."""
     return (moment - _EPOCH) // timedelta(milliseconds=1)

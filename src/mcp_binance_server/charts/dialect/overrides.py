@@ -9,6 +9,8 @@ from mcp_binance_server.charts.config import Findings, is_object, shown
 from mcp_binance_server.charts.dialect.values import read_value
 
 MOST_LEVELS: Final = 24
+# Looks that only our own renderer has.
+LOCAL: Final[Mapping[str, Parameter]] = {"showVolume": Parameter(type="Boolean", default=True)}
 _LEVEL: Final = re.compile(r"level([1-9][0-9]?)")
 
 
@@ -40,7 +42,7 @@ def read_chart_override(value: object, style: str, catalogue: Catalogue, finding
     """Read the looks of the whole chart; `style` inside has the keys of the chart's own style."""
     given = object_of(value, "override", findings)
     parameter = catalogue.parameters.get("override")
-    fields: Mapping[str, Parameter] = parameter.fields if parameter else {}
+    fields: Mapping[str, Parameter] = {**(parameter.fields if parameter else {}), **LOCAL}
     findings.unknown_keys(given, tuple(fields), "override.")
     rules = {key: rule for key, rule in fields.items() if rule.type != "Object"}
     read = read_fields({key: each for key, each in given.items() if key in rules}, rules, "override", findings)

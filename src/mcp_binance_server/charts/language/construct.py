@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from mcp_binance_server.charts.dialect.instants import bars_before
 from mcp_binance_server.charts.language.bars import count_bars, suited_interval
 from mcp_binance_server.charts.language.drawings import Drawn
 from mcp_binance_server.charts.language.intervals import OFFERED
@@ -149,8 +150,15 @@ def _range(span: Span | None, interval: str, now: datetime) -> str | dict[str, s
         return None
     if span.name:
         return span.name
-    begin = span.begin or now - span.bars * OFFERED[interval] * timedelta(minutes=1)
+    begin = span.begin or _bars_ago(now, interval, span.bars)
     return {"from": _moment(begin), "to": _moment(span.end) if span.end else None}
+
+
+def _bars_ago(now: datetime, interval: str, bars: int) -> datetime:
+    # Months differ in length: so many are counted, the one of now among them.
+    if interval[-1] in "MY":
+        return bars_before(now, interval, bars - 1)
+    return now - bars * OFFERED[interval] * timedelta(minutes=1)
 
 
 def _moment(moment: datetime) -> str:

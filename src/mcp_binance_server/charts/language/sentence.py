@@ -24,6 +24,7 @@ _UNITS: Final = {"D": "days", "W": "weeks", "M": "months", "Y": "years"}
 _OFF: Final = {
     "showVertGrid": "no vertical grid", "showHorzGrid": "no horizontal grid", "showLegend": "no legend",
     "showPriceLine": "no price line",
+    "showVolume": "no volume",
 }  # fmt: skip
 _ON: Final = {"showSymbolWatermark": "symbol watermark", "showInvertScale": "inverted scale"}
 

@@ -105,6 +105,12 @@ def refuse_studies(reading: Reading, vocabulary: Vocabulary) -> None:
         place = after
 
 
+def without_volume(reading: Reading, mentions: Sequence[Mention[Asked]]) -> bool:
+    """Tell whether the text does not want volume, which a chart has by itself."""
+    wanted = [not reading.negated(each.start) for each in mentions if each.value.indicator.api_name == "Volume"]
+    return bool(wanted) and not any(wanted)
+
+
 def settle_studies(reading: Reading, mentions: Sequence[Mention[Asked]]) -> list[Asked]:
     """Return what is to be drawn: without what the text takes back or corrects, and each of them once."""
     unwanted = [each.value for each in mentions if reading.negated(each.start)]

@@ -16,7 +16,13 @@ from mcp_binance_server.charts.language.ranges import find_bare_ranges, find_dat
 from mcp_binance_server.charts.language.reading import Mention, Reading, tokenise
 from mcp_binance_server.charts.language.size import find_size
 from mcp_binance_server.charts.language.spans import Span, settle_range
-from mcp_binance_server.charts.language.studies import Asked, find_studies, refuse_studies, settle_studies
+from mcp_binance_server.charts.language.studies import (
+    Asked,
+    find_studies,
+    refuse_studies,
+    settle_studies,
+    without_volume,
+)  # fmt: skip
 from mcp_binance_server.charts.language.symbols import find_symbols
 from mcp_binance_server.charts.language.venues import find_exchanges, wants_perpetual
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
@@ -83,6 +89,8 @@ def understand(reading: Reading, knowledge: Knowledge) -> Understood:
     venues = list(dict.fromkeys(each.value for each in reading.wanted(exchanges)))
     if len(venues) > 1:
         reading.warn("symbol_assumed", f"{' and '.join(venues)} were named; the market of {venues[0]} is drawn")
+    if without_volume(reading, studies):
+        looks.override["showVolume"] = False
     return Understood(
         markets=[each.value for each in sorted(reading.wanted(markets), key=lambda each: each.start)],
         exchange=venues[0] if venues else None,

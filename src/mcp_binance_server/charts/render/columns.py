@@ -31,6 +31,18 @@ class Columns:
             self.volumes[-bars:],
         )  # fmt: skip
 
+    def merged(self, edges: Sequence[int]) -> "Columns":
+        """Return one bar for all from each edge to the next."""
+        spans = list(pairwise(edges))
+        return Columns(
+            times=[self.times[first] for first, _ in spans],
+            opens=[self.opens[first] for first, _ in spans],
+            highs=[max(self.highs[first:end]) for first, end in spans],
+            lows=[min(self.lows[first:end]) for first, end in spans],
+            closes=[self.closes[end - 1] for _, end in spans],
+            volumes=[sum(self.volumes[first:end]) for first, end in spans],
+        )
+
     def rose(self, bar: int) -> bool:
         return self.closes[bar] >= self.opens[bar]
 

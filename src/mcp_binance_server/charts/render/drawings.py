@@ -48,6 +48,9 @@ KINDS = MappingProxyType({
 })  # fmt: skip
 
 
+POSITIONS = frozenset(name for name, kind in KINDS.items() if kind.draw is position)
+
+
 def prices_of(drawing: DrawingSpec) -> list[float]:
     """Return every price of a drawing."""
     named = [*(point.price for point in drawing.points), drawing.target, drawing.stop]

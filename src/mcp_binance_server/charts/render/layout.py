@@ -1,7 +1,7 @@
 """Where things stand: panes from top to bottom, the axis strips, and the column of every bar."""
 
 from dataclasses import dataclass
-from math import ceil, floor
+from math import atan, ceil, floor, pi
 
 from mcp_binance_server.charts.render.boxes import Box
 
@@ -11,17 +11,22 @@ OWN_PANE = 0.24
 ALL_PANES = 0.6
 MOST_PANES = 4
 SMALLEST_PANE, SMALLEST_MAIN = 40, 100
-BODY = 0.72
+TWO, THREE, WIDEST = 2.0, 3.0, 41
+NARROWED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The columns of the bars: their centres lie on the middle of a pixel, bodies are odd so that wicks are centred."""
+    """The columns of the bars: their centres lie on the middle of a pixel, bodies are odd, or two pixels."""
 
     centres: list[float]
     slot: float
     body: int
     left: float
+
+    def left_of(self, centre: float) -> int:
+        """Return where the body around a centre begins, on a whole pixel."""
+        return floor(centre) - (self.body - 1) // 2
 
     def x(self, place: float) -> float:
         """Return the pixel column of a place between bars, also before the first and after the last."""
@@ -59,6 +64,16 @@ def panes_that_fit(height: int, wanted: int) -> int:
     return min(wanted, MOST_PANES, max(0, (height - SMALLEST_MAIN) // SMALLEST_PANE))
 
 
+def body_width(slot: float) -> int:
+    """Return the pixels of a body: wider than its wick as long as a bar has two pixels of its own."""
+    if slot < THREE:
+        return 2 if slot >= TWO else 1
+    # As on TradingView: nearly the whole slot while it is narrow, four fifths when it is wide.
+    share = 1 - NARROWED * atan(max(slot, 4.0) - 4.0) / (pi / 2)
+    wide = min(floor(slot * share), max(floor(slot) - 1, 3), WIDEST)
+    return wide if wide % 2 else wide - 1
+
+
 def _heights(bottom: int, panes: int, main_height: int | None) -> list[int]:
     if not panes:
         return [bottom]
@@ -74,9 +89,7 @@ def _columns(right: int, bars: int, future: int) -> Grid:
     margin = max(future, min(4.0, bars * 0.04))
     slot = (right - EDGE) / (bars + margin)
     slot = min(slot, (right - EDGE) / 12)  # one bar is a candle, not a wall
-    widest = int(slot - 1) - (int(slot - 1) + 1) % 2  # odd, and a pixel free between neighbours
-    body = max(1, min(2 * round((slot * BODY - 1) / 2) + 1, widest, 41))
     # Few bars stand at the right, where the market is now.
     left = right - slot * (bars + margin)
     centres = [floor(left + slot * (bar + 0.5)) + 0.5 for bar in range(bars + future)]
-    return Grid(centres, slot, body, left)
+    return Grid(centres, slot, body_width(slot), left)

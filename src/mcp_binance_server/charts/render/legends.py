@@ -13,19 +13,25 @@ MOST_OF_PANE = 0.42
 SIDE = 24
 
 
-def price_legend(request: Request, pane: Box) -> list[Row]:
-    """Return the rows over the price: symbol and last bar, then a row per study drawn on it."""
+def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
+    """Return the rows over the price, symbol, last bar and each study drawn on it, and the studies without room."""
     looks, theme = request.spec.looks, request.theme
     if not looks.legend:
-        return []
-    room = pane.width - SIDE
-    rows = wrapped([_title(request), *_last_bar(request)], room)
-    if len(rows) > 1:
-        rows = [(_title(request),), *wrapped(_last_bar(request), room)]
-    for view in (*request.overlays, *([request.volume] if request.volume else [])):
-        write = compact if view is request.volume else _price_writer(request)
-        rows.append(study_row(request, view, write, room))
-    return shortened(rows, max(1, int(pane.height * MOST_OF_PANE / ROW)), theme.text)
+        return [], []
+    room, most = pane.width - SIDE, max(1, int(pane.height * MOST_OF_PANE / ROW))
+    head = wrapped([_title(request), *_last_bar(request)], room)
+    if len(head) > 1:
+        head = [(_title(request),), *wrapped(_last_bar(request), room)]
+    studies = [study_row(request, view, _price_writer(request), room) for view in request.overlays]
+    volume = [study_row(request, request.volume, compact, room)] if request.volume else []
+    # Where room is short, volume is known by its place and the last bar by its tag: the names of studies come first.
+    if len(head) + len(studies) + len(volume) > most:
+        volume = []
+        head = head[: max(1, most - len(studies))]
+    rows = [*head, *studies, *volume]
+    shown = shortened(rows, most, theme.text)
+    missing = len(rows) - len(shown) + 1 if len(shown) < len(rows) else 0
+    return shown, [view.settled.label for view in request.overlays[len(studies) - min(missing, len(studies)) :]]
 
 
 def study_row(request: Request, view: StudyView, write: Callable[[float], str], room: float) -> Row:

@@ -35,11 +35,12 @@ class Note:
     in_order: bool = False  # the first free place, whatever it covers
 
 
-def draw_tags(canvas: Canvas, tags: Sequence[Tag], strip: Box, size: float) -> None:
-    """Put tags beside their values, pushed apart where they would cover each other."""
+def draw_tags(canvas: Canvas, tags: Sequence[Tag], strip: Box, size: float) -> list[str]:
+    """Put tags beside their values, pushed apart where they would cover each other; return those without room."""
     height = round(size + 7)
     distinct = {tag.text: tag for tag in sorted(tags, key=lambda tag: -tag.rank)}  # of equal texts the first in rank
-    kept = sorted(distinct.values(), key=lambda tag: tag.rank)[: int(strip.height // height)]
+    ranked, room = sorted(distinct.values(), key=lambda tag: tag.rank), int(strip.height // height)
+    kept = ranked[:room]
     weights = [100.0 if tag.rank == 0 else 1.0 for tag in kept]  # the price stays where it is
     wanted = [min(max(tag.y, strip.top), strip.bottom) for tag in kept]
     centres = stacked(wanted, weights, height, strip.top, strip.bottom)
@@ -49,6 +50,7 @@ def draw_tags(canvas: Canvas, tags: Sequence[Tag], strip: Box, size: float) -> N
         baseline = top + height / 2 + size * 0.36 - 0.5
         fitted = fitting(tag.text, size, strip.width - 10)
         canvas.text(strip.left + 8, baseline, tag.text, fitted, Colour(ink_on(tag.plate)), plated=True)
+    return [tag.text for tag in ranked[room:]]
 
 
 def draw_note(canvas: Canvas, note: Note, room: Box) -> bool:

@@ -13,7 +13,7 @@ from mcp_binance_server.charts.render.legend import Row, draw_legend, height_of
 from mcp_binance_server.charts.render.legends import last_value, price_legend, study_row
 from mcp_binance_server.charts.render.marks import Tag, draw_note, draw_tags
 from mcp_binance_server.charts.render.plots import draw_levels, draw_study, draw_volume
-from mcp_binance_server.charts.render.price_series import draw_price
+from mcp_binance_server.charts.render.price_series import CURVES, draw_price
 from mcp_binance_server.charts.render.request import Request
 from mcp_binance_server.charts.render.scaling import (
     VOLUME,
@@ -31,7 +31,6 @@ from mcp_binance_server.charts.render.study_look import StudyView
 from mcp_binance_server.charts.render.time_ticks import TimeLabel, moment, time_labels, zone_label, zone_of
 
 PRICE_LINE = "2 3"
-MOST_STUDY_TAGS = 6
 TIME_SPACING = 8.0  # of the font's size
 
 
@@ -53,6 +52,11 @@ class Painter:
         self._zone: tzinfo = zone or UTC
         spacing = max(95.0, self._size * TIME_SPACING)
         grid = self._layout.grid
+        if grid.slot < 1 and spec.style not in CURVES:
+            self.warnings.append(
+                f"dense_bars: {len(request.bars)} bars share {len(set(grid.centres))} pixel columns; a wider picture,"
+                " a longer interval or style line shows each."
+            )
         self._times: list[TimeLabel] = time_labels(request.bars.times, grid.centres, self._zone, spacing)
 
     def paint(self) -> None:
@@ -81,7 +85,9 @@ class Painter:
     def _price_pane(self) -> tuple[list[Tag], list[Sketch]]:
         request, looks, canvas = self.request, self.request.spec.looks, self.canvas
         pane = self._layout.panes[0]
-        rows = price_legend(request, pane)
+        rows, unnamed = price_legend(request, pane)
+        if unnamed:
+            self.warnings.append(f"no_room: the legend has no room for {', '.join(unnamed)}; a taller picture has.")
         area, boxes = self._legend(pane, rows)
         axis = price_axis(request, self._span, pane, area)
         stage = Stage(canvas, request.theme, self._layout.grid, request.bars, axis, area)
@@ -147,14 +153,13 @@ class Painter:
         draw_grid(self.canvas, self.request.theme.grid, pane, rows=rows, columns=columns, legend=boxes)
 
     def _study_tags(self, views: Sequence[StudyView], stage: Stage, span: Span) -> list[Tag]:
-        tags = [
+        return [
             Tag(stage.axis.y(value), span.write(value), look.ink, rank=3)
             for view in views
             for look in view.plots
             if look.visible and look.kind == "line"
             and (value := last_value(view, look, len(self.request.bars))) is not None
         ]  # fmt: skip
-        return tags[:MOST_STUDY_TAGS]
 
     def _borders(self) -> None:
         layout, spec, theme = self._layout, self.request.spec, self.request.theme
@@ -170,7 +175,8 @@ class Painter:
     def _axis(self, index: int, tags: Sequence[Tag]) -> None:
         pane = self._layout.panes[index]
         box = Box(self._layout.plot_right, pane.top, self.request.spec.width, pane.bottom)
-        draw_tags(self.canvas, tags, box, self._size)
+        if left_out := draw_tags(self.canvas, tags, box, self._size):
+            self.warnings.append(f"no_room: the axis has no room for the values {', '.join(left_out)}.")
         axis, ticks, span = self._ticks[index]
         draw_numbers(Strip(self.canvas, self.request.theme, box, self._size), axis, ticks, span.write)
 

@@ -99,7 +99,7 @@ def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) ->
 def _span(sketch: Sketch, drawing: DrawingSpec) -> tuple[float, float]:
     area = sketch.stage.area
     start = drawing.points[0].time_ms
-    left = sketch.x(start) if start is not None else area.right - area.width / 4
+    left = sketch.x(sketch.stage.bars.times[-1] if start is None else start)
     end = drawing.points[1].time_ms if len(drawing.points) > 1 else None
     right = sketch.x(end) if end is not None else max(left + LEAST_WIDTH * 2, area.right - EDGE)
     seen = Box(min(left, right), 0, max(left, right), 1)

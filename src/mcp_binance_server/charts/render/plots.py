@@ -8,7 +8,7 @@ from mcp_binance_server.charts.render.canvas import Point, Rect
 from mcp_binance_server.charts.render.colours import Colour
 from mcp_binance_server.charts.render.columns import Columns
 from mcp_binance_server.charts.render.layout import Grid
-from mcp_binance_server.charts.render.stage import Stage
+from mcp_binance_server.charts.render.stage import Stage, shared_columns
 from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
 
 VOLUME_ALPHA = 0.45
@@ -45,6 +45,7 @@ def draw_levels(stage: Stage, view: StudyView) -> None:
 
 def draw_volume(stage: Stage, look: PlotLook, height: float) -> None:
     """Stand volumes on the bottom of the price pane, the tallest as high as told."""
+    stage = shared_columns(stage)
     bars, body, bottom = stage.bars, stage.grid.body, stage.area.bottom
     most = max(bars.volumes)
     if most <= 0:
@@ -54,7 +55,7 @@ def draw_volume(stage: Stage, look: PlotLook, height: float) -> None:
         for bar, x in enumerate(stage.grid.centres[: len(bars)]):
             tall = max(1, round(bars.volumes[bar] / most * height)) if bars.volumes[bar] > 0 else 0
             if bars.rose(bar) is rising and tall:
-                rects.append((x - body / 2, bottom - tall, body, tall))
+                rects.append((stage.grid.left_of(x), bottom - tall, body, tall))
         stage.canvas.bars(rects, colour if colour.alpha < 1 else colour.faded(VOLUME_ALPHA))
 
 
@@ -68,7 +69,7 @@ def _columns(stage: Stage, look: PlotLook, line: Line) -> None:
             row = stage.axis.row(value)
             top, tall = min(row, zero), max(1, abs(row - zero))
             kind = _kind(value, before, len(look.colours))
-            groups.setdefault(kind, []).append((x - body / 2, top, body, tall))
+            groups.setdefault(kind, []).append((stage.grid.left_of(x), top, body, tall))
         before = value
     for kind in sorted(groups):
         stage.canvas.bars(groups[kind], look.colours[kind])

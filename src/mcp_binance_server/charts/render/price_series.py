@@ -7,9 +7,10 @@ from mcp_binance_server.charts.render.canvas import Point, Rect, Segment
 from mcp_binance_server.charts.render.columns import Columns
 from mcp_binance_server.charts.render.price_look import PriceLook
 from mcp_binance_server.charts.render.spec import Style
-from mcp_binance_server.charts.render.stage import Stage
+from mcp_binance_server.charts.render.stage import Stage, shared_columns
 
 CURVES = ("line", "area", "baseline")
+THIN = 0.45
 
 _SOURCES: dict[str, Callable[[Columns, int], float]] = {
     "open": lambda bars, bar: bars.opens[bar],
@@ -34,7 +35,9 @@ def base_price(bars: Columns, part: float) -> float:
 
 
 def draw_price(stage: Stage, style: Style, look: PriceLook) -> None:
-    """Draw the price in one of the seven styles."""
+    """Draw the price in one of the seven styles; bars without a column of their own share one."""
+    if style not in CURVES:
+        stage = shared_columns(stage)
     if style in CURVES:
         points = [
             (x, stage.axis.y(value))
@@ -106,15 +109,14 @@ def _tick(left: float, right: float, row: int, shift: float) -> Segment:
 
 def _candles(stage: Stage, look: PriceLook, *, hollow: bool) -> None:
     bars, body = stage.bars, stage.grid.body
-    for rising in (True, False):
-        side = not rising
-        chosen = [
-            (x, bar)
-            for bar, x in enumerate(stage.grid.centres[: len(bars)])
-            if _coloured_up(bars, bar, hollow=hollow) is rising
-        ]
-        if look.draw_wick:
-            stage.canvas.lines(_stems(stage, chosen), look.wick[side])
+    sides: list[list[tuple[float, int]]] = [[], []]
+    for bar, x in enumerate(stage.grid.centres[: len(bars)]):
+        sides[not _coloured_up(bars, bar, hollow=hollow)].append((x, bar))
+    if look.draw_wick:
+        for chosen, ink in zip(sides, look.wick, strict=True):
+            # A body no wider than its wick is told from it by the stronger colour.
+            stage.canvas.lines(_stems(stage, chosen), ink if body > 1 else ink.faded(THIN))
+    for side, chosen in enumerate(sides):
         rects = [_body(stage, x, bar) for x, bar in chosen]
         if look.draw_body:
             stage.canvas.bars(rects, look.body[side])
@@ -147,4 +149,4 @@ def _stems(stage: Stage, chosen: list[tuple[float, int]]) -> list[Segment]:
 
 def _body(stage: Stage, x: float, bar: int) -> Rect:
     top, bottom = sorted((stage.axis.row(stage.bars.opens[bar]), stage.axis.row(stage.bars.closes[bar])))
-    return x - stage.grid.body / 2, top, stage.grid.body, max(1, bottom - top)
+    return stage.grid.left_of(x), top, stage.grid.body, max(1, bottom - top)

@@ -8,12 +8,13 @@ from mcp_binance_server.analytics.anchors import anchor_of, span_of, usual_ancho
 from mcp_binance_server.analytics.window import ONE_REQUEST, over_window
 from mcp_binance_server.charts.render.colours import THEMES, Theme
 from mcp_binance_server.charts.render.columns import Columns, columns_of, heikin_ashi
-from mcp_binance_server.charts.render.drawings import refusal
+from mcp_binance_server.charts.render.drawings import POSITIONS, refusal
 from mcp_binance_server.charts.render.layout import panes_that_fit
 from mcp_binance_server.charts.render.numbers import decimals_for
 from mcp_binance_server.charts.render.options import Options
 from mcp_binance_server.charts.render.price_look import PREFIX, PriceLook, price_look
 from mcp_binance_server.charts.render.price_series import CURVES
+from mcp_binance_server.charts.render.sketch import place_of
 from mcp_binance_server.charts.render.spec import (
     FONTS,
     LARGEST,
@@ -24,13 +25,14 @@ from mcp_binance_server.charts.render.spec import (
     Looks,
     StudySpec,
 )
+from mcp_binance_server.charts.render.study_colours import Colouring
 from mcp_binance_server.charts.render.study_look import StudyView, study_view
 from mcp_binance_server.charts.studies.study import Lines
 from mcp_binance_server.charts.studies.table import STUDIES, Settled, settle
 from mcp_binance_server.domain.candles import Candle
 
-DENSE = 500
 MOST_FUTURE = 0.15  # of the bars shown
+POSITION_ROOM = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,21 @@ def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
         overlays=tuple(view for view in views if view.settled.study.overlay),
         volume=next((view for view in views if view.settled.study.name == "Volume"), None),
         panes=tuple(panes[:room]),
-        future=min(longest - shown, ceil(shown * MOST_FUTURE)),
+        future=max(min(longest - shown, ceil(shown * MOST_FUTURE)), _room_ahead(spec, whole.last(shown))),
         warnings=tuple(warnings),
     )
+
+
+def _room_ahead(spec: ChartSpec, bars: Columns) -> int:
+    """Return the free columns that positions which begin near the last bar need to be read."""
+    needed, most = 0, ceil(len(bars) * POSITION_ROOM)
+    for drawing in spec.drawings:
+        if drawing.name in POSITIONS:
+            start, end = drawing.points[0].time_ms, drawing.points[1].time_ms if len(drawing.points) > 1 else None
+            begins = len(bars) - 1.0 if start is None else place_of(bars.times, bars.step_ms, start)
+            ends = begins + most if end is None else place_of(bars.times, bars.step_ms, end)
+            needed = max(needed, ceil(ends) + 1 - len(bars))
+    return min(needed, most)
 
 
 def _within_limits(spec: ChartSpec) -> tuple[ChartSpec, list[str]]:
@@ -100,8 +114,6 @@ def _within_limits(spec: ChartSpec) -> tuple[ChartSpec, list[str]]:
     bars = min(max(spec.bars, 1), MOST_BARS)
     if bars < spec.bars:
         warnings.append(f"too_many_bars: the newest {bars} of {spec.bars} bars are shown.")
-    if bars > DENSE and style not in CURVES:
-        warnings.append(f"dense_bars: {bars} bars are hard to read as {style}; try style line or a longer interval.")
     if not spec.looks.main_pane:
         warnings.append("override_not_local: the local renderer always shows the main pane.")
     drawings: list[DrawingSpec] = []
@@ -129,7 +141,8 @@ def _views(
     candles: Sequence[Candle], spec: ChartSpec, theme: Theme, shown: int, warnings: list[str]
 ) -> list[StudyView]:
     views: list[StudyView] = []
-    spares = int(spec.style in CURVES)  # the first of the palette is the colour of the line itself
+    known = [STUDIES[asked.name] for asked in spec.studies if asked.name in STUDIES]
+    colours = Colouring(known, line=spec.style in CURVES)
     short: list[str] = []
     for asked in spec.studies:
         study = STUDIES.get(asked.name)
@@ -140,8 +153,7 @@ def _views(
         warnings += settled.warnings
         lines = {key: line[len(candles) - shown :] for key, line in _lines(settled, candles, spec.as_of_ms).items()}
         options = Options(asked.override)
-        view = study_view(settled, lines, options, theme.level, spares)
-        spares += sum(not plot.colour and not plot.colours for plot in study.plots)
+        view = study_view(settled, lines, options, theme.level, colours)
         if ignored := options.left_over():
             warnings.append(f"override_not_local: {', '.join(ignored)} of {settled.label} changed nothing here.")
         warnings += _remarks(asked, view, candles, shown)

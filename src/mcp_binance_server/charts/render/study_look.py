@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from mcp_binance_server.analytics.talipp_face import Line
 from mcp_binance_server.charts.render.colours import Colour, read_colour
 from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.study_colours import Colouring
 from mcp_binance_server.charts.studies.study import Band, Plot, PlotKind
 from mcp_binance_server.charts.studies.table import Settled
 
-# Told apart on white and on black alike.
-PALETTE = ("#2979ff", "#ff9800", "#ab47bc", "#00acc1", "#ec407a", "#7cb342")
 _KINDS: Mapping[str, PlotKind] = {
     "line": "line", "line_with_breaks": "line", "step_line": "line", "histogram": "columns", "column": "columns",
     "columns": "columns", "circles": "dots", "cross": "dots",
@@ -59,13 +58,14 @@ class StudyView:
 
 
 def study_view(
-    settled: Settled, lines: Mapping[str, Line], options: Options, level_ink: Colour, palette_from: int
+    settled: Settled, lines: Mapping[str, Line], options: Options, level_ink: Colour, colours: Colouring
 ) -> StudyView:
-    """Look up what the overrides say of each plot and level."""
+    """Look up what the overrides say of each plot and level; the rest is coloured unlike the studies before it."""
     study = settled.study
+    family = colours.family_for(study)
     plots = tuple(
-        _plot_look(plot, options, _named(PALETTE[(palette_from + index) % len(PALETTE)]))
-        for index, plot in enumerate(study.plots)
+        _plot_look(plot, options, _named(own or plot.colour or colours.spare(plot)))
+        for plot, own in zip(study.plots, family.lines if family else [""] * len(study.plots), strict=True)
     )
     levels = tuple(
         LevelLook(
@@ -76,13 +76,15 @@ def study_view(
         if options.flag(f"{level.key}.visible", default=True)
     )
     filled = options.flag("Plots Background.visible", default=True)
-    bands = tuple((band, _band_colours(band, options)) for band in study.bands) if filled else ()
+    shade_of = family.shade if family else ()
+    bands = tuple((band, _band_colours(shade_of or band.colours, options)) for band in study.bands)
+    bands = bands if filled else ()
     shaded = options.flag("Hlines Background.visible", default=True) and len(levels) == 2
     shade = options.colour("Hlines Background.color", plots[0].ink.faded(0.08)) if shaded else None
     return StudyView(settled, lines, plots, levels, bands, shade)
 
 
-def _plot_look(plot: Plot, options: Options, spare: Colour) -> PlotLook:
+def _plot_look(plot: Plot, options: Options, own: Colour) -> PlotLook:
     stem, _, number = plot.key.rpartition(".")
     key = stem if number.isdigit() else plot.key
     if plot.colours:
@@ -90,7 +92,6 @@ def _plot_look(plot: Plot, options: Options, spare: Colour) -> PlotLook:
             options.colour(f"{key}.color.{index}", _named(colour)) for index, colour in enumerate(plot.colours)
         )
     else:
-        own = _named(plot.colour) if plot.colour else spare
         colours = (options.colour(f"{key}.color.{number}" if number.isdigit() else f"{key}.color", own),)
     return PlotLook(
         plot=plot,
@@ -101,8 +102,8 @@ def _plot_look(plot: Plot, options: Options, spare: Colour) -> PlotLook:
     )
 
 
-def _band_colours(band: Band, options: Options) -> tuple[Colour, ...]:
-    own = tuple(_named(colour) for colour in band.colours)
+def _band_colours(colours: tuple[str, ...], options: Options) -> tuple[Colour, ...]:
+    own = tuple(_named(colour) for colour in colours)
     return own if len(own) > 1 else tuple(options.colour("Plots Background.color", each) for each in own)
 
 

@@ -162,8 +162,8 @@ OVERLAYS = (
     ),
     Study(
         "Keltner Channels", "KC", CHANNEL, _keltner, recursive("length"),
-        {"length": 20, "mult": 2.0, "trueRange": True}, overlay=True, unit="price",
-        bands=(Band("Upper", "Lower", SHADE),), own_defaults=("mult",),
+        {"length": 20, "mult": 1.0, "trueRange": True}, overlay=True, unit="price",
+        bands=(Band("Upper", "Lower", SHADE),),
     ),
     Study(
         "Donchian Channels", "DC", (Plot("Upper", BLUE), Plot("Basis", ORANGE), Plot("Lower", BLUE)), _donchian,

@@ -90,7 +90,6 @@ class Study:
     undrawn: tuple[str, ...] = ()  # inputs of the catalogue that change nothing in our picture
     anchored: bool = False  # begins anew with each day, or with each month on bars of a day and longer
     running: bool = False  # a sum from the first bar on
-    own_defaults: tuple[str, ...] = ()  # inputs whose default is TradingView's of today, not the catalogue's
 
 
 _SOURCE: dict[str, Callable[[Sequence[Candle]], list[float]]] = {

@@ -1,0 +1,137 @@
+"""What a chart drawn here shows: as many bars as asked for, volume, positions ahead of the market, no idle warning."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from mcp import Client, types
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from support.charts import ENVIRONMENT
+from support.clock import FakeClock
+from support.served import Place
+
+HOUR_MS = 3_600_000
+NO_KEY = "drawn_locally: no CHART_IMG_API_KEY is set"
+BTC = {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}
+
+
+@pytest.fixture
+def place(clock: FakeClock, exchange: SimulatedExchange) -> Place:
+    clock.advance(14 * HOUR_MS)
+    return Place(clock, exchange, "auto")
+
+
+async def constructed(client: Client, words: str) -> dict[str, Any]:
+    result = await client.call_tool("construct_chart_config", {"naturalLanguage": words})
+    assert result.structured_content is not None
+    return result.structured_content["config"]
+
+
+async def drawn(client: Client, config: object) -> tuple[dict[str, Any], str]:
+    """Return what the answer says of the picture, and the picture as SVG."""
+    result = await client.call_tool("generate_chart_image", {"config": config, "storage": True})
+    assert not result.is_error, result.content
+    (svg,) = [
+        str(each.uri)
+        for each in result.content
+        if isinstance(each, types.ResourceLink) and str(each.uri).endswith(".svg")
+    ]
+    (content,) = (await client.read_resource(svg)).contents
+    text = next(each for each in result.content if isinstance(each, types.TextContent))
+    assert isinstance(content, types.TextResourceContents)
+    return json.loads(text.text)["metadata"], content.text
+
+
+def words_of(svg: str) -> list[str]:
+    return [unescape(each) for each in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+
+
+def said(metadata: dict[str, Any]) -> list[str]:
+    """Return the warnings that speak of the picture itself."""
+    return [each for each in metadata["warnings"] if not each.startswith(("drawn_locally", "kept_here"))]
+
+
+@pytest.mark.parametrize(
+    ("words", "bars"),
+    [
+        ("BTC 1h last 50 candles", 50),
+        ("ETH 4h last 100 candles", 100),
+        ("BTC daily last 30 candles", 30),
+        ("BTC weekly last 40 candles", 40),
+        ("BTC monthly last 12 candles", 12),
+        ("BTC 1m last 500 candles", 500),
+        ("BTC 1h last 1000 candles", 1000),
+    ],
+)
+async def test_the_last_candles_are_as_many_as_asked_for_and_nothing_is_warned_of(
+    place: Place, words: str, bars: int
+) -> None:
+    async with place.served(ENVIRONMENT) as client:
+        metadata, _ = await drawn(client, await constructed(client, words))
+
+    assert metadata["bars"] == bars
+    assert said(metadata) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "shown"),
+    [
+        (BTC, 1),
+        ({**BTC, "studies": [{"name": "RSI"}, {"name": "Volume"}]}, 1),
+        ({**BTC, "override": {"showVolume": False}}, 0),
+    ],
+)
+async def test_volume_is_shown_once_unless_switched_off(place: Place, config: dict[str, Any], shown: int) -> None:
+    async with place.served(ENVIRONMENT) as client:
+        metadata, svg = await drawn(client, config)
+
+    assert words_of(svg).count("Vol") == shown
+    assert said(metadata) == []
+
+
+async def test_words_switch_volume_off_as_well(place: Place) -> None:
+    async with place.served(ENVIRONMENT) as client:
+        without = await constructed(client, "BTC 4h without volume")
+        plain = await constructed(client, "BTC 4h")
+        _, svg = await drawn(client, without)
+
+    assert without["override"] == {"showVolume": False}
+    assert "override" not in plain
+    assert "Vol" not in words_of(svg)
+
+
+@pytest.mark.parametrize("span", [{"range": "3D"}, {"range": {"from": "2026-07-10T00:00Z", "to": "2026-07-15T00:00Z"}}])
+async def test_a_position_begins_at_the_last_bar_and_lies_ahead_of_it(place: Place, span: dict[str, Any]) -> None:
+    async with place.served(ENVIRONMENT) as client:
+        _, plain = await drawn(client, {**BTC, **span})
+        price = float(words_of(plain)[words_of(plain).index("C") + 1].replace(",", ""))
+        plan = {"entry": price, "target": price * 1.02, "stop": price * 0.99}
+        config = {**BTC, **span, "drawings": [{"type": "long", "coordinates": plan}]}
+        metadata, svg = await drawn(client, config)
+
+    profit, loss = (re.search(rf'fill="{ink}" fill-opacity="0.2" d="M([\d.]+) [\d.]+h([\d.]+)', svg) for ink in
+                    ("#089981", "#f23645"))  # fmt: skip
+    assert profit
+    assert loss
+    # Wicks are the first lines of the bars' colours: the box begins at the last of them, to half a bar.
+    columns = [float(x) for path in re.findall(r'<path stroke="#(?:089981|f23645)"[^>]* d="([^"]*)"', svg)
+               for x in re.findall(r"M([\d.]+) [\d.]+L\1 ", path)]  # fmt: skip
+    slot = (max(columns) - min(columns)) / (metadata["bars"] - 1)
+    assert float(profit[1]) == float(loss[1]) == pytest.approx(max(columns), abs=slot / 2 + 1)
+    assert float(profit[2]) > 100
+    assert said(metadata) == []
+
+
+async def test_values_and_names_without_room_are_said(place: Place) -> None:
+    averages = [{"name": "EMA", "inputs": {"length": length}} for length in range(5, 100, 5)]
+
+    async with place.served(ENVIRONMENT) as client:
+        small, _ = await drawn(client, {**BTC, "width": 400, "height": 300, "studies": averages})
+        large, _ = await drawn(client, {**BTC, "height": 900, "studies": averages[:12]})
+
+    assert [each.partition(":")[0] for each in said(small)] == ["no_room", "no_room"]
+    assert "EMA 95" in said(small)[0]
+    assert said(large) == []
