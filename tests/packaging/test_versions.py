@@ -8,14 +8,17 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+import resvg_py
 
 from mcp_binance_server import __version__
 from mcp_binance_server.settings import VARIABLES, read_settings
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.greeting import DESCRIPTION, WEBSITE
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+RAW = "https://raw.githubusercontent.com/mcp-binance-server/mcp-binance-server/main"
 LAUNCH = {"command": "uvx", "args": ["mcp-binance-server"]}
 
 
@@ -53,6 +56,19 @@ def test_the_registry_entry_keeps_the_rules_of_its_schema() -> None:
     assert set(SERVER["repository"]) == {"url", "source"}
     assert (package["registryType"], package["identifier"]) == ("pypi", "mcp-binance-server")
     assert (package["runtimeHint"], package["transport"]) == ("uvx", {"type": "stdio"})
+
+
+def test_registry_bundle_and_server_show_one_icon_one_site_and_one_description() -> None:
+    (listed,) = SERVER["icons"]
+    drawing = (ROOT / "docs/images/favicon.svg").read_text(encoding="utf-8")
+
+    assert SERVER["description"] == DESCRIPTION
+    assert SERVER["websiteUrl"] == MANIFEST["homepage"] == WEBSITE
+    assert listed["src"] == f"{RAW}/mcpb/{MANIFEST['icon']}"
+    assert listed["sizes"] == ["512x512"]
+    for path, size in (("mcpb/icon.png", 512), ("src/mcp_binance_server/surface/icon.png", 32)):
+        drawn = bytes(resvg_py.svg_to_bytes(svg_string=drawing, width=size, height=size))
+        assert (ROOT / path).read_bytes() == drawn, "run scripts/icons"
 
 
 def test_the_registry_and_the_bundle_offer_settings_that_exist_and_hide_what_is_secret() -> None:

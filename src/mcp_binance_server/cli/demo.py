@@ -22,8 +22,8 @@ from mcp_binance_server.transports.stdio import serve_stdio
 
 GREETING = "A simulated Binance with moving prices: no key, no network, no real money."
 HOST = "127.0.0.1"
-# A demo is the same everywhere, but who hosts it may say how it logs.
-HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT")
+# A demo is the same everywhere, but who hosts it may say how it logs and what it offers.
+HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT", "MCP_BINANCE_TOOLSETS")
 ASK = """Then ask:  What is the price of Bitcoin, and how deep is its order book?
            Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.
            What would 5 BTC, sold at once, do to the price?

@@ -74,9 +74,9 @@ def prepare_logging(settings: Settings, manners: Manners) -> None:
 
 async def _serve(settings: Settings) -> None:
     opening = Opening()
-    shown = settings.toolsets
+    shown = frozenset(settings.toolsets)
     has_updates = MARKET in shown and streams_markets(settings, network_of(settings))
-    server = build_early_server(opening, has_guides="guide" in shown, has_updates=has_updates)
+    server = build_early_server(opening, shown, live=settings.orderbook_analytics, has_updates=has_updates)
     async with anyio.create_task_group() as group:
         group.start_soon(_open, settings, opening)
         await serve_stdio(server)

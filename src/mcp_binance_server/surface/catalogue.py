@@ -66,6 +66,10 @@ class Catalogue:
         )
 
     @property
+    def toolsets(self) -> frozenset[str]:
+        return frozenset(spec.toolset for spec in self.tools)
+
+    @property
     def has_guides(self) -> bool:
         """Tell whether a link to a playbook leads somewhere."""
         return "guide" in self.readers

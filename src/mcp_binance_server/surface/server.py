@@ -1,6 +1,7 @@
 """The MCP server: every method of the protocol, as the SDK hands it to us."""
 
 from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +13,14 @@ from mcp.server.lowlevel import Server
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.errors import RequestContext, guarded
+from mcp_binance_server.surface.greeting import DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
 from mcp_binance_server.surface.opening import Opening
-from mcp_binance_server.surface.uris import MARKET
+from mcp_binance_server.surface.uris import GUIDE, MARKET
 
 if TYPE_CHECKING:  # it brings every tool and service along, and a client is greeted before they are loaded
     from mcp_binance_server.surface.dispatch import Dispatcher
     from mcp_binance_server.surface.subscriptions import Subscriptions
 
-NAME = "mcp-binance-server"
-INSTRUCTIONS = (
-    "Live Binance spot data, read only: nothing here places an order. Read binance://market/{symbol} for a page on one "
-    "trading pair, or call get_ticker for the same numbers as data; search_symbols finds a pair by name. Account and "
-    "order pages need the user's API key. For a judgement use the prompts trading_analysis and portfolio_risk; for the "
-    "order book and who trades, get_orderbook_metrics and get_order_flow first. For a chart pass the user's words to "
-    "construct_chart_config and its config to generate_chart_image. Symbols have no separator: BTCUSDT, not BTC/USDT. "
-    "Every answer says when its data was true. Playbooks on markets, risk, orders and errors: guide://help or "
-    "list_guides; an error's `guide` names the page to read."
-)
 Paginated = types.PaginatedRequestParams | None
 Opened = Callable[[], Awaitable["Dispatcher"]]
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
@@ -105,14 +97,15 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
 
     catalogue = dispatcher.catalogue
     has_updates = dispatcher.context.updates.is_on and MARKET in catalogue.readers
-    server = _server(opened, has_guides=catalogue.has_guides, has_updates=has_updates)
+    live = any(spec.live for spec in catalogue.tools)
+    server = _server(opened, instructions(catalogue.toolsets, live=live), catalogue.has_guides, has_updates)
     server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
     return server
 
 
-def build_early_server(opening: Opening, *, has_guides: bool, has_updates: bool) -> Server[Any]:
+def build_early_server(opening: Opening, toolsets: AbstractSet[str], *, live: bool, has_updates: bool) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
-    server = _server(opening.opened, has_guides=has_guides, has_updates=has_updates)
+    server = _server(opening.opened, instructions(toolsets, live=live), GUIDE in toolsets, has_updates)
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()
@@ -121,13 +114,16 @@ def build_early_server(opening: Opening, *, has_guides: bool, has_updates: bool)
     return server
 
 
-def _server(opened: Opened, *, has_guides: bool, has_updates: bool) -> Server[Any]:
+def _server(opened: Opened, told: str, has_guides: bool, has_updates: bool) -> Server[Any]:  # noqa: FBT001 - private
     surface, guard = Surface(opened), partial(guarded, has_guides=has_guides)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
-        title="Binance",
-        instructions=INSTRUCTIONS,
+        title=TITLE,
+        description=DESCRIPTION,
+        website_url=WEBSITE,
+        icons=[icon()],
+        instructions=told,
         cache_hints={
             "tools/list": LISTS_KEEP,
             "prompts/list": LISTS_KEEP,

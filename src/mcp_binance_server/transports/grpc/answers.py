@@ -8,7 +8,7 @@ from mcp import types
 
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.catalogue import Catalogue
-from mcp_binance_server.surface.server import NAME
+from mcp_binance_server.surface.greeting import NAME
 from mcp_binance_server.surface.spec import PromptSpec, ToolSpec
 from mcp_binance_server.transports.grpc.events import EVENTS
 from mcp_binance_server.transports.proto import provider_pb2 as pb

@@ -1,0 +1,60 @@
+"""Who this server says it is, and what a client tells its model of it: only what the chosen toolsets offer.
+
+It is sent before the tools are loaded, so nothing here may import them; a test holds every name against the catalogue.
+"""
+
+from base64 import b64encode
+from collections.abc import Set as AbstractSet
+from importlib.resources import files
+
+from mcp import types
+
+NAME = "mcp-binance-server"
+TITLE = "Binance"
+DESCRIPTION = "Live Binance markets, account, analyses and charts. Market data needs no key."
+WEBSITE = "https://mcp-binance-server.github.io/mcp-binance-server/"
+ICON_SIZE = "32x32"
+
+_SYMBOLS_IN = frozenset({"market", "orders", "analysis"})
+_PRIVATE = frozenset({"account", "orders"})
+
+
+def icon() -> types.Icon:
+    """Return our icon in the answer itself: a client shows it without asking anybody, for half a kilobyte."""
+    drawn = files(__package__ or "").joinpath("icon.png").read_bytes()
+    return types.Icon(
+        src=f"data:image/png;base64,{b64encode(drawn).decode('ascii')}", mime_type="image/png", sizes=[ICON_SIZE]
+    )
+
+
+def instructions(toolsets: AbstractSet[str], *, live: bool) -> str:
+    """Return where to begin, by what the user asks for."""
+    told = ["Live Binance spot data, read only: nothing here places an order."]
+    if "market" in toolsets:
+        told.append(
+            "Read binance://market/{symbol} for a page on one trading pair, or call get_ticker for the same numbers as "
+            "data; search_symbols finds a pair by name."
+        )
+    if toolsets & _PRIVATE:
+        told.append("Account and order data need the user's API key.")
+    if "account" in toolsets:
+        told.append("get_portfolio says what the account is worth and risks.")
+    if "orders" in toolsets:
+        told.append("Try any order out with preview_order before proposing it.")
+    if "analysis" in toolsets:
+        told.append("For a judgement call get_analysis.")
+        if live:
+            told.append("For the order book and who trades: get_orderbook_metrics and get_order_flow first.")
+    if "charts" in toolsets:
+        told.append(
+            "For a chart pass the user's words to construct_chart_config and its config to generate_chart_image."
+        )
+    if toolsets & _SYMBOLS_IN:
+        told.append("Symbols have no separator: BTCUSDT, not BTC/USDT.")
+    told.append("Every answer says when its data was true.")
+    if "guide" in toolsets:
+        told.append(
+            "Playbooks on markets, risk, orders and errors: guide://help or list_guides; an error's `guide` names the "
+            "page to read."
+        )
+    return " ".join(told)
