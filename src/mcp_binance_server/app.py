@@ -14,6 +14,7 @@ from mcp_binance_server.channel import Channel
 from mcp_binance_server.charts.caller import Caller as ChartCaller
 from mcp_binance_server.charts.client import ChartImgClient
 from mcp_binance_server.charts.docs import DocumentationSource
+from mcp_binance_server.charts.jpeg import jpeg_encoder
 from mcp_binance_server.charts.limiter import Limiter, plan_pace
 from mcp_binance_server.charts.listings import Listings
 from mcp_binance_server.charts.pictures import Pictures
@@ -148,6 +149,7 @@ async def running_app(
         stack.push_async_callback(local.flights.close)
         language = ChartLanguageService(market.directory, time, charts.plans, Flights(clock), docs.catalogue)
         stack.push_async_callback(language.flights.close)
+        jpeg = jpeg_encoder()
         anomalies, health = AnomalyService(live), MarketHealthService(live)
         context = Context(
             market=market,
@@ -165,9 +167,11 @@ async def running_app(
             health=health,
             microstructure=MicrostructureService(live, client, profiles, anomalies, health),
             chart_facts=ChartFactsService(docs, Listings(charts, engine, clock), market.directory, time),
-            chart_validation=ChartValidationService(market.directory, time, charts.plans, catalogue=docs.catalogue),
+            chart_validation=ChartValidationService(
+                market.directory, time, charts.plans, draws_jpeg=jpeg is not None, catalogue=docs.catalogue
+            ),
             chart_language=language,
-            charting=ChartingService(remote, local, Pictures(engine)),
+            charting=ChartingService(remote, local, Pictures(engine), jpeg),
             guides=GuideService(Library(clock, settings.guide_config)),
             updates=await stack.enter_async_context(UpdateService(live).running()),
         )

@@ -86,9 +86,7 @@ async def test_the_sample_is_answered_as_the_contract_shows(client: Client, exch
     assert body["studies"] == [{"name": "Bollinger Bands"}]
 
 
-@requirement(
-    "charts/generate_chart_image/input", "charts/generate_chart_image/formats", "charts/generate_chart_image/output"
-)
+@requirement("charts/generate_chart_image/input", "charts/generate_chart_image/output")
 def test_the_schemas_are_the_contract_s() -> None:
     spec = CATALOGUE.tool(TOOL)
     assert spec is not None
@@ -227,7 +225,7 @@ async def test_a_range_before_the_first_candle_is_an_error_of_the_range(place: P
 @requirement("charts/generate_chart_image/stored")
 async def test_a_picture_kept_here_can_be_read_for_an_hour(place: Place, clock: FakeClock) -> None:
     async with place.served(ENVIRONMENT) as client:
-        result = await generate(client, SMALL, storage=True, format="jpeg")
+        result = await generate(client, SMALL, storage=True)
         answer = answer_of(result)
         links = [each for each in result.content if isinstance(each, types.ResourceLink)]
         (png,) = (await client.read_resource(answer["imageUrl"])).contents
@@ -251,7 +249,6 @@ async def test_a_picture_kept_here_can_be_read_for_an_hour(place: Place, clock: 
     assert answer["metadata"]["expiresAt"] == "2026-07-21T01:02:03.456Z"
     assert [each.partition(":")[0] for each in answer["metadata"]["warnings"]] == [
         "drawn_locally",
-        "png_not_jpeg",
         "kept_here",
     ]
     assert not [uri for uri in listed if uri.startswith("chart:")]

@@ -7,6 +7,7 @@ from datetime import datetime
 from mcp_binance_server.charts.catalogue import Catalogue
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Finding, Findings
 from mcp_binance_server.charts.dialect.symbol import binance_pair
+from mcp_binance_server.charts.jpeg import MISSING
 from mcp_binance_server.charts.plan_rules import DRAWN_LOCALLY, RENDER_LOCALLY, check_least, check_local, check_plan
 from mcp_binance_server.charts.plans import Plan
 from mcp_binance_server.charts.practice import check_practice
@@ -19,8 +20,8 @@ class Conditions:
     """What a chart is judged by.
 
     `asked` says that the caller named the plan. What exceeds a plan that `binds` is an error, else a warning.
-    `drawn_here` says that spot pairs of Binance are drawn by our own renderer, which knows no plan. `is_listed` says
-    whether Binance has a pair; None: not known now.
+    `drawn_here` says that spot pairs of Binance are drawn by our own renderer, which knows no plan, and
+    `draws_jpeg` that it can write such a file. `is_listed` says whether Binance has a pair; None: not known now.
     """
 
     plan: Plan
@@ -28,6 +29,7 @@ class Conditions:
     asked: bool = True
     binds: bool = True
     drawn_here: bool = False
+    draws_jpeg: bool = True
     is_listed: Callable[[str], bool | None] = lambda _pair: None
 
 
@@ -63,6 +65,8 @@ def validate_chart(config: Mapping[str, object], *, catalogue: Catalogue, condit
     suggestions: tuple[str, ...] = ()
     if unplanned:
         check_local(usage, findings)
+        if reading.body.get("format") == "jpeg" and not conditions.draws_jpeg:
+            findings.error("format", MISSING, "Set format to png")
     elif not conditions.binds:
         check_local(usage, findings)
         if not conditions.drawn_here:

@@ -17,6 +17,11 @@ class ChartOrder:
     format: ImageFormat | None
     now: datetime
 
+    @property
+    def wants_jpeg(self) -> bool:
+        """Whether the argument, or else the configuration, asks for a JPEG."""
+        return str(self.format or self.config.get("format")).casefold() in {"jpeg", "jpg"}
+
 
 @dataclass(frozen=True, slots=True)
 class ChartImage:

@@ -32,6 +32,7 @@ class ChartValidationService:
     directory: Directory
     time: ServerTime
     plans: PlanMemory
+    draws_jpeg: bool
     catalogue: Callable[[], Catalogue] = bundled_catalogue
 
     def validate(self, config: Mapping[str, object], plan_level: str | None = None) -> JudgedChart:
@@ -49,6 +50,7 @@ class ChartValidationService:
             asked=plan_level is not None,
             binds=by.binds,
             drawn_here=not self.plans.has_key,
+            draws_jpeg=self.draws_jpeg,
             is_listed=self._is_listed,
         )
         return JudgedChart(validate_chart(config, catalogue=catalogue, conditions=conditions), by)

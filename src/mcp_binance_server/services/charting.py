@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+import anyio.to_thread
+
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError, InvalidChartConfig
+from mcp_binance_server.charts.jpeg import MISSING, JpegEncoder
 from mcp_binance_server.charts.pictures import KEPT_MS, Pictures
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
 from mcp_binance_server.services.chart_image import ChartImage, ChartOrder, ImageFormat
@@ -30,6 +33,7 @@ class ChartingService:
     remote: RemoteCharts
     local: LocalCharts
     pictures: Pictures
+    jpeg: JpegEncoder | None
 
     async def image(
         self, config: Mapping[str, object], *, storage: bool = False, image_format: ImageFormat | None = None
@@ -99,6 +103,8 @@ class ChartingService:
         # What the service calls wrong is wrong, unless it is the symbol: it does not know every pair of Binance.
         if isinstance(failure, InvalidChartConfig) and {each["field"] for each in failure.details} != {"symbol"}:
             raise failure
+        if order.wants_jpeg and self.jpeg is None:
+            raise failure
         LOG.info("chart drawn here, not by chart-img: %s", failure.error_type)
         try:
             image = await self._drawn_here(order, chart, f"chart-img.com did not draw it: {_told(failure)}")
@@ -108,19 +114,21 @@ class ChartingService:
         return replace(image, status=status or 0)
 
     async def _drawn_here(self, order: ChartOrder, chart: "LocalChart", reason: str) -> ChartImage:
+        if order.wants_jpeg and self.jpeg is None:
+            raise InvalidChartConfig(details=({"field": "format", "message": MISSING},))
         picture = await self.local.draw(chart)
         rendered, meta = picture.rendered, picture.rendered.meta
-        warnings = [f"drawn_locally: {reason}", *chart.warnings, *rendered.warnings]
-        if str(order.format or order.config.get("format")).casefold() in {"jpeg", "jpg"}:
-            warnings.append("png_not_jpeg: pictures drawn here are PNG")
+        data = rendered.png
+        if order.wants_jpeg and self.jpeg is not None:
+            data = await anyio.to_thread.run_sync(self.jpeg, data, limiter=self.local.composing)
         image = ChartImage(
             renderer="local",
-            format="png",
+            format="jpeg" if order.wants_jpeg else "png",
             width=meta.width,
             height=meta.height,
             at_ms=picture.at_ms,
-            warnings=tuple(warnings),
-            data=rendered.png,
+            warnings=(f"drawn_locally: {reason}", *chart.warnings, *rendered.warnings),
+            data=data,
             bars=meta.bars,
             last_bar_closed=meta.last_bar_closed,
         )
