@@ -98,12 +98,16 @@ class RateLimited(AppError):
     recovery_suggestion: ClassVar[str] = "Reduce request frequency or wait for rate limit window to reset"
 
     retry_after_secs: int
-    current_weight: int
+    current_weight: int | None
+    """What the exchange's header said of this minute; None while it has said nothing."""
     weight_limit: int
 
     @property
     def message(self) -> str:
         return f"Rate limit exceeded. Please wait {self.retry_after_secs} seconds before retrying."
+
+    def data(self) -> dict[str, Any]:
+        return {**super().data(), "current_weight": self.current_weight}
 
 
 @dataclass(kw_only=True, eq=False)

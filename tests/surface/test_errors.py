@@ -7,6 +7,7 @@ from mcp_binance_server.errors import InvalidCredentials
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.errors import to_mcp
+from support.clock import FakeClock
 from support.requirement import requirement
 from support.samples import INVALID_SYMBOL_DATA, NOT_FOUND_DATA
 
@@ -59,7 +60,9 @@ async def test_a_stop_by_the_exchange_is_a_rate_limit_with_its_time(
     client: Client, exchange: SimulatedExchange
 ) -> None:
     await client.read_resource("binance://market/ethusdt")
-    exchange.faults.add(Fault(kind="status", status=429, code=-1003, headers={"Retry-After": "60"}))
+    exchange.faults.add(
+        Fault(kind="status", status=429, code=-1003, headers={"Retry-After": "60", "X-MBX-USED-WEIGHT-1M": "6021"})
+    )
 
     error = await refused(client, "binance://market/btcusdt")
 
@@ -69,7 +72,7 @@ async def test_a_stop_by_the_exchange_is_a_rate_limit_with_its_time(
     )
     assert error.data == {
         "retry_after_secs": 60,
-        "current_weight": 6000,
+        "current_weight": 6021,
         "weight_limit": 6000,
         "recovery_suggestion": "Reduce request frequency or wait for rate limit window to reset",
         "error_type": "rate_limited",
@@ -77,6 +80,32 @@ async def test_a_stop_by_the_exchange_is_a_rate_limit_with_its_time(
         "guide": "guide://document/errors/rate-limits.md",
         "uri": "binance://market/btcusdt",
     }
+
+
+@requirement("ruling/07")
+async def test_a_refusal_tells_the_weight_the_exchange_told_and_null_where_it_told_none(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    clock.advance(60_000 - clock.now_ms() % 60_000 + 5_000)
+    untold = {"Retry-After": "90", "X-MBX-USED-WEIGHT-1M": ""}
+    exchange.faults.add(Fault(kind="status", status=429, code=-1003, headers=untold))
+
+    silent = await refused(client, "binance://market/btcusdt")
+    clock.advance(91_000)
+    await client.read_resource("binance://market/ethusdt")
+    spent = exchange.meter.used(exchange.now_ms())
+    exchange.faults.add(Fault(kind="status", status=429, code=-1003, headers=untold))
+    known = await refused(client, "binance://market/btcusdt")
+    clock.advance(1_000)
+    stopped = await refused(client, "binance://market/solusdt")
+    clock.advance(60_000)
+    later = await client.call_tool("get_ticker", {"symbol": "SOLUSDT"})
+
+    assert "current_weight" in silent.data
+    assert silent.data["current_weight"] is None
+    assert known.data["current_weight"] == stopped.data["current_weight"] == spent
+    assert later.structured_content is not None
+    assert (later.structured_content["code"], later.structured_content["current_weight"]) == (-32001, None)
 
 
 @requirement("resources/exchange-unavailable")

@@ -30,6 +30,7 @@ class Budget:
     egress_id: str
     patience_ms: int = 2_000
     limit: int = field(default=BOOTSTRAP_LIMIT, init=False)
+    _told: tuple[int, int] = field(default=(0, 0), init=False)
 
     async def spend(self, endpoint: Endpoint) -> None:
         """Book a call's weight before it leaves; wait a little if the next minute is near.
@@ -42,7 +43,7 @@ class Budget:
             await self.clock.sleep_ms(grant.retry_ms)
             grant = await self._ask(endpoint)
         if not grant:
-            raise self._error(grant.retry_ms, grant.used)
+            raise self._error(grant.retry_ms)
 
     async def used(self) -> int:
         """Return what this minute has cost so far, as far as we know."""
@@ -52,6 +53,8 @@ class Budget:
         """Raise our count to the one in the answer's header, if both speak of the same minute."""
         used, minute = headers.get("x-mbx-used-weight-1m", ""), minute_of(headers.get("date", ""))
         if used.isdecimal() and minute is not None:
+            told = (minute, int(used))
+            self._told = max(self._told, told)  # answers may overtake each other
             await self.engine.report_weight(self.egress_id, int(used), minute=minute)
 
     async def halt(self, refusal: Refusal) -> RateLimited:
@@ -59,7 +62,7 @@ class Budget:
         left_ms = await self.engine.stop_weight(
             self.egress_id, ms=self._pause_ms(refusal), reason=f"HTTP {refusal.status}"
         )
-        return self._error(left_ms, self.limit)
+        return self._error(left_ms)
 
     async def _ask(self, endpoint: Endpoint) -> Grant:
         return await self.engine.acquire_weight(
@@ -77,7 +80,11 @@ class Budget:
             return BAN_SECS * 1000
         return MINUTE_MS - self.time.now_ms() % MINUTE_MS + 1000
 
-    def _error(self, retry_ms: int, used: int) -> RateLimited:
+    def _error(self, retry_ms: int) -> RateLimited:
+        minute, used = self._told
         return RateLimited(
-            retry_after_secs=max(1, math.ceil(retry_ms / 1000)), current_weight=used, weight_limit=self.limit
+            retry_after_secs=max(1, math.ceil(retry_ms / 1000)),
+            # Our own count also holds what was booked and not answered yet; a reader is told what the exchange said.
+            current_weight=used if minute == self.time.now_ms() // MINUTE_MS else None,
+            weight_limit=self.limit,
         )
