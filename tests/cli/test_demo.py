@@ -42,6 +42,7 @@ async def test_a_demo_over_http_answers_a_client_and_a_browser_and_its_prices_mo
         assert demo.terminate() == 0
 
     assert GREETING in page.text
+    assert "The market now" in page.text
     assert f"claude mcp add --transport http binance-demo {address}/mcp" in said
     assert f"{address}/mcp" in page.text
 

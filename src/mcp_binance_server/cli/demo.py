@@ -81,7 +81,9 @@ async def _serve_http(manners: Manners, seed: int, port: int, last_moment: LastM
     from mcp_binance_server.transports.http.auth.authenticator import Open  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.hosts import allow  # noqa: PLC0415 - likewise
 
-    options = Options(entrance=Entrance(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING)
+    options = Options(
+        entrance=Entrance(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True
+    )
     async with offline_app(manners, seed=seed) as app:
         await serve_at(Place(HOST, port), app, options, partial(_announce, manners.tell), last_moment)
 

@@ -1,15 +1,20 @@
-"""What a browser gets that opens the server's address: a page without scripts, and only for a Host of ours."""
+"""What a browser gets that opens the address: a page without scripts, in the demo with one, only for a Host of ours."""
 
 import re
 from base64 import b64encode
+from collections.abc import AsyncGenerator
 from hashlib import sha256
 
 import pytest
 
+from mcp_binance_server.cli.demo import GREETING
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated
 from mcp_binance_server.transports.http.front_page import front_page
 from mcp_binance_server.transports.http.hosts import allow
+from support.clock import FakeClock
 from support.webapp import HttpClient, OpenHttp
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -93,3 +98,70 @@ async def test_the_page_is_counted_as_itself(http: HttpClient) -> None:
     figures = (await http.get("/metrics")).text
 
     assert 'mcp_binance_http_answers_total{route="/",status="200"} 1.0' in figures
+
+
+@pytest.fixture
+async def shown(open_http: OpenHttp) -> AsyncGenerator[HttpClient]:
+    async with open_http(greeting=GREETING, shows_market=True) as http:
+        yield http
+
+
+async def test_the_demos_page_shows_prices_that_move_and_a_chart_of_ours(shown: HttpClient, clock: FakeClock) -> None:
+    page = await shown.get("/", headers=BROWSER)
+    first = (await shown.get("/demo/prices")).json()
+    clock.advance(3_600_000)
+    later = (await shown.get("/demo/prices")).json()
+    charts = [await shown.get(f"/demo/chart-{theme}.png") for theme in ("light", "dark")]
+
+    assert [each["symbol"] for each in first][:2] == ["BTCUSDT", "ETHUSDT"]
+    assert first[0]["price"] in page.text
+    assert [each["price"] for each in first] != [each["price"] for each in later]
+    assert all(re.fullmatch(r"\$[\d,]+\.\d{2,}", each["price"]) for each in later)
+    assert all(each["way"] == ("fall" if each["change"].startswith("-") else "rise") for each in later)
+    assert {each.headers["content-type"] for each in charts} == {"image/png"}
+    assert all(each.content.startswith(b"\x89PNG") for each in charts)
+    assert charts[0].content != charts[1].content
+
+
+async def test_only_the_script_of_the_demos_page_may_run_and_it_asks_nobody_else(shown: HttpClient) -> None:
+    answer = await shown.get("/", headers=BROWSER)
+
+    policy = answer.headers["content-security-policy"]
+    (script,) = re.findall(r"<script>(.*?)</script>", answer.text, re.DOTALL)
+    assert f"script-src 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'; connect-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"javascript:|\son\w+=|\sstyle=", answer.text)
+    assert not re.search(r'(?:href|src|srcset)="(?!/|data:,)', answer.text), "nothing is fetched from elsewhere"
+    assert set(re.findall(r'fetch\("([^"]*)"', script)) == {"/demo/prices"}
+
+
+async def test_looking_costs_little_however_often_one_looks(shown: HttpClient, exchange: SimulatedExchange) -> None:
+    await shown.get("/demo/prices")
+    await shown.get("/demo/chart-dark.png")
+    before = len(exchange.requests)
+
+    for _ in range(20):
+        await shown.get("/", headers=BROWSER)
+        await shown.get("/demo/prices")
+        await shown.get("/demo/chart-dark.png")
+
+    assert len(exchange.requests) == before
+
+
+async def test_a_page_without_a_market_is_still_a_page(shown: HttpClient, exchange: SimulatedExchange) -> None:
+    exchange.faults.add(Fault(kind="status", status=503, times=None))
+
+    page = await shown.get("/", headers=BROWSER)
+    prices = await shown.get("/demo/prices")
+
+    assert page.status_code == 200
+    assert "claude mcp add" in page.text
+    assert "<script" not in page.text
+    assert prices.json() == []
+
+
+@pytest.mark.parametrize("path", ["/demo/prices", "/demo/chart-light.png"])
+async def test_what_the_demo_shows_is_only_read_and_only_there(path: str, shown: HttpClient, http: HttpClient) -> None:
+    assert (await shown.post(path)).status_code == 405
+    assert (await http.get(path)).status_code == 404
+    assert (await shown.get(path, headers={"host": "rebound.example"})).status_code == 421

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
+from mcp_binance_server.surface.showcase import Showcase
 from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Open, Unauthenticated
 from mcp_binance_server.transports.http.auth.challenge import refusal_headers, scope_headers
 from mcp_binance_server.transports.http.auth.metadata import WELL_KNOWN, metadata_path, metadata_url
@@ -25,11 +26,12 @@ from mcp_binance_server.transports.http.refusals import refuse, refuse_with
 from mcp_binance_server.transports.http.replies import reply_json
 from mcp_binance_server.transports.http.scopes import ScopeNeeded, missing_scopes
 from mcp_binance_server.transports.http.session_door import SessionDoor
+from mcp_binance_server.transports.http.showcase_page import SHOWN, reply_showcase
 from mcp_binance_server.transports.http.switchboard import Switchboard, header
 
 Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
 PROBES = ("/healthz", "/readyz", "/metrics")
-ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp", "/", *PROBES})
+ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp", "/", *PROBES, *SHOWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class HttpApp:
     takes_long: TakesLong
     end_listening: Callable[[], None]
     greeting: str = LIVE
+    showcase: Showcase | None = None
     _doors: dict[str, Door] = field(init=False)
     _sessions: SessionDoor = field(init=False)
     _modern: ModernDoor = field(init=False)
@@ -93,7 +96,9 @@ class HttpApp:
             await reply_json(send, self.entrance.metadata)
         elif wants_page(scope):
             is_open = isinstance(self.entrance.authenticator, Open)
-            await reply_page(scope, send, self.greeting, asks_for_token=not is_open)
+            await reply_page(scope, send, self.greeting, asks_for_token=not is_open, showcase=self.showcase)
+        elif self.showcase is not None and path in SHOWN:
+            await reply_showcase(self.showcase, scope, send)
         elif path not in self._doors and path != "/metrics":
             await refuse(send, 404, "not_found", "There is nothing at this address; MCP is at /mcp")
         else:

@@ -17,6 +17,7 @@ from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.sessions.model import new_connection_id
 from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.dispatch import Dispatcher
+from mcp_binance_server.surface.showcase import Showcase
 from mcp_binance_server.telemetry.metrics import Metrics, Moment
 from mcp_binance_server.transports.http.app import ROUTES, Entrance, HttpApp
 from mcp_binance_server.transports.http.counting import counting_answers, counting_requests
@@ -49,6 +50,8 @@ class Options:
     """This process among those that share its address; None when it has the address to itself."""
     greeting: str = LIVE
     """What the front page says this is."""
+    shows_market: bool = False
+    """Whether the front page shows prices and a chart to whoever opens it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         takes_long=dispatcher.takes_long,
         end_listening=context.updates.wind_down,
         greeting=options.greeting,
+        showcase=Showcase(dispatcher, clock) if options.shows_market else None,
     )
     relay = Relay(heart, options.seat) if options.seat else None
     inner = Turns(contained(relay or heart), clock)

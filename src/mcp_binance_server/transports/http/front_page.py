@@ -1,4 +1,4 @@
-"""What a person sees who opens the server's address in a browser: what this is, and how to connect. No scripts."""
+"""What a person sees who opens the server's address in a browser: what it is, how to connect, in the demo a market."""
 
 import hashlib
 from base64 import b64encode
@@ -7,21 +7,12 @@ from json import dumps
 
 from starlette.types import Scope, Send
 
+from mcp_binance_server.surface.showcase import Showcase
+from mcp_binance_server.transports.http.page_style import STYLE
+from mcp_binance_server.transports.http.showcase_page import SCRIPT, market_section
 from mcp_binance_server.transports.http.switchboard import header
 
 LIVE = "Live Binance spot markets for AI assistants, over the Model Context Protocol (MCP)."
-STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.55 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1.25rem; }
-h1 { font-size: 1.5rem; margin-bottom: .25rem; }
-h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
-p, ul { margin: .5rem 0; }
-ul { padding-left: 1.2rem; }
-pre { padding: .7rem .9rem; border: 1px solid #8885; border-radius: 6px; background: #8881; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-code { font: 14px/1.5 ui-monospace, monospace; }
-.quiet { opacity: .75; font-size: .9rem; margin-top: 2.5rem; }
-"""
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -32,25 +23,28 @@ PAGE = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
+<main>
 <h1>mcp-binance-server</h1>
-<p>{greeting}</p>
-<p>This page is for people; programs talk to <code>{address}</code>.</p>
-<h2>Connect</h2>
-<p>Claude Code:</p>
-<pre><code>claude mcp add --transport http {name} {address}</code></pre>
-<p>Cursor, in <code>.cursor/mcp.json</code>:</p>
-<pre><code>{cursor}</code></pre>
-<p>VS Code, in <code>.vscode/mcp.json</code>:</p>
-<pre><code>{vscode}</code></pre>
+<p class="lead">{greeting}</p>
+{market}<h2>Connect your assistant</h2>
+<div class="ways">
+<div class="card wide"><h3>Claude Code</h3>
+<pre><code>claude mcp add --transport http {name} {address}</code></pre></div>
+<div class="card"><h3>Cursor <code>.cursor/mcp.json</code></h3>
+<pre><code>{cursor}</code></pre></div>
+<div class="card"><h3>VS Code <code>.vscode/mcp.json</code></h3>
+<pre><code>{vscode}</code></pre></div>
+</div>
 {token}<h2>Then ask</h2>
-<ul>
-<li>What is the price of Bitcoin, and how deep is its order book?</li>
-<li>Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.</li>
-<li>What would 5 BTC, sold at once, do to the price?</li>
+<ul class="ask">
+<li class="card">What is the price of Bitcoin, and how deep is its order book?</li>
+<li class="card">Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.</li>
+<li class="card">What would 5 BTC, sold at once, do to the price?</li>
 </ul>
-<p class="quiet">Health: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>. Figures:
-<a href="/metrics">/metrics</a>. This is software, not financial advice. Not affiliated with Binance.</p>
-</body>
+<footer>Programs talk to <code>{address}</code>. Health: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>;
+numbers: <a href="/metrics">/metrics</a>. This is software, not financial advice. Not affiliated with Binance.</footer>
+</main>
+{script}</body>
 </html>
 """
 WHO_ARE_YOU = """<p>This server asks callers who they are: send <code>Authorization: Bearer …</code> with a token
@@ -64,14 +58,18 @@ def wants_page(scope: Scope) -> bool:
     return scope["path"] == "/" and scope["method"] in ("GET", "HEAD") and "text/html" in accepted.lower()
 
 
-async def reply_page(scope: Scope, send: Send, greeting: str, *, asks_for_token: bool) -> None:
+async def reply_page(
+    scope: Scope, send: Send, greeting: str, *, asks_for_token: bool, showcase: Showcase | None = None
+) -> None:
     """Send the page. The guard has seen to it that the Host in it is one of ours."""
     host = header(scope, b"host") or "localhost"
-    page = front_page(f"{scope['scheme']}://{host}/mcp", greeting, asks_for_token=asks_for_token).encode()
+    market = market_section(await showcase.quotes(), has_chart=showcase.has_chart) if showcase else ""
+    address = f"{scope['scheme']}://{host}/mcp"
+    page = front_page(address, greeting, asks_for_token=asks_for_token, market=market).encode()
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),
         (b"content-length", b"%d" % len(page)),
-        (b"content-security-policy", _policy().encode()),
+        (b"content-security-policy", _policy(has_market=bool(market)).encode()),
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"no-referrer"),
         (b"cache-control", b"no-store"),
@@ -81,22 +79,29 @@ async def reply_page(scope: Scope, send: Send, greeting: str, *, asks_for_token:
     await send({"type": "http.response.body", "body": page})
 
 
-def front_page(address: str, greeting: str, *, asks_for_token: bool) -> str:
+def front_page(address: str, greeting: str, *, asks_for_token: bool, market: str = "") -> str:
+    """Return the page; `market` is HTML, everything else is text."""
     name = "binance" if greeting == LIVE else "binance-demo"
     return PAGE.format(
         style=STYLE,
         greeting=escape(greeting),
+        market=market,
         name=name,
         address=escape(address),
-        cursor=escape(dumps({"mcpServers": {name: {"url": address}}}), quote=False),
-        vscode=escape(dumps({"servers": {name: {"type": "http", "url": address}}}), quote=False),
+        cursor=escape(dumps({"mcpServers": {name: {"url": address}}}, indent=2), quote=False),
+        vscode=escape(dumps({"servers": {name: {"type": "http", "url": address}}}, indent=2), quote=False),
         token=WHO_ARE_YOU if asks_for_token else "",
+        script=f"<script>{SCRIPT}</script>\n" if market else "",
     )
 
 
-def _policy() -> str:
-    style = b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+def _policy(*, has_market: bool) -> str:
+    live = f"script-src '{_hash(SCRIPT)}'; connect-src 'self'; img-src 'self' data:" if has_market else "img-src data:"
     return (
-        f"default-src 'none'; style-src 'sha256-{style}'; img-src data:; "
+        f"default-src 'none'; style-src '{_hash(STYLE)}'; {live}; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
