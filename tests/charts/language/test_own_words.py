@@ -2,6 +2,7 @@
 
 import pytest
 
+from charts.language.everyday_words import EVERYDAY
 from charts.language.own_words import OWN
 from charts.language.talk import Heard, codes, heard, said
 from mcp_binance_server.errors import InvalidArguments
@@ -11,6 +12,11 @@ from support.requirement import requirement
 @requirement("charts/construct_chart_config", "charts/construct_chart_config/defaults")
 @pytest.mark.parametrize(("text", "expected"), OWN.items(), ids=list(OWN))
 def test_words_become_the_chart_they_mean(text: str, expected: Heard) -> None:
+    assert heard(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), EVERYDAY.items(), ids=list(EVERYDAY))
+def test_everyday_words_are_understood_or_asked_about(text: str, expected: Heard) -> None:
     assert heard(text) == expected
 
 

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mcp_binance_server.charts.language.dates import DAY, Stretch, read_date, shifted
+from mcp_binance_server.charts.language.dates import DAY, Stretch, midnight, read_date, shifted
 from mcp_binance_server.charts.language.reading import TAKEN, Mention, Reading
 from mcp_binance_server.charts.language.spans import Span, window
 
 _LEAD: Final = re.compile(
-    r"(?<!\w)(?P<word>between|from|since|after|starting(?: from)?|beginning) "
+    r"(?<!\w)(?:(?P<day>today|yesterday),? (?=from|between))?"
+    r"(?P<word>between|from|since|after|starting(?: from)?|beginning) "
     r"(?:the )?(?:(?:start|beginning) of )?(?:the )?(?:year )?"
 )
 _TO: Final = re.compile(r" ?(?P<word>to|until|till|through|thru|-|and) ?")
@@ -18,9 +19,9 @@ _ON: Final = re.compile(r"(?<!\w)(?:in|on|during|for|of|at)(?: the)? (?:month of
 _DATED: Final = re.compile(r"(?<![\w/.,-])(?=\d{1,4}[-/. ]|\d{1,2}(?:st|nd|rd|th)|[a-z]{3,9}\b|q[1-4]\b|h[12] )")
 _YEAR: Final = r"(?:19|20)\d\d"
 _YEARS: Final = re.compile(rf"(?<![\w-])(?P<first>{_YEAR}) ?(?:-|to|until|through) ?(?P<last>{_YEAR})(?![\w-])")
-_THAT_DAY: Final = re.compile(r" (?P<day>today|yesterday)(?!\w)")
+_NOW: Final = re.compile(r" ?(?:to|until|till|through|-) ?(?:right )?now(?!\w)")
 # Alone, "may", "march" or a weekday is hardly a date; with a number it is, and so are these.
-_DATE_ALONE: Final = re.compile(r"\d|yesterday|quarter|jan|feb|apr|jun|jul|aug|sep|oct|nov|dec")
+_DATE_ALONE: Final = re.compile(r"\d|yesterday|this morning|quarter|jan|feb|apr|jun|jul|aug|sep|oct|nov|dec")
 
 
 def find_years(reading: Reading) -> Iterator[Mention[Span]]:
@@ -38,6 +39,11 @@ def find_between(reading: Reading) -> Iterator[Mention[Span]]:
         first = read_date(reading.left, place, reading.now)
         if first is None or TAKEN in reading.left[start : first.after]:
             continue
+        if reading.left.startswith("yesterday", start) and not first.names_day:
+            first = shifted(first, -DAY)
+        if now := _NOW.match(reading.left, first.after):
+            yield from window(reading, first, None, start, now.end())
+            continue
         joint = _TO.match(reading.left, first.after)
         last = read_date(reading.left, joint.end(), reading.now) if joint else None
         # "since Jan 1 and RSI": "and" goes on only after between and from.
@@ -45,8 +51,7 @@ def find_between(reading: Reading) -> Iterator[Mention[Span]]:
             if lead not in {"", "between"}:
                 yield from window(reading, first, None, start, first.after)
             continue
-        first, last, end = _on_that_day(reading, first, last)
-        yield from window(reading, first, last, start, end)
+        yield from window(reading, *_on_one_day(first, last), start, last.after)
 
 
 def find_on_dates(reading: Reading) -> Iterator[Mention[Span]]:
@@ -70,10 +75,12 @@ def _places(reading: Reading, leads: re.Pattern[str]) -> list[tuple[int, int, st
     return led + [(match.start(), match.start(), "") for match in _DATED.finditer(reading.left)]
 
 
-def _on_that_day(reading: Reading, first: Stretch, last: Stretch) -> tuple[Stretch, Stretch, int]:
-    day = _THAT_DAY.match(reading.left, last.after)
-    if day is None:
-        return first, last, last.after
-    if day["day"] == "yesterday":
-        first, last = shifted(first, -DAY), shifted(last, -DAY)
-    return first, last, day.end()
+def _on_one_day(first: Stretch, last: Stretch) -> tuple[Stretch, Stretch]:
+    """A time without a day is on the other's day; an end before its beginning, as midnight is, on the next."""
+    if last.names_day and not first.names_day:
+        first = shifted(first, midnight(last.begin) - midnight(first.begin))
+    elif not last.names_day:
+        last = shifted(last, midnight(first.begin) - midnight(last.begin))
+    if not last.names_day and last.end <= first.begin:
+        last = shifted(last, DAY)
+    return first, last

@@ -37,6 +37,12 @@ _YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\d)"
 _ORDINALS: Final = ("first", "second", "third", "fourth", "1st", "2nd", "3rd", "4th")
 _ORDINAL: Final = "|".join(_ORDINALS)
 _CLOCK: Final = r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d{1,6})?)?)?"
+_HOURS: Final = {"noon": 12, "midday": 12, "midnight": 0}
+_OF_DAY: Final = (
+    r"(?:(?P<before>today|yesterday)(?: at|,)? )?(?:(?P<named>noon|midday|midnight)"
+    r"|(?P<hour>\d{1,2})(?=:\d\d| ?[ap]m)(?::(?P<minute>\d\d))?(?: ?(?P<half>am|pm))?)(?!\w)"
+    r"(?: (?P<after>today|yesterday)(?!\w))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class Stretch:
     after: int
     warning: tuple[str, str] | None = None
     names_year: bool = True
+    names_day: bool = True
 
 
 Reader = Callable[[re.Match[str], datetime], Stretch | None]
@@ -165,11 +172,17 @@ def _ago(found: re.Match[str], now: datetime) -> Stretch | None:
 
 
 def _clock(found: re.Match[str], now: datetime) -> Stretch | None:
-    hour, half = int(found["hour"]), found["half"]
+    hour, half = _HOURS.get(found["named"] or "", int(found["hour"] or 0)), found["half"]
     if half:
         hour = hour % 12 + (12 if half == "pm" else 0)
-    moment = midnight(now).replace(hour=hour, minute=int(found["minute"] or 0))
-    return Stretch(moment, moment, found.end())
+    day = found["before"] or found["after"]
+    begin = midnight(now) - (DAY if day == "yesterday" else timedelta())
+    moment = begin.replace(hour=hour, minute=int(found["minute"] or 0))
+    return Stretch(moment, moment, found.end(), names_day=bool(day))
+
+
+def _morning(found: re.Match[str], now: datetime) -> Stretch:
+    return Stretch(midnight(now), midnight(now).replace(hour=12), found.end())
 
 
 def _event(found: re.Match[str], _now: datetime) -> Stretch:
@@ -202,9 +215,9 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Reader], ...]] = (
     (re.compile(rf"(?:the year )?{_YEAR}(?![\w-])"), _year),
     (re.compile(rf"(?P<last>last )?(?P<weekday>{'|'.join(WEEKDAYS)})(?!\w)"), _weekday),
     (re.compile(r"(?:the )?(?:this|current) quarter(?!\w)"), _this_quarter),
-    (re.compile(r"(?:today|yesterday|this morning|midnight)(?!\w)"), _near),
+    (re.compile(_OF_DAY), _clock),
+    (re.compile(r"this morning(?!\w)"), _morning),
+    (re.compile(r"(?:today|yesterday)(?!\w)"), _near),
     (re.compile(r"(?P<count>\d{1,5}|[a-z]+)[ -]?(?P<unit>[a-z]+) ago(?!\w)"), _ago),
-    (re.compile(r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>am|pm)(?!\w)"), _clock),
-    (re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?P<half>(?!\d))(?!\w)"), _clock),
     (re.compile(rf"(?:the )?(?:last |bitcoin |btc )?(?P<event>{'|'.join(EVENTS)})(?!\w)"), _event),
 )

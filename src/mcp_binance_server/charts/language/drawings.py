@@ -23,6 +23,8 @@ class Drawn:
 
 
 _AND: Final = r" ?(?:,|and|&|\+|/|or) ?"
+_MORE: Final = rf"{_AND}(?:(?:another(?: one| line| level)?|one more|again) )?(?:at )?"
+_COUNTED: Final = r"two|three|four|five|\d"
 _AT: Final = r"(?: ?(?:at|@|=|:) ?| (?:of|near|around) | )"
 _NAMES: Final = r"support|resistance"
 _PLAIN: Final = (
@@ -30,17 +32,19 @@ _PLAIN: Final = (
     r"|(?:s/r|support and resistance)(?: (?:lines?|levels?|zones?))?"
 )
 _LINES: Final = re.compile(
-    rf"(?<!\w)(?:an? |the |two )?(?:(?P<name>{_NAMES})(?: (?:lines?|levels?|zones?))?s?{_AT}"
-    rf"|(?:{_PLAIN})(?: ?(?:at|@|=|:) ?| ))"
-    rf"(?P<prices>{ONE_PRICE}(?:{_AND}(?:at )?{ONE_PRICE})*)"
+    rf"(?<!\w)(?:an? |the |(?:{_COUNTED}) )?(?:(?P<name>{_NAMES})(?: (?:lines?|levels?|zones?))?s?{_AT}"
+    rf"|(?:{_PLAIN})(?: ?(?:at|@|=|:) ?| )|(?:{_COUNTED}) lines, )"
+    rf"(?P<prices>{ONE_PRICE}(?:{_MORE}{ONE_PRICE})*)"
 )
 _PRICED: Final = re.compile(
     rf"(?<![\w.,])(?:an? |the )?(?P<price>{ONE_PRICE}) (?P<name>{_NAMES})(?: (?:line|level))?(?!\w)"
 )
 _MARKED: Final = re.compile(
-    rf"(?<!\w)(?:mark|highlight|draw)(?: (?:a|the))? (?P<prices>{ONE_PRICE}(?:{_AND}{ONE_PRICE})*)"
+    rf"(?<!\w)(?:mark|highlight|draw)(?: (?:a|the))? (?P<prices>{ONE_PRICE}(?! lines?\b)(?:{_AND}{ONE_PRICE})*)"
 )
 _EACH: Final = re.compile(ONE_PRICE)
+# Half of the world writes ninety-seven thousand five hundred so.
+_THOUSANDS: Final = re.compile(r"\$?\d{1,3}\.\d\d0")
 _SIDE: Final = re.compile(
     r"(?<!\w)(?:go |going )?(?P<side>long|short|buy|sell)(?: (?:position|trade|setup|entry|idea))?(?!\w)(?! ?-?term)"
 )
@@ -62,7 +66,8 @@ _POINTED: Final = {
     "callout": r"callouts?",
     "vertical line": r"vertical lines?|vlines?",
     "text": r"text label|annotation",
-    "horizontal line": r"horizontal lines?|support(?: and resistance)?(?: (?:lines?|levels?|zones?))?"
+    "horizontal line": rf"lines? (?:there|here)|(?:{_COUNTED}) lines?|horizontal lines?"
+    r"|support(?: and resistance)?(?: (?:lines?|levels?|zones?))?"
     r"|resistance(?: (?:lines?|levels?|zones?))?|key levels?|price levels?|alert lines?",
 }
 _NEEDS: Final = {"horizontal line": "a price", "vertical line": "a time"}
@@ -87,11 +92,12 @@ def _lines(reading: Reading, studies: Phrases[StudyName]) -> Iterator[Mention[Dr
                 continue
             name = match.groupdict().get("name")
             start, end = match.span()
-            mentions = [
-                reading.mention(_line(price, name), start, end)
-                for each in _EACH.finditer(match["prices"])
-                if (price := price_of(each[0])) is not None
-            ]
+            prices = [each[0] for each in _EACH.finditer(match["prices"])]
+            for each in filter(_THOUSANDS.fullmatch, prices):
+                meant = f"'{each}' is read as {price_of(each)}; for thousands write {each.replace('.', '')}"
+                reading.warn("ambiguous_token", meant)
+            read = [price for each in prices if (price := price_of(each)) is not None]
+            mentions = [reading.mention(_line(price, name), start, end) for price in read]
             yield from mentions
 
 

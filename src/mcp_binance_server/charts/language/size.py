@@ -18,7 +18,8 @@ _EXACT: Final = re.compile(
     r"(?P<width>\d{2,5}) ?(?:x|by|\*|px by) ?(?P<height>\d{2,5})(?:[ ]?(?:px|pixels))?(?![\w.])"
 )
 _NAME: Final = re.compile(
-    rf"(?<!\w)(?:(?:in|at) )?(?P<name>{'|'.join(_NAMED)})(?: (?:resolution|quality|image|picture|size|chart))?(?!\w)"
+    rf"(?<![\w.,])(?:(?:in|at) )?(?P<name>{'|'.join(_NAMED)})"
+    r"(?: (?:resolution|quality|image|picture|size|chart))?(?!\w)"
 )
 
 

@@ -14,7 +14,10 @@ SHORTEST: Final = 5
 LONG: Final = 8
 _WORD: Final = re.compile(r"(?<![\w:$#.])[^\W\d_]{3,24}(?![\w:])")
 _LEADS: Final = ("last", "past", "previous")
-_TIME_WORDS: Final = ("day", "days", "week", "weeks", "month", "months", "year", "years", "hour", "hours", "minutes")
+_COUNT: Final = re.compile(r"(?<![\w.,$])\d{1,4} ?$")
+_TIME_WORDS: Final = (
+    "day", "days", "week", "weeks", "month", "months", "year", "years", "hour", "hours", "minute", "minutes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class Speller:
         def replace(found: re.Match[str]) -> str:
             word = fold(found[0])
             before = text[: found.start()].rstrip().lower()
-            better = self._better(word, after_lead=before.endswith(_LEADS))
+            counted = _COUNT.search(text[: found.start()]) is not None
+            better = self._better(word, is_time=counted or before.endswith(_LEADS))
             if better is None:
                 return found[0]
             changes.append((found[0], better))
@@ -47,12 +51,12 @@ class Speller:
 
         return Mended(_WORD.sub(replace, text), tuple(changes))
 
-    def _better(self, word: str, *, after_lead: bool) -> str | None:
+    def _better(self, word: str, *, is_time: bool) -> str | None:
         if word in self._known or word.removesuffix("s") in self._known or word in UNIT_OF:
             return None
         distance = _distance()
-        if after_lead:
-            return _only(word, _TIME_WORDS, 1, distance)
+        if is_time and (unit := _only(word, _TIME_WORDS, 1, distance)) is not None:
+            return unit
         if len(word) < SHORTEST or word.endswith(tuple(quote.lower() for quote in KNOWN_QUOTES)):
             return None
         alike = [each for each in self._meant if each[0] == word[0] and abs(len(each) - len(word)) <= 2]

@@ -13,6 +13,16 @@ from mcp_binance_server.charts.language.parameters import Given, after_name, bef
 from mcp_binance_server.charts.language.reading import Mention, Reading, Token, quoted, tokenise
 from mcp_binance_server.charts.language.vocabulary import CROSS_LENGTHS, Study, Unoffered, Vocabulary
 
+# An average of another study's values, which nobody offers: "volume MA 20" is no average of the price.
+_AVERAGED: Final = r"(?P<study>volume|vol|obv|on balance volume)"
+_AVERAGES_OF: Final = tuple(
+    re.compile(rf"(?<!\w){pattern}(?!\w)")
+    for pattern in (
+        rf"{_AVERAGED}(?P<average>(?: with (?:an?|its))?(?: \d{{1,4}}(?:[- ](?:periods?|bars?|days?))?)?"
+        r" (?:ma|sma|moving average|average|avg)(?: ?\d{1,4})?)",
+        rf"(?P<average>(?:\d{{1,4}} )?(?:ma|sma|moving average|average)(?: \d{{1,4}})? of (?:the )?){_AVERAGED}",
+    )
+)
 _ANCHOR: Final = re.compile(r" (?:anchored )?(?:from|at|since) (?:the )?")
 
 
@@ -89,6 +99,12 @@ def find_studies(reading: Reading, vocabulary: Vocabulary) -> list[Mention[Asked
 
 def refuse_studies(reading: Reading, vocabulary: Vocabulary) -> None:
     """Take the studies that nobody offers, before a part of their name, or their date, means something else."""
+    for pattern in _AVERAGES_OF:
+        for match in pattern.finditer(reading.left):
+            reading.take(*match.span("average"))
+            if not reading.negated(match.start()):
+                said = quoted(match[0])
+                reading.warn("unknown_indicator", f"{said}: an average of a study is not offered; it is drawn without")
     tokens = tokenise(reading.left)
     place = 0
     while place < len(tokens):

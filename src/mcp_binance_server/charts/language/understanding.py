@@ -24,6 +24,7 @@ from mcp_binance_server.charts.language.studies import (
     without_volume,
 )  # fmt: skip
 from mcp_binance_server.charts.language.symbols import find_symbols
+from mcp_binance_server.charts.language.translation import translated
 from mcp_binance_server.charts.language.venues import find_exchanges, wants_perpetual
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
 from mcp_binance_server.domain.symbols import SymbolTable
@@ -59,8 +60,8 @@ class Understood:
 
 
 def open_reading(text: str, now: datetime, vocabulary: Vocabulary) -> Reading:
-    """Begin to read a normalised text: mend its spelling, find what it negates."""
-    mended = vocabulary.speller.mend(text)
+    """Begin to read a normalised text: put it into English, mend its spelling, find what it negates."""
+    mended = vocabulary.speller.mend(translated(text))
     folded = fold(mended.text)
     reading = Reading(mended.text, folded, now, find_scopes(folded))
     for written, meant in mended.changes:

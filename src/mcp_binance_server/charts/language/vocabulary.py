@@ -36,6 +36,7 @@ _ALSO_CALLED: Final = {
 # golden and death cross are two averages, drawn as such.
 CROSSES: Final = ("golden cross", "death cross")
 CROSS_LENGTHS: Final = (50, 200)
+_INTERVAL_WORDS: Final = ("hourly", "daily", "weekly", "monthly")
 # Inputs that nobody means by a bare number.
 _SECONDARY: Final = frozenset(
     {"smoothingLength", "valueArea", "daysPerYear", "marketClosed", "jawOffset", "teethOffset", "lipsOffset"}
@@ -109,7 +110,7 @@ class Vocabulary:
         studies = Phrases(_study_names(catalogue))
         markets = Phrases(named_markets().items())
         exchanges = Phrases(_exchange_names(catalogue))
-        meant = {*studies.words(), *markets.words(), *style_words, *exchanges.words()}
+        meant = {*studies.words(), *markets.words(), *style_words, *exchanges.words(), *_INTERVAL_WORDS}
         known = {
             *meant, *_input_words(catalogue), *FILLER, *STOP_TICKERS, *NUMBERS, *UNIT_OF, *MONTHS, *WEEKDAYS,
             *(each.lower() for each in assets),
