@@ -116,6 +116,13 @@ async def test_kinds_that_are_turned_off_are_no_kinds(clock: FakeClock, exchange
     assert "kind: " in text_of(refused)
 
 
+def test_without_a_prompt_there_is_no_such_tool() -> None:
+    live_only = Catalogue(tools=CATALOGUE.tools, prompts=tuple(spec for spec in CATALOGUE.prompts if spec.live))
+
+    assert live_only.only({"analysis"}, live=False).tool("get_analysis") is None
+    assert live_only.only({"analysis"}).tool("get_indicators") is not None
+
+
 @pytest.mark.parametrize("kind", ["portfolio_risk", " Portfolio_Risk"])
 async def test_a_kind_needs_the_scope_of_its_prompt(app: App, kind: str) -> None:
     caller = Caller(PUBLIC, app.dispatcher.owner)

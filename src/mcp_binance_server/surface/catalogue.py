@@ -56,7 +56,8 @@ class Catalogue:
         prompts = tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live))
         tools = tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live))
         if prompts != self.prompts:  # the kinds of one tool are the prompts that there are
-            tools = tuple(analysis_tool(prompts) if spec.name == ANALYSIS else spec for spec in tools)
+            analysis = (analysis_tool(prompts),) if prompts else ()
+            tools = tuple(each for spec in tools for each in (analysis if spec.name == ANALYSIS else (spec,)))
         return Catalogue(
             tools=tools,
             resources=tuple(spec for spec in self.resources if spec.toolset in toolsets),
