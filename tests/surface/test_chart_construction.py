@@ -222,6 +222,17 @@ async def test_a_server_that_cannot_load_the_list_starts_and_ends_all_the_same(
     assert (len(made.warnings), again.warnings) == (1, ())
 
 
+@pytest.mark.parametrize("text", ["Apple daily", "EURUSD 4h", "BTC perp 1h"])
+async def test_what_nobody_draws_without_a_key_is_said_at_once(client: Client, text: str) -> None:
+    made = await constructed(client, text)
+    judged = await client.call_tool("validate_chart_config", {"config": made["config"]})
+
+    warning = f"needs_key: {made['config']['symbol']} is drawn by chart-img.com only, and CHART_IMG_API_KEY is not set"
+    assert warning in made["warnings"]
+    assert warning in [each["message"] for each in judged.structured_content["errors"]]
+    assert (await constructed(client, "BTC 1h"))["warnings"] == []
+
+
 async def test_the_plan_in_the_settings_is_kept_to(
     settings: Settings, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:

@@ -51,6 +51,11 @@ def doubts(usage: Usage, plan: Plan) -> tuple[str, ...]:
     return tuple(f"plan_unknown: {message}, {UNKNOWN}" for _, message in _excesses(usage, plan))
 
 
+def key_needed(symbol: str) -> str:
+    """Return the warning for a market that nobody draws without a key."""
+    return f"needs_key: {symbol} is drawn by chart-img.com only, and CHART_IMG_API_KEY is not set"
+
+
 def _excesses(usage: Usage, plan: Plan) -> Iterator[tuple[str, str]]:
     if not plan.fits(usage.width, usage.height):
         limit = f"{plan.name} plan limit of {plan.max_resolution}"

@@ -6,9 +6,16 @@ from datetime import datetime
 
 from mcp_binance_server.charts.catalogue import Catalogue
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Finding, Findings
-from mcp_binance_server.charts.dialect.symbol import binance_pair
+from mcp_binance_server.charts.dialect.symbol import binance_pair, is_binance_spot
 from mcp_binance_server.charts.jpeg import MISSING
-from mcp_binance_server.charts.plan_rules import DRAWN_LOCALLY, RENDER_LOCALLY, check_least, check_local, check_plan
+from mcp_binance_server.charts.plan_rules import (
+    DRAWN_LOCALLY,
+    RENDER_LOCALLY,
+    check_least,
+    check_local,
+    check_plan,
+    key_needed,
+)
 from mcp_binance_server.charts.plans import Plan
 from mcp_binance_server.charts.practice import check_practice
 from mcp_binance_server.charts.usage import Usage, usage_of
@@ -82,12 +89,6 @@ def validate_chart(config: Mapping[str, object], *, catalogue: Catalogue, condit
     return Verdict(tuple(found), tuple(dict.fromkeys([*suggestions, *advice])), usage, plan)
 
 
-def is_binance_spot(symbol: object) -> bool:
-    """Whether a symbol is a spot pair of Binance, which our own renderer can draw."""
-    pair = binance_pair(symbol) if isinstance(symbol, str) else None
-    return pair is not None and not pair.perpetual
-
-
 def _check_symbol(symbol: object, conditions: Conditions, findings: Findings) -> None:
     if not isinstance(symbol, str):
         return
@@ -102,7 +103,7 @@ def _check_symbol(symbol: object, conditions: Conditions, findings: Findings) ->
     elif conditions.drawn_here:
         findings.warning(
             "symbol",
-            f"needs_key: {symbol} is drawn by chart-img.com only, and CHART_IMG_API_KEY is not set",
+            key_needed(symbol),
             "Set CHART_IMG_API_KEY, or draw a spot pair of Binance",
         )
 

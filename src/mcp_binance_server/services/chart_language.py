@@ -1,7 +1,7 @@
 """Charts described in words; the only thing asked of the network is the symbol list, and nobody waits long for it."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
-from mcp_binance_server.charts.plan_memory import PlanMemory
-from mcp_binance_server.charts.plan_rules import doubts
+from mcp_binance_server.charts.dialect.symbol import is_binance_spot
+from mcp_binance_server.charts.plan_memory import PlanInUse, PlanMemory
+from mcp_binance_server.charts.plan_rules import doubts, key_needed
 from mcp_binance_server.charts.usage import usage_of
 from mcp_binance_server.domain.symbols import SymbolTable
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
@@ -59,11 +60,16 @@ class ChartLanguageService:
         now = _EPOCH + timedelta(milliseconds=self.time.now_ms())
         in_use = self.plans.current()
         made = construct(text, now=now, knowledge=knowledge, preferences=preferences, plan=in_use.limit)
-        if self.plans.has_key and not in_use.binds:
-            found = doubts(usage_of(made.config, in_use.default_size), in_use.plan)
-            made = replace(made, warnings=(*made.warnings, *found))
+        made = replace(made, warnings=(*made.warnings, *self._obstacles(made.config, in_use)))
         LOG.debug("chart constructed: %s; %d warnings", made.reasoning, len(made.warnings))
         return made
+
+    def _obstacles(self, config: Mapping[str, object], in_use: PlanInUse) -> tuple[str, ...]:
+        """Say what may keep a chart from being drawn, as the validator would."""
+        if not self.plans.has_key:
+            symbol = config.get("symbol")
+            return () if is_binance_spot(symbol) else (key_needed(str(symbol)),)
+        return () if in_use.binds else doubts(usage_of(config, in_use.default_size), in_use.plan)
 
     async def _symbols(self) -> SymbolTable | None:
         # Words can be read without the list; every pair is then marked as unverified.

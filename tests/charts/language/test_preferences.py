@@ -49,7 +49,6 @@ def test_a_preference_that_agrees_is_not_worth_a_word() -> None:
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        (Preferences(interval="7m"), "interval_snapped"),
         (Preferences(interval="soon"), "interval_snapped"),
         (Preferences(range="whenever"), "unparsed_range"),
         (Preferences(resolution="huge"), "size_clamped"),
@@ -62,6 +61,41 @@ def test_a_preference_nobody_understands_is_said_and_the_words_hold(given: Prefe
 
     assert code in codes(made)
     assert (made.config["symbol"], made.config["interval"], made.config["range"]) == ("BINANCE:BTCUSDT", "4h", "7D")
+
+
+def test_an_interval_that_is_not_offered_becomes_the_next_longer_one_wherever_it_is_written() -> None:
+    written, given = said("BTC 7m"), said("BTC 4h", Preferences(interval="7m"))
+
+    assert (written.config["interval"], given.config["interval"]) == ("15m", "15m")
+    assert codes(written) == codes(given) == {"interval_snapped"}
+    assert "15m is drawn" in given.warnings[0]
+    assert "instead of 4h" in given.reasoning
+
+
+@pytest.mark.parametrize(
+    ("text", "exchange", "drawn"),
+    [
+        ("Apple on NYSE daily", None, "NASDAQ:AAPL"),
+        ("Apple daily", "NYSE", "NASDAQ:AAPL"),
+        ("Apple on Binance", None, "NASDAQ:AAPL"),
+        ("BINANCE:BTCUSDT 1h on kraken", None, "BINANCE:BTCUSDT"),
+        ("gold on nasdaq", None, "OANDA:XAUUSD"),
+        ("bitcoin on the nyse", None, "BINANCE:BTCUSDT"),
+        ("bitcoin", "NASDAQ", "BINANCE:BTCUSDT"),
+    ],
+)
+def test_an_exchange_that_does_not_have_the_market_is_not_passed_over_in_silence(
+    text: str, exchange: str | None, drawn: str
+) -> None:
+    made = said(text, Preferences(exchange=exchange))
+
+    assert made.config["symbol"] == drawn
+    assert [each for each in made.warnings if each.startswith(f"symbol_assumed: {drawn} is drawn, which is not on")]
+
+
+@pytest.mark.parametrize("text", ["Apple on nasdaq", "Apple, not on the nyse", "btc on kraken", "nasdaq 100 daily"])
+def test_an_exchange_that_has_the_market_needs_no_word(text: str) -> None:
+    assert "symbol_assumed" not in codes(said(text))
 
 
 def test_a_symbol_beside_the_words_is_enough() -> None:

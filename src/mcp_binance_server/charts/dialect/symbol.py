@@ -29,6 +29,12 @@ def binance_pair(symbol: str) -> BinancePair | None:
     return BinancePair(found["pair"], found["perpetual"] is not None) if found else None
 
 
+def is_binance_spot(symbol: object) -> bool:
+    """Whether a symbol is a spot pair of Binance, which our own renderer can draw."""
+    pair = binance_pair(symbol) if isinstance(symbol, str) else None
+    return pair is not None and not pair.perpetual
+
+
 def read_symbol(value: object, catalogue: Catalogue, findings: Findings) -> str | None:
     """Read a symbol or a formula, in any case."""
     if value is None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mcp_binance_server.charts.language.listing import Listing
-from mcp_binance_server.charts.language.names import DOLLAR_EXCHANGES, FIAT_CODES, RENAMED
+from mcp_binance_server.charts.language.names import DOLLAR_EXCHANGES, FIAT_CODES, RENAMED, STOCK_EXCHANGES
 from mcp_binance_server.charts.language.reading import Reading
 
 HOME: Final = "BINANCE"
@@ -34,15 +34,26 @@ def symbol_of(reading: Reading, wanted: Wanted, listing: Listing, exchange: str 
     if wanted.doubt:
         reading.warn("ambiguous_token", wanted.doubt)
     if wanted.full:
-        return wanted.full
+        return _not_there(reading, wanted.full, exchange)
     if wanted.base in METALS:
-        return f"OANDA:{wanted.base}{wanted.quote or 'USD'}"
+        return _not_there(reading, f"OANDA:{wanted.base}{wanted.quote or 'USD'}", exchange)
+    if exchange in STOCK_EXCHANGES.values():
+        alone = replace(wanted, assumed="", doubt="")
+        return _not_there(reading, symbol_of(reading, alone, listing, None, perpetual=perpetual), exchange)
     if wanted.base in FIAT_CODES and (wanted.quote or "USD") in FIAT_CODES and not exchange:
         return f"FX:{wanted.base}{wanted.quote or 'USD'}"
     wanted = _renamed(reading, replace(wanted, perpetual=wanted.perpetual or perpetual), listing)
     if exchange and exchange != HOME:
         return _elsewhere(reading, wanted, listing, exchange)
     return _at_home(reading, wanted, listing)
+
+
+def _not_there(reading: Reading, symbol: str, exchange: str | None) -> str:
+    if exchange and f"{exchange}:" not in symbol:
+        reading.warn(
+            "symbol_assumed", f"{symbol} is drawn, which is not on {exchange}; write EXCHANGE:SYMBOL for another market"
+        )
+    return symbol
 
 
 def _renamed(reading: Reading, wanted: Wanted, listing: Listing) -> Wanted:

@@ -116,6 +116,8 @@ DOLLAR_FIRST: Final = frozenset(
 FIAT_CODES: Final = frozenset((*_FIATS, "TRY"))
 # What the dollar side of a pair is called where the exchange has no dollars.
 DOLLAR_EXCHANGES: Final = frozenset({"COINBASE", "KRAKEN", "BITSTAMP", "GEMINI", "BITFINEX"})
+# Where stocks trade; a coin does not.
+STOCK_EXCHANGES: Final = {"nasdaq": "NASDAQ", "nyse": "NYSE", "amex": "AMEX", "lse": "LSE", "xetra": "XETR"}
 # Some exchanges, as they were or are called.
 EXCHANGE_NAMES: Final = {
     "huobi": "HTX", "gate.io": "GATEIO", "okex": "OKX", "ftx": "FTX", "crypto.com": "CRYPTOCOM",

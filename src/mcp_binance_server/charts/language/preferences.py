@@ -7,6 +7,7 @@ from typing import Final
 from mcp_binance_server.charts.config import Findings
 from mcp_binance_server.charts.dialect.interval import read_interval
 from mcp_binance_server.charts.language.explicit import find_explicit, find_tickers_with_digits
+from mcp_binance_server.charts.language.intervals import find_intervals, settle_interval
 from mcp_binance_server.charts.language.markets import Wanted
 from mcp_binance_server.charts.language.normalise import fold, normalise
 from mcp_binance_server.charts.language.ranges import find_bare_ranges, find_dated_ranges
@@ -107,11 +108,12 @@ class Fixed:
     def _interval(self, text: str) -> str | None:
         findings = Findings()
         found = read_interval(text, self.knowledge.vocabulary.catalogue, findings)
-        if findings.errors:
-            advice = next((each.advice for each in findings.errors if each.advice), "")
-            self.reading.warn("interval_snapped", f"the interval {quoted(text)} is not offered. {advice}".strip())
-            return None
-        return found
+        if not findings.errors:
+            return found
+        nearest = settle_interval(other := self._read(text), find_intervals(other))
+        instead = f"{nearest} is drawn" if nearest else "it cannot be read, and what the text says is drawn"
+        self.reading.warn("interval_snapped", f"the interval {quoted(text)} is not offered: {instead}")
+        return nearest
 
     def _span(self, text: str) -> Span | None:
         named = _NAMED.fullmatch(text.strip())

@@ -3,20 +3,23 @@
 import re
 from typing import Final
 
+from mcp_binance_server.charts.language.names import STOCK_EXCHANGES
 from mcp_binance_server.charts.language.reading import Mention, Reading, tokenise
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
 
 _PERPETUAL: Final = re.compile(
     r"(?<!\w)(?:(?:usdt|usd|linear|perp(?:etual)?) )?(?:perps?|perpetuals?|swaps?|futures?)(?: contracts?)?(?!\w)"
 )
-_STOCK_EXCHANGE: Final = re.compile(r"(?<!\w)(?:on|at) (?:the )?(?:nasdaq|nyse|amex|lse|xetra)(?! 100)(?!\w)")
+_STOCK_EXCHANGE: Final = re.compile(rf"(?<!\w)(?:on|at) (?:the )?(?P<name>{'|'.join(STOCK_EXCHANGES)})(?! 100)(?!\w)")
 _LEADS: Final = frozenset({"on", "at", "from", "via", "the", "in"})
 
 
 def find_exchanges(reading: Reading, vocabulary: Vocabulary) -> list[Mention[str]]:
-    """Take the crypto exchanges the text names; one that is part of a longer name, such as a coin's, is none."""
-    for match in _STOCK_EXCHANGE.finditer(reading.left):
-        reading.take(*match.span())
+    """Take the exchanges the text names, those of stocks last; one that is part of a longer name is none."""
+    stocks = [
+        reading.mention(STOCK_EXCHANGES[match["name"]], *match.span())
+        for match in _STOCK_EXCHANGE.finditer(reading.left)
+    ]
     tokens = tokenise(reading.left)
     found: list[Mention[str]] = []
     place = 0
@@ -31,7 +34,7 @@ def find_exchanges(reading: Reading, vocabulary: Vocabulary) -> list[Mention[str
             first -= 1
         found.append(reading.mention(named[0], tokens[first].start, tokens[named[1] - 1].end))
         place = named[1]
-    return found
+    return [*found, *stocks]
 
 
 def wants_perpetual(reading: Reading) -> bool:
