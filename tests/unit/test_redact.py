@@ -45,6 +45,36 @@ def test_a_long_record_is_cut() -> None:
     assert len(formatted("x" * 10 * LONGEST_LINE)) == LONGEST_LINE + 1
 
 
+def fail_deeply(depth: int) -> None:
+    if depth:
+        fail_deeply(depth - 1)
+    try:
+        raise ConnectionResetError(f"{SECRET} was refused")
+    except OSError as cause:
+        raise ValueError("y" * 3_000 + SECRET) from cause
+
+
+def test_the_cause_of_an_error_is_kept_however_long_the_way_to_it() -> None:
+    with pytest.raises(ValueError, match="yyy") as caught:
+        fail_deeply(60)
+    failure = ExceptionGroup[Exception]("unhandled", [caught.value])
+    record = logging.LogRecord("t", logging.ERROR, "", 1, "it failed", (), (ExceptionGroup, failure, None))
+
+    shown = LineFormatter(Redactor([SECRET])).format(record)
+
+    assert "it failed [ValueError: yyy" in shown
+    assert " < ConnectionResetError: [hidden] was refused] …" in shown
+    assert len(shown) < LONGEST_LINE + 1_000
+    assert (SECRET[:9] in shown, "\n" in shown) == (False, False)
+
+
+def test_an_error_without_a_cause_is_told_with_its_way() -> None:
+    failure = KeyError("x")
+    record = logging.LogRecord("t", logging.ERROR, "", 1, "it failed", (), (KeyError, failure, None))
+
+    assert LineFormatter(Redactor([])).format(record).endswith("t: it failed [KeyError: 'x'] KeyError: 'x'")
+
+
 def test_a_redactor_does_not_show_what_it_hides() -> None:
     assert SECRET[:9] not in repr(Redactor([SECRET]))
 

@@ -11,6 +11,7 @@ from mcp_binance_server.telemetry.redact import Redactor
 # httpx2 writes whole signed addresses at INFO; the others are merely loud.
 QUIET_LOGGERS = ("httpx2", "httpcore", "httpcore2", "websockets", "uvicorn.access", "grpc")
 LONGEST_LINE = 2_000
+LONGEST_CAUSE, MOST_CAUSES = 300, 8
 
 
 class LineFormatter(logging.Formatter):
@@ -21,9 +22,43 @@ class LineFormatter(logging.Formatter):
         self._redactor = redactor
 
     def format(self, record: logging.LogRecord) -> str:
-        text = self._redactor.redact(super().format(record))
-        line = "".join(character if character.isprintable() else " " for character in text)
-        return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+        record.message, record.asctime = record.getMessage(), self.formatTime(record)
+        line = self._line(self.formatMessage(record))
+        line = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+        if not record.exc_info or record.exc_info[1] is None:
+            return line
+        # What went wrong comes first; of the way there the end says most, its beginning only where we started.
+        # Cut only once no secret is left: half of one would not be found.
+        causes = " < ".join(self._line(each)[:LONGEST_CAUSE] for each in causes_of(record.exc_info[1]))
+        way = self._line(self.formatException(record.exc_info))
+        return f"{line} [{causes}] {way if len(way) <= LONGEST_LINE else f'…{way[-LONGEST_LINE:]}'}"
+
+    def _line(self, text: str) -> str:
+        return "".join(each if each.isprintable() else " " for each in self._redactor.redact(text))
+
+
+def causes_of(error: BaseException) -> list[str]:
+    """Say an exception and what it came from, as Python would show it; of a group, what is in it."""
+    told: list[str] = []
+    waiting: list[BaseException] = [error]
+    seen: set[int] = set()
+    while waiting and len(told) < MOST_CAUSES:
+        each = waiting.pop(0)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if inside := _inside(each):
+            waiting = [*inside, *waiting]
+        else:
+            told.append(f"{type(each).__name__}: {each}")
+        before = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
+        if before is not None:
+            waiting.append(before)
+    return told
+
+
+def _inside(error: BaseException) -> tuple[BaseException, ...]:
+    return tuple(error.exceptions) if isinstance(error, BaseExceptionGroup) else ()  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType] - exceptions of any kind
 
 
 class JsonFormatter(logging.Formatter):
