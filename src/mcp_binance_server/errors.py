@@ -388,4 +388,5 @@ class SettingsError(AppError):
 
     @property
     def message(self) -> str:
-        return "\n".join(("The configuration cannot be used:", *(f"  {problem}" for problem in self.problems)))
+        between = " " if len(self.problems) == 1 else "\n  "
+        return between.join(("The configuration cannot be used:", *self.problems))

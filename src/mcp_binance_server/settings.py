@@ -1,6 +1,8 @@
 """The environment, parsed once into one frozen object; nothing else reads it."""
 
+import difflib
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,9 +26,25 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.key_file import added, read_keys, usual_key_file
 
 PREFIX = "MCP_BINANCE_"
+PREFIXES = (PREFIX, "BINANCE_")
 ANALYTICS_PREFIX = f"{PREFIX}ANALYTICS_"
 ANALYTICS = f"{ANALYTICS_PREFIX}*"
 SECRET_ALIAS = "BINANCE_API_SECRET"  # noqa: S105 - the name of a variable, not a secret
+# What other programs call the same things, without the prefix.
+ELSEWHERE = {
+    "TESTNET": "BINANCE_NETWORK=testnet",
+    "DEMO": "BINANCE_NETWORK=demo",
+    "ENV": "BINANCE_NETWORK",
+    "KEY": "BINANCE_API_KEY",
+    "SECRET": "BINANCE_SECRET_KEY",
+    "API_URL": "BINANCE_REST_URL",
+    "BASE_URL": "BINANCE_REST_URL",
+    "WS_URL": "BINANCE_STREAM_URL",
+    "REDIS_URL": "MCP_BINANCE_STATE_URL",
+    "DEBUG": "MCP_BINANCE_LOG_LEVEL=DEBUG",
+}
+# Kubernetes names the services of a namespace so, and one of them may well be called mcp-binance.
+_LINK = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)=|_PORT(_\d+_(TCP|UDP)(_\w+)?)?=(tcp|udp)://|_PORT_\d+_(TCP|UDP)_\w+=")
 
 
 def _http_address(url: str) -> str:
@@ -223,9 +241,11 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from the environment; an empty variable counts as not set.
 
     Raises:
-        SettingsError: a value cannot be used; the message names variables, never values.
+        SettingsError: a value cannot be used or a name is wrong; the message names variables, never values.
     """
-    found = with_keys(surroundings() if environment is None else environment)
+    around = surroundings() if environment is None else environment
+    refuse_unknown_variables(around)
+    found = with_keys(around)
     given: dict[str, str | dict[str, str]] = {name: found[name] for name in VARIABLES if found.get(name, "").strip()}
     given[ANALYTICS] = {
         name: text for name, text in found.items() if name.startswith(ANALYTICS_PREFIX) and text.strip()
@@ -281,9 +301,48 @@ def _usual_guide_config(found: Mapping[str, str]) -> Path | None:
     return folder / "guide.yaml" if folder is not None and (folder / "guide.yaml").is_file() else None
 
 
-def unknown_variables(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Name the variables that carry our prefix but mean nothing to us: most likely typing errors."""
-    found = surroundings() if environment is None else environment
-    ours = (name for name in found if name.startswith(PREFIX) and name not in VARIABLES)
-    # A wrong one of the analytics is more than a warning: it stops the start.
-    return tuple(sorted(name for name in ours if not name.startswith(ANALYTICS_PREFIX)))
+def refuse_unknown_variables(environment: Mapping[str, str]) -> None:
+    """Make sure that nobody relies on a setting that is none: `BINANCE_TESTNET=true` must not trade on mainnet.
+
+    Raises:
+        SettingsError: a variable carries our prefix and nobody reads it; the message has the nearest right name.
+    """
+    if unknown := unknown_variables(environment):
+        raise SettingsError(problems=tuple(f"{name}: there is no such setting.{_meant(name)}" for name in unknown))
+
+
+def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Name the variables that carry a prefix of ours but mean nothing to us: most likely typing errors."""
+    ours = (
+        name
+        for name, text in environment.items()
+        if name.startswith(PREFIXES) and text.strip() and name not in VARIABLES and name != SECRET_ALIAS
+    )
+    # The analytics have names of their own, which are theirs to refuse.
+    return tuple(
+        sorted(
+            name
+            for name in ours
+            if not name.startswith(ANALYTICS_PREFIX) and not _LINK.search(f"{name}={environment[name]}")
+        )
+    )
+
+
+def nearest_variable(name: str) -> str:
+    """Return the setting that a wrong name most likely stands for, or nothing."""
+    bare = _bare(name)
+    if bare in VARIABLES:
+        return bare
+    # Of two that differ in the prefix alone, the first is Binance's.
+    known = {_bare(each): each for each in (SECRET_ALIAS, *reversed(VARIABLES)) if each != ANALYTICS}
+    near = difflib.get_close_matches(bare, known, n=1, cutoff=0.7)
+    return ELSEWHERE.get(bare) or (known[near[0]] if near else "")
+
+
+def _meant(name: str) -> str:
+    nearest = nearest_variable(name)
+    return f" Did you mean {nearest}?" if nearest else " Remove it; docs/reference/settings.md lists all there are."
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"^(MCP_BINANCE_|BINANCE_|CHART_IMG_)", "", name)

@@ -54,7 +54,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["--http", "demo"], "--http and the command demo exclude each other"),
         (["--stdio", "demo"], "--stdio and the command demo exclude each other"),
         (["trade"], "invalid choice: 'trade'"),
-        (["simulator", "--port", "many"], "invalid int value"),
+        (["simulator", "--port", "many"], "a port is a number from 0 to 65535"),
         (["simulator", "--sede", "1"], "did you mean --seed?"),
         (["demo", "--port", "3000"], "demo --port needs --http"),
         (["--quiet", "setup", "--client", "zed"], "--quiet means nothing to the command setup"),
@@ -121,10 +121,38 @@ def test_the_server_without_a_client_ends_quietly() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_a_misspelt_variable_is_mentioned() -> None:
-    done = run("--stdio", MCP_BINANCE_LOGLEVEL="DEBUG")
+@requirement("ruling/43")
+@pytest.mark.parametrize("arguments", ["--stdio", "--http --port 0", "--grpc --port 0", "demo", "ask get_server_time"])
+def test_a_variable_that_nobody_reads_stops_the_start_with_one_line(arguments: str) -> None:
+    done = run(*arguments.split(), BINANCE_TESTNET="true")
 
-    assert "MCP_BINANCE_LOGLEVEL means nothing" in done.stderr
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "The configuration cannot be used: BINANCE_TESTNET: there is no such setting. "
+        "Did you mean BINANCE_NETWORK=testnet?\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", ["--http", "--sse", "demo --http", "--grpc", "simulator"])
+def test_a_port_that_is_taken_is_told_in_one_line(arguments: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = run(*arguments.split(), "--port", port)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("The configuration cannot be used: ")
+    assert (port in line, "in use" in line) == (True, True)
+
+
+@pytest.mark.parametrize("arguments", ["--http", "demo --http", "--grpc", "simulator"])
+@pytest.mark.parametrize("port", ["70000", "-5", "http"])
+def test_a_port_out_of_range_is_refused(arguments: str, port: str) -> None:
+    done = run(*arguments.split(), "--port", port)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"argument --port: a port is a number from 0 to 65535, not '{port}'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_simulator_with_an_unknown_scenario_says_which_there_are() -> None:

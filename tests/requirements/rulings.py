@@ -286,7 +286,7 @@ RULINGS: Final = contract(
             "An indicator, level or price has one definition and warm-up: tool, page and chart print the same digits.",
             "No document says where an average starts or a VWAP is anchored; one rule holds everywhere.",
         ),
-        planned(
+        covered(
             "ruling/43",
             "A variable of ours that nobody reads stops the start, with the nearest right name.",
             "No document speaks of misspelt settings; a wrong name must not trade on the wrong network.",

@@ -1,5 +1,6 @@
 """The environment becomes one frozen object, or a message that names variables and never values."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,10 +92,63 @@ def test_the_chart_service_has_a_key_and_a_plan_of_its_own() -> None:
     assert CANARY[:9] not in f"{settings} {settings!r} {settings.model_dump_json()}"
 
 
-def test_a_misspelt_variable_of_ours_is_noticed() -> None:
-    environment = {"MCP_BINANCE_LOG_LEVEL": "INFO", "MCP_BINANCE_LOGLEVEL": "INFO", "PATH": "/bin"}
+@requirement("ruling/43")
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("BINANCE_TESTNET", "BINANCE_NETWORK=testnet"),
+        ("BINANCE_API_SECRET_KEY", "BINANCE_SECRET_KEY"),
+        ("BINANCE_SECRET", "BINANCE_SECRET_KEY"),
+        ("BINANCE_APIKEY", "BINANCE_API_KEY"),
+        ("BINANCE_BASE_URL", "BINANCE_REST_URL"),
+        ("MCP_BINANCE_API_KEY", "BINANCE_API_KEY"),
+        ("MCP_BINANCE_NETWORK", "BINANCE_NETWORK"),
+        ("MCP_BINANCE_LOGLEVEL", "MCP_BINANCE_LOG_LEVEL"),
+        ("MCP_BINANCE_CHART_IMG_API_KEY", "CHART_IMG_API_KEY"),
+    ],
+)
+def test_a_variable_that_nobody_reads_is_refused_with_the_nearest_right_name(name: str, meant: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_settings({name: CANARY, "PATH": "/bin"})
 
-    assert unknown_variables(environment) == ("MCP_BINANCE_LOGLEVEL",)
+    assert caught.value.message == (
+        f"The configuration cannot be used: {name}: there is no such setting. Did you mean {meant}?"
+    )
+
+
+def test_a_name_like_none_of_ours_is_refused_without_a_guess() -> None:
+    with pytest.raises(SettingsError, match=r"BINANCE_QUUX: there is no such setting\. Remove it"):
+        read_settings({"BINANCE_QUUX": "1"})
+
+
+@requirement("ruling/43")
+def test_every_variable_that_the_project_names_is_known() -> None:
+    root = Path(__file__).parents[2]
+    folders = ("docker", "examples", "mcpb", "plugin", "scripts", ".github", ".ci")
+    files = [root / "Dockerfile", root / "server.json", root / "README.md"]
+    files += [path for name in folders for path in (root / name).rglob("*") if path.is_file()]
+    text = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in files)
+    named = set(re.findall(r"\b(?:MCP_)?BINANCE_[A-Z][A-Z0-9_]*[A-Z0-9]\b", text))
+
+    assert {"BINANCE_API_KEY", "MCP_BINANCE_STATE_URL"} <= named
+    assert unknown_variables(dict.fromkeys(named, "1")) == ()
+
+
+def test_what_is_empty_and_what_kubernetes_sets_is_not_refused() -> None:
+    settings = read_settings(
+        {
+            "BINANCE_TESTNET": " ",
+            "MCP_BINANCE_SERVER_SERVICE_HOST": "10.0.0.1",
+            "MCP_BINANCE_SERVER_SERVICE_PORT_HTTP": "3000",
+            "MCP_BINANCE_SERVER_PORT": "tcp://10.0.0.1:3000",
+            "MCP_BINANCE_SERVER_PORT_3000_TCP": "tcp://10.0.0.1:3000",
+            "MCP_BINANCE_SERVER_PORT_3000_TCP_ADDR": "10.0.0.1",
+        }
+    )
+
+    assert settings == read_settings({})
+    with pytest.raises(SettingsError, match="MCP_BINANCE_PORT"):
+        read_settings({"MCP_BINANCE_PORT": "3000"})
 
 
 def test_thresholds_are_gathered_by_their_prefix_and_are_not_unknown() -> None:

@@ -25,6 +25,7 @@ HOST = "127.0.0.1"
 HTTP_PORT = 3000
 GRPC_PORT = 50053
 MOST_WORKERS = 64
+HIGHEST_PORT = 65_535
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -51,7 +52,7 @@ def parser() -> Parser:
     doors.add_argument("--sse", action="store_true", help="the same server, by the name of its /mcp/sse address")
     doors.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
     root.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine)")
-    root.add_argument("--port", type=int, help="port to listen on; 0 takes a free one")
+    root.add_argument("--port", type=_port, help="port to listen on; 0 takes a free one")
     root.add_argument("--workers", type=int, default=1, metavar="N", help="processes that share the HTTP port (1)")
     root.add_argument(
         "--unsafe-no-auth", action="store_true", help="listen beyond this machine without asking callers who they are"
@@ -65,7 +66,7 @@ def parser() -> Parser:
     )
     demo.add_argument(
         "--port",
-        type=int,
+        type=_port,
         dest="demo_port",
         metavar="PORT",
         help=f"with --http: port on 127.0.0.1; 0 takes a free one (default: {HTTP_PORT})",
@@ -74,7 +75,7 @@ def parser() -> Parser:
     add_quiet(demo, default=argparse.SUPPRESS)
     add_log_level(demo, default=argparse.SUPPRESS)
     simulator = commands.add_parser("simulator", help="the offline exchange alone, on a loopback port")
-    simulator.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one (default)")
+    simulator.add_argument("--port", type=_port, default=0, help="port on 127.0.0.1; 0 takes a free one (default)")
     simulator.add_argument("--scenario", default="market", help="what the exchange plays (default: market)")
     simulator.add_argument("--crowd", type=int, default=0, metavar="N", help="list N more busy symbols, for load")
     simulator.add_argument("--replay", metavar="DIR", help="replay recorded streams (*.gz) of their symbols")
@@ -126,6 +127,12 @@ def _options(root: Parser, given: list[str]) -> argparse.Namespace:
     elif rest:
         root.error(f"unrecognized arguments: {' '.join(rest)}")
     return options
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to {HIGHEST_PORT}, not {text[:20]!r}")
+    return int(text)
 
 
 def _refuse_addresses(root: Parser, options: argparse.Namespace) -> None:

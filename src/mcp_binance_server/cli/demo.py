@@ -14,7 +14,7 @@ from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.networks import OFFLINE
-from mcp_binance_server.settings import read_settings, surroundings
+from mcp_binance_server.settings import read_settings, refuse_unknown_variables, surroundings
 from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.loopback import Loopback
@@ -98,6 +98,7 @@ async def offline_app(manners: Manners, *, seed: int) -> AsyncGenerator[App]:
     clock = SystemClock()
     exchange = SimulatedExchange(clock, seed=seed)
     around = surroundings()
+    refuse_unknown_variables(around)
     settings = read_settings(
         {
             **{name: around[name] for name in HEEDED if name in around},

@@ -1,6 +1,5 @@
 """`mcp-binance-server --stdio`: the server a client starts."""
 
-import logging
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from mcp_binance_server.cli.interruption import run
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.foundation import check, credentials_of, network_of, streams_markets
-from mcp_binance_server.settings import Settings, read_settings, unknown_variables
+from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.surface.opening import Opening
 from mcp_binance_server.surface.server import build_early_server
 from mcp_binance_server.surface.uris import MARKET
@@ -26,23 +25,19 @@ if TYPE_CHECKING:
 
     from mcp_binance_server.app import App
 
-LOG = logging.getLogger(__name__)
-
 WAITING = """mcp-binance-server speaks MCP on standard input and is waiting for a client.
 An MCP client starts it by itself; to look around by hand, try: mcp-binance-server demo
 """
 
 
 def prepare(manners: Manners) -> Settings:
-    """Read the settings and set up the logs; a name that means nothing is warned of.
+    """Read the settings and set up the logs.
 
     Raises:
-        SettingsError: a setting cannot be used.
+        SettingsError: a setting cannot be used, or is none.
     """
     settings = read_settings()
     prepare_logging(settings, manners)
-    for name in unknown_variables():
-        LOG.warning("the environment variable %s means nothing to this version", name)
     check(settings, SystemClock())
     return settings
 

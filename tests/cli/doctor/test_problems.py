@@ -96,12 +96,16 @@ ILLNESSES = {
         environment={"MCP_BINANCE_ANALYTICS_WALL_Z": "many"},
     ),
     "a misspelt variable": Illness(
-        "configuration", "MCP_BINANCE_LOGLEVEL means nothing", "Correct the name", "unset MCP_BINANCE_LOGLEVEL",
-        "warning", environment={"MCP_BINANCE_LOGLEVEL": "DEBUG"},
+        "configuration", "MCP_BINANCE_LOGLEVEL: there is no such setting", "Fix what is named",
+        "unset MCP_BINANCE_LOGLEVEL", environment={"MCP_BINANCE_LOGLEVEL": "DEBUG"},
     ),
     "a variable of another program": Illness(
-        "configuration", "BINANCE_TESTNET means nothing", "Correct the name", "unset BINANCE_TESTNET",
-        "warning", environment={"BINANCE_TESTNET": "true"},
+        "configuration", "Did you mean BINANCE_NETWORK=testnet?", "Fix what is named", "unset BINANCE_TESTNET",
+        environment={"BINANCE_TESTNET": "true"},
+    ),
+    "a misspelt variable of chart-img.com": Illness(
+        "configuration", "CHART_IMG_KEY means nothing", "Correct the name", "unset CHART_IMG_KEY",
+        "warning", environment={"CHART_IMG_KEY": "x"},
     ),
     "a name that does not exist": Illness(
         "dns", "exchange.invalid cannot be resolved", "another DNS server", "nslookup exchange.invalid",

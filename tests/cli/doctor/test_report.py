@@ -54,7 +54,7 @@ def test_a_healthy_report_has_a_steady_shape(patient: Patient, golden: Golden) -
 def test_people_read_a_line_for_each_rung_within_eighty_columns(patient: Patient, served: ServedExchange) -> None:
     served.exchange.rights = KeyRights(withdrawals=True, ip_restricted=False)
 
-    code, said = patient.lines(MCP_BINANCE_LOGLEVEL="x", CHART_IMG_API_KEY="")
+    code, said = patient.lines(CHART_IMG_KEY="x", CHART_IMG_API_KEY="")
 
     assert code == 1
     assert max(map(len, said.splitlines())) <= 80

@@ -186,7 +186,7 @@ async def test_health_and_reflection_tell_what_is_served(app: App) -> None:
 
 async def test_a_port_in_use_is_told_as_such(app: App) -> None:
     async with running_service(app.dispatcher, Address("127.0.0.1", 0)) as bound:
-        with pytest.raises(SettingsError, match=f"cannot listen on {bound}; is it in use"):
+        with pytest.raises(SettingsError, match=f"cannot listen on {bound}: Address already in use"):
             await serve_grpc(app.dispatcher, port=bound.port, ready=print)
 
 

@@ -1,6 +1,5 @@
 """What can be seen without the network: Python, packages, settings, guides, the state engine."""
 
-import difflib
 import platform
 import re
 import sys
@@ -13,19 +12,12 @@ from mcp_binance_server.cli.doctor.shell import forget
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.guide.config_file import read_config
 from mcp_binance_server.installation import anew
-from mcp_binance_server.settings import SECRET_ALIAS, VARIABLES, key_file_of, read_settings, unknown_variables
+from mcp_binance_server.settings import PREFIXES, VARIABLES, key_file_of, nearest_variable, read_settings
 
 DISTRIBUTION = "mcp-binance-server"
 OLDEST_PYTHON = (3, 11)
 SHOWN = ("mcp", "httpx2", "websockets", "cryptography")
-FAMILIES = ("BINANCE_", "CHART_IMG_")
-# Names that other programs gave the same things: here they do nothing, and somebody relies on them.
-ELSEWHERE = {
-    "BINANCE_TESTNET": "BINANCE_NETWORK=testnet",
-    "BINANCE_API_URL": "BINANCE_REST_URL",
-    "BINANCE_BASE_URL": "BINANCE_REST_URL",
-    "BINANCE_SECRET": "BINANCE_SECRET_KEY",
-}
+CHART_FAMILY = "CHART_IMG_"
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)")
 _BOUND = re.compile(r"(>=|<|==)\s*([0-9.]+)")
 
@@ -65,10 +57,10 @@ async def configuration(bench: Bench) -> Finding:
             "Fix what is named, in this environment or in the one of your MCP client",
             fixed.group(1) if (fixed := re.search(r"fix it with: (.+)$", first)) else _how_to_unset(first),
         )
-    unknown = [*unknown_variables(bench.environment), *_foreign(bench)]
+    unknown = _foreign(bench)
     if not unknown:
         return good(f"{settings.network}, {_key_source(bench)}")
-    hints = [hint for name in unknown if (hint := _hint(name))]
+    hints = [hint for name in unknown if (hint := nearest_variable(name))]
     return Finding(
         "warning",
         f"{', '.join(unknown)} {'means' if len(unknown) == 1 else 'mean'} nothing to this version",
@@ -114,13 +106,7 @@ async def state(bench: Bench) -> Finding:
 
 
 def _foreign(bench: Bench) -> list[str]:
-    ours = {*VARIABLES, SECRET_ALIAS}
-    return sorted(name for name in bench.environment if name.startswith(FAMILIES) and name not in ours)
-
-
-def _hint(name: str) -> str:
-    near = difflib.get_close_matches(name, VARIABLES, n=1, cutoff=0.8)
-    return ELSEWHERE.get(name) or (near[0] if near else "")
+    return sorted(name for name in bench.environment if name.startswith(CHART_FAMILY) and name not in VARIABLES)
 
 
 def _key_source(bench: Bench) -> str:
@@ -133,9 +119,7 @@ def _key_source(bench: Bench) -> str:
 
 def _how_to_unset(problem: str) -> str:
     name = problem.partition(":")[0]
-    if name not in VARIABLES:
-        return ""
-    return forget([name])
+    return forget([name]) if name.startswith((*PREFIXES, CHART_FAMILY)) else ""
 
 
 def _is_met(requirement: str) -> bool:

@@ -1,6 +1,8 @@
 """`--grpc`: the provider.v1 service on a socket, with health and reflection, until a signal ends it."""
 
+import os
 import signal
+import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -117,6 +119,7 @@ async def running_service(
     states = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(states, server)
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    _refuse_taken(address)
     try:
         bound = server.add_insecure_port(str(address))
     except RuntimeError:
@@ -128,6 +131,18 @@ async def running_service(
     finally:
         with anyio.CancelScope(shield=True):
             await _drain(server, states, provider, door, (grace or Grace()).secs)
+
+
+def _refuse_taken(address: Address) -> None:
+    """Try the port first: the library would write lines of its own about one that is taken."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        try:
+            if os.name == "posix":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address.host, address.port))
+        except OSError as error:
+            raise SettingsError(problems=(f"cannot listen on {address}: {error.strerror}",)) from None
 
 
 async def _drain(
