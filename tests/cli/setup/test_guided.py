@@ -217,7 +217,8 @@ def test_a_removal_without_a_client_offers_those_that_have_the_entry(tmp_path: P
     guided(machine, person, remove=True)
     guided(machine, again, remove=True)
 
-    assert "  1  Zed\n" in person.seen
+    assert "These have an entry named binance:\n\n  1  Zed\n" in person.seen
+    assert "Not found" not in person.seen
     assert "  2  " not in person.seen
     assert not has_entry(machine, "zed")
     assert again.seen == "No client here has an entry named binance; nothing to remove.\n"

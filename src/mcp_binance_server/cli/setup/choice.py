@@ -35,14 +35,33 @@ def choose(talk: Talk, terminal: Terminal, found: Sequence[Client], done: Sequen
     others = [client.title for client in CLIENTS.values() if client not in found]
     if found:
         talk.say("Found on this machine:\n\n")
-        for number, client in enumerate(found, 1):
-            note = terminal.paint("  (set up already)", "dim") if client in done else ""
-            talk.say(f"  {number}  {terminal.paint(client.title, 'bold')}{note}\n")
+        _list(talk, terminal, found, done)
         talk.say(f"\nNot found: {', '.join(others)}.\n" if others else "\n")
         question = "Which? Numbers or names, Enter for all that were found: "
     else:
         talk.say(f"No client was found in its usual place. There are: {', '.join(others)}.\n")
         question = "Which do you use? "
+    return _asked(talk, question, found)
+
+
+def choose_removal(talk: Talk, terminal: Terminal, having: Sequence[Client], name: str) -> list[Client]:
+    """Ask out of which clients an entry is to be taken; Enter means all.
+
+    Raises:
+        EOFError: nobody answers.
+    """
+    talk.say(f"These have an entry named {name}:\n\n")
+    _list(talk, terminal, having, ())
+    return _asked(talk, "\nTake it out of which? Numbers or names, Enter for all: ", having)
+
+
+def _list(talk: Talk, terminal: Terminal, clients: Sequence[Client], done: Sequence[Client]) -> None:
+    for number, client in enumerate(clients, 1):
+        note = terminal.paint("  (set up already)", "dim") if client in done else ""
+        talk.say(f"  {number}  {terminal.paint(client.title, 'bold')}{note}\n")
+
+
+def _asked(talk: Talk, question: str, found: Sequence[Client]) -> list[Client]:
     for _ in range(ATTEMPTS):
         try:
             if chosen := _chosen(talk.ask(question), found):

@@ -64,7 +64,7 @@ def ask_for_keys(talk: Talk, kept: Mapping[str, str], help_url: str) -> dict[str
     Raises:
         SettingsError: what was typed is no key, three times over.
     """
-    talk.say(f"{HELP}\nKeys are made at {help_url}\n\n")
+    talk.say(f"\n{HELP}\nKeys are made at {help_url}\n\n")
     keys = {name: kept[name] for name in NAMES if name in kept}
     if api_key := _ask_api_key(talk, keys.get("BINANCE_API_KEY")):
         secret = _ask_secret(talk)

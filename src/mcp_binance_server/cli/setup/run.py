@@ -9,7 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from mcp_binance_server.cli.setup.choice import choose, clients_with_entry, installed_clients, no_terminal
+from mcp_binance_server.cli.setup.choice import (
+    choose,
+    choose_removal,
+    clients_with_entry,
+    installed_clients,
+    no_terminal,
+)
 from mcp_binance_server.cli.setup.clients import CLIENTS, Client
 from mcp_binance_server.cli.setup.keys import Talk
 from mcp_binance_server.cli.setup.machine import Machine, this_machine
@@ -72,9 +78,11 @@ class Course:
         if self._options.remove and not done:
             self._talk.say(f"No client here has an entry named {self._options.name}; nothing to remove.\n")
             return []
-        found = done if self._options.remove else installed_clients(self._machine, self._which)
         try:
-            clients = choose(self._talk, self._terminal, found, [] if self._options.remove else done)
+            if self._options.remove:
+                clients = choose_removal(self._talk, self._terminal, done, self._options.name)
+            else:
+                clients = choose(self._talk, self._terminal, installed_clients(self._machine, self._which), done)
         except EOFError:
             clients = []
         if not clients:
@@ -89,6 +97,8 @@ def _tried(keys: Path, network: str, terminal: Terminal) -> str:
     from mcp_binance_server.cli.setup.trial import try_key  # noqa: PLC0415 - likewise
 
     logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
+    if terminal.is_terminal:
+        _say("\nTrying the key …\n" if terminal.has_signs else "\nTrying the key ...\n")
     verdict = run(try_key, surroundings(), keys, network)
     if verdict is None:
         return ""
