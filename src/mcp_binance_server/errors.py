@@ -19,12 +19,12 @@ AppError
 ├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
 ├── InvalidChartConfig        -32602  a chart that cannot be drawn as it is described; with the rest in charts/errors.py
 ├── OrderRuleBroken           -32602  an order that the exchange would refuse; found out here, nothing was sent
-├── ExchangeError             -32603  Binance answered, or did not, and nobody here can mend it
+├── ExchangeError             -32603  Binance answered, or did not, and nobody here can fix it
 │   ├── ExchangeRejected              definite: it was not executed
 │   ├── ExchangeUnavailable           a read that failed; asking again may work
 │   ├── RegionRestricted              HTTP 451: the exchange does not serve this place
 │   └── OutcomeUnknown                a write that may have been executed; ask, never resend
-├── ChartServiceError         -32603  chart-img.com answered, or did not, and nobody here can mend it
+├── ChartServiceError         -32603  chart-img.com answered, or did not, and nobody here can fix it
 │   ├── ChartKeyRefused       -32002  it needs a key, or refuses the one it got
 │   ├── ChartLimitReached     -32001  too fast, or the day's images are used up
 │   ├── ChartRefused                  definite: it will not draw this
@@ -32,7 +32,7 @@ AppError
 ├── ChartNotDrawn             -32603  our own renderer failed, or is too busy
 ├── NotStreamed               -32603  a symbol without a live market; in feeds/errors.py
 ├── StreamsFull               -32603  as much is followed as may be; likewise
-├── TokenRefused              -32600  no token, or none that opens this door; in transports/grpc/errors.py
+├── TokenRefused              -32600  no token, or none that this server accepts; in transports/grpc/errors.py
 ├── IssuerUnavailable         -32603  the authorization server is away, no token can be checked; likewise
 ├── ServerStopping            -32603  the server goes away; likewise
 ├── InsufficientScope         -32600  the caller's token does not allow this

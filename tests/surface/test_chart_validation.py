@@ -138,7 +138,7 @@ async def test_a_flood_of_errors_is_cut(client: Client) -> None:
     answer = await judged(client, {**CHART, **{f"key{number}": 1 for number in range(1_000)}})
 
     assert len(answer["errors"]) == 51
-    assert answer["errors"][-1]["message"] == "950 more were found; mend these first"
+    assert answer["errors"][-1]["message"] == "950 more were found; fix these first"
     assert len(json.dumps(answer)) < 20_000
 
 

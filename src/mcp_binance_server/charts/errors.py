@@ -14,7 +14,7 @@ class InvalidChartConfig(AppError):
 
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "invalid_chart_config"
-    recovery_suggestion: ClassVar[str] = "Mend what details name; validate_chart_config explains and suggests"
+    recovery_suggestion: ClassVar[str] = "Fix what details name; validate_chart_config explains and suggests"
 
     guide: ClassVar[str] = GUIDE
 

@@ -91,7 +91,7 @@ def announcing(place: Place, manners: Manners, about: str = "") -> Callable[[int
 
     def ready(port: int) -> None:
         shown = f"[{place.host}]" if ":" in place.host else place.host
-        notes = f"{about}health: /healthz, figures: /metrics; Ctrl+C stops"
+        notes = f"{about}health: /healthz, metrics: /metrics; Ctrl+C stops"
         manners.tell(f"MCP at http://{shown}:{port}/mcp  ({notes})\n")
 
     return ready

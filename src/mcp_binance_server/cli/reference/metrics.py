@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from mcp_binance_server.cli.reference.markdown import code, page, table
 from mcp_binance_server.telemetry.metrics import BUCKETS, Metrics, Moment
 
-BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#figures), in Prometheus's text format. It asks for a
+BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#metrics), in Prometheus's text format. It asks for a
 token like `/mcp` does. No label holds anything that a caller chose."""
 LABELS = f"""`method` is the MCP method, `outcome` is `ok`, `tool_error`, `cancelled` or the error's code, `route` the
 address served, `status` the HTTP status. Anything unknown is counted as `other`.

@@ -62,7 +62,7 @@ def chart_verdict(judged: JudgedChart) -> ChartVerdict:
     verdict, plan = judged.verdict, judged.by.plan
     found = [ChartFinding(field=each.field, message=each.message, severity=each.severity) for each in verdict.findings]
     if len(found) > MOST_ERRORS:
-        rest = f"{len(found) - MOST_ERRORS} more were found; mend these first"
+        rest = f"{len(found) - MOST_ERRORS} more were found; fix these first"
         found = [*found[:MOST_ERRORS], ChartFinding(field="config", message=rest, severity="warning")]
     return ChartVerdict(
         valid=verdict.valid,
@@ -90,7 +90,7 @@ VALIDATE_CHART_CONFIG = ToolSpec(
     name="validate_chart_config",
     title="Check a chart",
     description=(
-        "Says, without drawing, whether a chart config will be drawn, how to mend it, and what it uses of the plan. "
+        "Says, without drawing, whether a chart config will be drawn, how to fix it, and what it uses of the plan. "
         "Use it before generate_chart_image or when that fails. Not for words (construct_chart_config)."
     ),
     arguments=ValidateChartConfig,

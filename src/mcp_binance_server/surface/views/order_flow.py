@@ -116,7 +116,7 @@ def _few(code: WhyNull | None, have: int, need: int) -> str:
 def _source(report: FlowReport) -> str:
     sample = report.sample
     known, asked = sample.known_ms // 1000, report.requested_ms // 1000
-    short = "" if known + sample.gaps >= asked else ": every figure is of these seconds alone"
+    short = "" if known + sample.gaps >= asked else ": every number is of these seconds alone"
     return f"_Source: {SOURCES[sample.source]}, {known:,} of {asked:,} s, gaps {sample.gaps}{short}_"
 
 

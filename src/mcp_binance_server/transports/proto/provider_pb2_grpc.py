@@ -72,7 +72,7 @@ class ProviderServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Invoke(self, request, context):
-        """Calls a tool. A failure that the caller can mend is an answer with is_error, not a status.
+        """Calls a tool. A failure that the caller can fix is an answer with is_error, not a status.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
