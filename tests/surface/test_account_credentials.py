@@ -91,6 +91,17 @@ async def test_without_a_key_every_tool_says_the_same(place: Place, name: str, a
     assert place.asked() == []
 
 
+@pytest.mark.parametrize("fault", [Fault(kind="cut_before", times=None), Fault(kind="status", status=451, times=None)])
+async def test_trouble_with_the_network_names_the_doctor(place: Place, fault: Fault) -> None:
+    place.exchange.faults.add(fault)
+
+    async with place.served() as client:
+        result = await client.call_tool("get_account_info", {})
+
+    assert "mcp-binance-server doctor" in text_of(result)
+    assert "mcp-binance-server doctor" in result.structured_content["recovery_suggestion"]
+
+
 @requirement("data-model/credentials")
 async def test_without_a_key_the_market_is_open(place: Place) -> None:
     async with place.served({}) as client:

@@ -222,7 +222,7 @@ async def test_without_a_key_what_only_the_service_draws_asks_for_one(
         large = await generate(client, {**PAIR, "width": 4000})
 
     assert stock["error"] == "Invalid API key. Check CHART_IMG_API_KEY environment variable."
-    assert "CHART_IMG_API_KEY" in stock["recovery_suggestion"]
+    assert "with mcp-binance-server setup, or set CHART_IMG_API_KEY" in stock["recovery_suggestion"]
     assert (stock["details"][0]["field"], perpetual["error_type"]) == ("symbol", "chart_key_refused")
     assert [each["field"] for each in wrong["details"]] == ["theme"]
     assert [each["field"] for each in large["details"]] == ["resolution"]

@@ -45,7 +45,8 @@ class ChartKeyRefused(ChartServiceError):
     code: ClassVar[int] = -32002
     error_type: ClassVar[str] = "chart_key_refused"
     recovery_suggestion: ClassVar[str] = (
-        "Set CHART_IMG_API_KEY to a key of chart-img.com and start the server again; Binance pairs need none"
+        "Store a key of chart-img.com with mcp-binance-server setup, or set CHART_IMG_API_KEY, and start the server "
+        "again; Binance pairs need none"
     )
 
     @property
