@@ -125,6 +125,50 @@ async def test_a_position_begins_at_the_last_bar_and_lies_ahead_of_it(place: Pla
     assert said(metadata) == []
 
 
+async def test_a_volume_profile_is_that_of_the_bars_shown(place: Place) -> None:
+    config = {**BTC, "range": "3D", "studies": [{"name": "VPVR"}]}
+
+    async with place.served(ENVIRONMENT) as client:
+        metadata, svg = await drawn(client, config)
+        rows = await client.call_tool("get_klines", {"symbol": "BTCUSDT", "interval": "1h", "limit": 73})
+    words = words_of(svg)
+    poc, vah, val = (float(words[words.index(name) + 1].replace(",", "")) for name in ("POC", "VAH", "VAL"))
+
+    assert said(metadata) == []
+    assert rows.structured_content is not None
+    names = rows.structured_content["columns"].split(",")
+    bars = [dict(zip(names, row.split(","), strict=True)) for row in rows.structured_content["rows"]]
+    assert len(bars) == metadata["bars"] == 73
+    # By hand: each bar's volume evenly over its range, in the share that lies in the value area.
+    inside = whole = 0.0
+    for bar in bars:
+        low, high, volume = (float(bar[key]) for key in ("low", "high", "volume"))
+        whole += volume
+        inside += volume * max(0.0, min(high, vah) - max(low, val)) / (high - low)
+    assert val < poc < vah
+    assert 0.70 <= inside / whole <= 0.78
+
+
+@pytest.mark.parametrize("points", [{"start": 113_000, "end": 120_500}, [{"price": 113_000}, {"price": 120_500}]])
+async def test_a_retracement_between_two_prices_spans_the_chart(place: Place, points: object) -> None:
+    config = {**BTC, "range": "3D", "drawings": [{"type": "fib", "coordinates": points}]}
+
+    async with place.served(ENVIRONMENT) as client:
+        metadata, svg = await drawn(client, config)
+
+    assert said(metadata) == []
+    assert {"0 (120,500.00)", "0.5 (116,750.00)", "1 (113,000.00)"} <= set(words_of(svg))
+
+
+async def test_a_retracement_can_be_said(place: Place) -> None:
+    async with place.served(ENVIRONMENT) as client:
+        config = await constructed(client, "BTC 1h fib from 113000 to 120500")
+        _, svg = await drawn(client, config)
+
+    assert config["drawings"] == [{"type": "fibRetracement", "coordinates": {"start": 113_000, "end": 120_500}}]
+    assert "0.618 (115,865.00)" in words_of(svg)
+
+
 async def test_values_and_names_without_room_are_said(place: Place) -> None:
     averages = [{"name": "EMA", "inputs": {"length": length}} for length in range(5, 100, 5)]
 

@@ -95,10 +95,7 @@ def read_chart(
     read["override"] = read_chart_override(config.get("override"), style, catalogue, findings) or None
     read["studies"] = read_studies(config.get("studies"), catalogue, findings) or None
     read["drawings"] = (
-        read_drawings(
-            config.get("drawings"), catalogue, Moment(_last_moment(read.get("range"), now), interval), findings
-        )
-        or None
+        read_drawings(config.get("drawings"), catalogue, _moment(read.get("range"), now, interval), findings) or None
     )
     body = {key: read[key] for key in CHART_KEYS if read.get(key) is not None}
     return Reading(body, tuple(findings.items))
@@ -112,10 +109,13 @@ def _sendable(body: dict[str, object]) -> dict[str, object]:
     return {key: kept if key == "override" else value for key, value in body.items() if key != "override" or kept}
 
 
-def _last_moment(span: object, now: datetime) -> datetime:
-    """Return the last moment of a range; one that ends with a bar ends in it."""
-    end = read_instant(span["to"], "range.to", Findings()) if is_object(span) else None
-    return now if end is None or end >= now else end - timedelta(milliseconds=1)
+def _moment(span: object, now: datetime, interval: str | None) -> Moment:
+    if not is_object(span):
+        return Moment(None, now, interval)
+    begin, end = (read_instant(span[key], f"range.{key}", Findings()) for key in ("from", "to"))
+    # A range that ends where a bar opens ends with the bar before.
+    last = now if end is None or end >= now else end - timedelta(milliseconds=1)
+    return Moment(begin, last, interval)
 
 
 def _parameter(key: str, value: object, catalogue: Catalogue, findings: Findings) -> object:

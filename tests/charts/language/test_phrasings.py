@@ -13,10 +13,16 @@ from support.requirement import requirement
 ROWS = shared_phrasings()
 # Phrasings that are read otherwise by now, by id, with what they mean instead; at most three in a hundred.
 READ_OTHERWISE: dict[int, dict[str, Any]] = {
-    195: {"expect": {"interval": "4h", "intervalExplicit": True}, "warnings": []}  # German is understood
+    # Volume is shown by itself: who does not want it must be able to say so.
+    105: {"expect": {"override": {"showVolume": False}}},
+    # German is understood.
+    195: {"expect": {"interval": "4h", "intervalExplicit": True}, "warnings": []},
+    # Two prices are enough for a retracement.
+    244: {
+        "expect": {"drawings": [{"name": "Fib Retracement", "input": {"start": 60000, "end": 80000}}]},
+        "warnings": [],
+    },
 }
-# The file was written before volume was shown by itself: who does not want it must be able to say so.
-SAID_BESIDES: dict[int, dict[str, Any]] = {105: {"override": {"showVolume": False}}}
 USUAL = {"theme": "dark", "width": 1200, "height": 675}
 POSITION = {"entry": "entryPrice", "target": "targetPrice", "stop": "stopPrice"}
 
@@ -63,7 +69,7 @@ def test_a_shared_phrasing_becomes_exactly_the_chart_it_means(row: dict[str, Any
     shape, warned = understood(row["text"])
 
     expected = {**USUAL, **{key: value for key, value in row["expect"].items() if (key, value) != ("theme", None)}}
-    assert shape == {**expected, **SAID_BESIDES.get(row["id"], {})}
+    assert shape == expected
     assert warned == set(row["warnings"])
 
 

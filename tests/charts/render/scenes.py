@@ -78,6 +78,15 @@ def sma(length: int) -> StudySpec:
 
 
 SCENES: dict[str, Scene] = {
+    "volume-profile-dark": Scene(replace(SMALL, studies=(study("Volume Profile Visible Range"), VOLUME))),
+    "three-bands-light": Scene(
+        replace(LIGHT, studies=(BB, study("Keltner Channels"), study("Donchian Channels"), sma(50), VOLUME))
+    ),
+    "position-ahead-light": Scene(
+        replace(LIGHT, studies=(VOLUME,), drawings=(
+            DrawingSpec("Short Position", (Anchor(price=68_000),), target=65_000, stop=69_200),
+        )),
+    ),
     "candle-dark": Scene(replace(WIDE, studies=(BB, VOLUME, RSI))),
     "candle-light": Scene(replace(WIDE, theme="light", studies=(ema(21), ema(55), sma(200), VOLUME, MACD))),
     "hollow-dark": Scene(replace(SMALL, style="hollowCandle", studies=(VOLUME,))),

@@ -66,6 +66,9 @@ def _of_points(value: object, drawing: Drawing) -> object:
 def _parts(key: str, value: object, drawing: Drawing, where: str, findings: Findings) -> dict[str, object]:
     if key in drawing.input:
         return {key: value}
+    # A retracement is between two prices; without times it spans the chart.
+    if key in _ENDS and drawing.api_name == "Fib Retracement" and isinstance(value, int | float):
+        return {_ENDS[key][1]: value}
     if key in _ENDS and "startPrice" in drawing.input:
         return _point(value, _ENDS[key], f"{where}.{key}", findings)
     if key in _TIMES:

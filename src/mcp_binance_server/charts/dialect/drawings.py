@@ -8,7 +8,7 @@ from typing import Final
 from mcp_binance_server.charts.catalogue import Catalogue, Drawing, Rule
 from mcp_binance_server.charts.config import DRAWING_KEYS, Findings, is_list, is_object, shown
 from mcp_binance_server.charts.dialect.coordinates import flatten, spoken, unflatten
-from mcp_binance_server.charts.dialect.instants import bar_open, write_instant
+from mcp_binance_server.charts.dialect.instants import bar_open, bars_before, write_instant
 from mcp_binance_server.charts.dialect.overrides import object_of, read_overrides
 from mcp_binance_server.charts.dialect.values import read_value
 
@@ -27,6 +27,8 @@ _CALLED: Final = {
     "Short Position": "short",
 }
 _BY_WORD: Final = {word: name for name, words in _CALLED.items() for word in words.split()}
+RETRACEMENT: Final = "Fib Retracement"
+USUAL_BARS: Final = 200  # of a chart without a range
 POSITIONS: Final = frozenset({"Long Position", "Short Position"})
 _COLOUR: Final = {
     "Arrow Marker": "arrowColor",
@@ -41,10 +43,27 @@ _DASHES: Final = {"solid": 0, "dotted": 1, "dashed": 2}
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The last moment of the chart, and its interval, if it is known: a position without a start begins at that bar."""
+    """The moments a chart lies between, and its interval, if it is known: where a drawing without times stands.
 
+    A position begins at the last bar, a retracement spans the chart.
+    """
+
+    first: datetime | None
     last: datetime
     interval: str | None
+
+    def time(self, drawing: Drawing, name: str) -> datetime | None:
+        """Return the time an input has when it is left out, None where nothing can be assumed."""
+        if self.interval is None:
+            return None
+        if drawing.api_name in POSITIONS and name == "startDatetime":
+            return bar_open(self.last, self.interval)
+        if drawing.api_name == RETRACEMENT and name == "endDatetime":
+            return bar_open(self.last, self.interval)
+        if drawing.api_name == RETRACEMENT and name == "startDatetime":
+            begin = self.first or bars_before(self.last, self.interval, USUAL_BARS - 1)
+            return bar_open(begin, self.interval)
+        return None
 
 
 def drawing_named(name: object, catalogue: Catalogue) -> Drawing | None:
@@ -144,9 +163,9 @@ def _input(
 
 
 def _filled(name: str, given: object, drawing: Drawing, moment: Moment) -> object:
-    if given is None and name == "startDatetime" and drawing.api_name in POSITIONS and moment.interval:
-        return write_instant(bar_open(moment.last, moment.interval))
-    return given
+    if given is not None or (assumed := moment.time(drawing, name)) is None:
+        return given
+    return write_instant(assumed)
 
 
 def _style(value: object, drawing: Drawing, where: str, findings: Findings) -> dict[str, object]:

@@ -79,7 +79,8 @@ _FROM_TO: Final = re.compile(rf" ?(?:from|between|at) {ONE_PRICE} ?(?:to|and|-) 
 
 def find_drawings(reading: Reading, studies: Phrases[StudyName]) -> list[Mention[Drawn]]:
     """Take every drawing; a kind without its prices or dates is taken too, with a warning."""
-    found = [*_positions(reading), *_vertical(reading), *_priced(reading), *_lines(reading, studies)]
+    found = [*_positions(reading), *_vertical(reading), *_retracements(reading), *_priced(reading)]
+    found += _lines(reading, studies)
     _without_points(reading)
     return sorted(found, key=lambda each: each.start)
 
@@ -122,6 +123,15 @@ def _vertical(reading: Reading) -> Iterator[Mention[Drawn]]:
         if date is not None:
             moment = date.begin.isoformat().replace("+00:00", "Z")
             yield reading.mention(Drawn("verticalLine", {"time": moment}), match.start(), date.after)
+
+
+def _retracements(reading: Reading) -> Iterator[Mention[Drawn]]:
+    for match in _POINTS["fib retracement"].finditer(reading.left):
+        if between := _FROM_TO.match(reading.left, match.end()):
+            start, end = (price_of(each[0]) for each in list(_EACH.finditer(between[0]))[:2])
+            if start is not None and end is not None and start != end:
+                drawn = Drawn("fibRetracement", {"start": start, "end": end})
+                yield reading.mention(drawn, match.start(), between.end())
 
 
 def _positions(reading: Reading) -> Iterator[Mention[Drawn]]:

@@ -80,6 +80,8 @@ def _drawing(drawing: Mapping[str, object]) -> str:
     if drawing["type"] in {"longPosition", "shortPosition"}:
         side = str(drawing["type"]).removesuffix("Position")
         return f"{side} entry {_number(at['entry'])} target {_number(at['target'])} stop {_number(at['stop'])}"
+    if drawing["type"] == "fibRetracement":
+        return f"fib from {_number(at['start'])} to {_number(at['end'])}"
     return f"{at.get('text', 'line')} at {_number(at['price'])}"
 
 

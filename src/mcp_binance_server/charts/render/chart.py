@@ -52,6 +52,6 @@ def compose(candles: Sequence[Candle], spec: ChartSpec) -> Scene:
         last_open_ms=last.open_time_ms,
         last_bar_closed=spec.as_of_ms is None or last.close_time_ms < spec.as_of_ms,
         panes=1 + len(request.panes),
-        studies=tuple(view.settled.label for view in request.views),
+        studies=tuple(view.settled.label for view in (*request.views, *([request.profile] if request.profile else []))),
     )
     return Scene(painter.canvas, meta, (*request.warnings, *painter.warnings))

@@ -8,6 +8,7 @@ from mcp_binance_server.charts.render.legend import ROW, Group, Row, Word, cut, 
 from mcp_binance_server.charts.render.numbers import compact, fixed, percent, signed
 from mcp_binance_server.charts.render.request import Request
 from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
+from mcp_binance_server.charts.render.volume_profile import UP, ProfileView
 
 MOST_OF_PANE = 0.42
 SIDE = 24
@@ -23,6 +24,8 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     if len(head) > 1:
         head = [(_title(request),), *wrapped(_last_bar(request), room)]
     studies = [study_row(request, view, _price_writer(request), room) for view in request.overlays]
+    if request.profile:
+        studies.append(_profile_row(request, request.profile, room))
     volume = [study_row(request, request.volume, compact, room)] if request.volume else []
     # Where room is short, volume is known by its place and the last bar by its tag: the names of studies come first.
     if len(head) + len(studies) + len(volume) > most:
@@ -31,7 +34,8 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     rows = [*head, *studies, *volume]
     shown = shortened(rows, most, theme.text)
     missing = len(rows) - len(shown) + 1 if len(shown) < len(rows) else 0
-    return shown, [view.settled.label for view in request.overlays[len(studies) - min(missing, len(studies)) :]]
+    names = [view.settled.label for view in (*request.overlays, *([request.profile] if request.profile else []))]
+    return shown, names[len(names) - min(missing, len(names)) :]
 
 
 def study_row(request: Request, view: StudyView, write: Callable[[float], str], room: float) -> Row:
@@ -42,6 +46,16 @@ def study_row(request: Request, view: StudyView, write: Callable[[float], str], 
             value = last_value(view, look, len(request.bars))
             if look.visible and value is not None:
                 groups.append((Word(write(value), _ink(request, view, look)),))
+    return cut(groups, room)
+
+
+def _profile_row(request: Request, view: ProfileView, room: float) -> Row:
+    groups: list[Group] = [(Word(view.settled.label, request.theme.text),)]
+    if request.spec.looks.legend_values:
+        write = _price_writer(request)
+        for name, price, ink in (("POC", view.poc, view.poc_ink), ("VAH", view.vah, UP), ("VAL", view.val, UP)):
+            if price is not None:
+                groups.append((Word(name, request.theme.text), Word(write(price), ink)))
     return cut(groups, room)
 
 

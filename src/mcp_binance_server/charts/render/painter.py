@@ -29,6 +29,7 @@ from mcp_binance_server.charts.render.sketch import Sketch
 from mcp_binance_server.charts.render.stage import Stage
 from mcp_binance_server.charts.render.study_look import StudyView
 from mcp_binance_server.charts.render.time_ticks import TimeLabel, moment, time_labels, zone_label, zone_of
+from mcp_binance_server.charts.render.volume_profile import draw_profile
 
 PRICE_LINE = "2 3"
 TIME_SPACING = 8.0  # of the font's size
@@ -106,6 +107,8 @@ class Painter:
         self.warnings += remarks
         if request.volume and request.volume.plots[0].visible:
             draw_volume(stage, request.volume.plots[0], pane.height * VOLUME)
+        if request.profile:
+            draw_profile(stage, request.profile)
         draw_price(stage, request.spec.style, request.price)
         for view in request.overlays:
             draw_study(stage, view)
@@ -121,6 +124,9 @@ class Painter:
         tags = [tag for sketch in sketches for tag in sketch.tags]
         if looks.series_last_value:
             tags.append(Tag(axis.y(last), self._span.write(last), tone, rank=0))
+        busiest = request.profile.poc if request.profile else None
+        if looks.study_last_value and request.profile and busiest is not None:
+            tags.append(Tag(axis.y(busiest), self._span.write(busiest), request.profile.poc_ink, rank=3))
         if looks.study_last_value:
             tags += self._study_tags(request.overlays, stage, self._span)
         return tags, sketches

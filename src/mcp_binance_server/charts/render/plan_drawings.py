@@ -82,7 +82,8 @@ def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
             words = f"{part:g} ({sketch.write(price)})"
             half = width_of(words, 12) / 2 + 8
             around = [(right + half, row), (left - half, row)] if at_right else [(left - half, row)]
-            sketch.note(words, [*around, (right - half, row), (left + half, row)], ink=ink, in_order=True)
+            inside = sorted((left + half, right - half), key=lambda x: _bars_under(sketch, x, half, row))
+            sketch.note(words, [*around, *((x, row) for x in inside)], ink=ink, in_order=True)
 
 
 def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) -> bool:
@@ -94,6 +95,15 @@ def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) ->
         if side is not None:
             covered[side] += sum(sketch.y(high) - 8 < row < sketch.y(low) + 8 for row in rows)
     return covered[1] < covered[0]
+
+
+def _bars_under(sketch: Sketch, middle: float, half: float, row: float) -> int:
+    """Count the bars a label would cover."""
+    bars = sketch.stage.bars
+    return sum(
+        middle - half < x < middle + half and sketch.y(high) - 8 < row < sketch.y(low) + 8
+        for x, high, low in zip(sketch.stage.grid.centres, bars.highs, bars.lows, strict=False)
+    )
 
 
 def _span(sketch: Sketch, drawing: DrawingSpec) -> tuple[float, float]:

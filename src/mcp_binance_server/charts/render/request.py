@@ -27,6 +27,7 @@ from mcp_binance_server.charts.render.spec import (
 )
 from mcp_binance_server.charts.render.study_colours import Colouring
 from mcp_binance_server.charts.render.study_look import StudyView, study_view
+from mcp_binance_server.charts.render.volume_profile import PROFILE, ProfileView, profile_view
 from mcp_binance_server.charts.studies.study import Lines
 from mcp_binance_server.charts.studies.table import STUDIES, Settled, settle
 from mcp_binance_server.domain.candles import Candle
@@ -47,6 +48,7 @@ class Request:
     price: PriceLook
     overlays: tuple[StudyView, ...]
     volume: StudyView | None
+    profile: ProfileView | None
     panes: tuple[StudyView, ...]
     future: int
     warnings: tuple[str, ...]
@@ -73,16 +75,18 @@ def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
         f"too_many_panes: {view.settled.label} found no room; a taller picture or fewer studies would show it."
         for view in panes[room:]
     ]
+    decimals = decimals_for(candles[-shown:]) if spec.decimals is None else min(max(spec.decimals, 0), 10)
     longest = max((len(line) for view in views for line in view.lines.values()), default=shown)
     return Request(
         spec=spec,
         theme=theme,
         real=whole.last(shown),
         bars=styled.last(shown),
-        decimals=decimals_for(candles[-shown:]) if spec.decimals is None else min(max(spec.decimals, 0), 10),
+        decimals=decimals,
         price=price,
         overlays=tuple(view for view in views if view.settled.study.overlay),
         volume=next((view for view in views if view.settled.study.name == "Volume"), None),
+        profile=_profile(candles[-shown:], spec, decimals, warnings),
         panes=tuple(panes[:room]),
         future=max(min(longest - shown, ceil(shown * MOST_FUTURE)), _room_ahead(spec, whole.last(shown))),
         warnings=tuple(warnings),
@@ -151,6 +155,8 @@ def _views(
             continue
         settled = settle(study, asked.inputs)
         warnings += settled.warnings
+        if study.name == PROFILE:
+            continue
         lines = {key: line[len(candles) - shown :] for key, line in _lines(settled, candles, spec.as_of_ms).items()}
         options = Options(asked.override)
         view = study_view(settled, lines, options, theme.level, colours)
@@ -166,6 +172,19 @@ def _views(
             f" {', '.join(short)} are missing or not yet settled."
         )
     return views
+
+
+def _profile(bars: Sequence[Candle], spec: ChartSpec, decimals: int, warnings: list[str]) -> ProfileView | None:
+    asked = next((each for each in spec.studies if each.name == PROFILE), None)
+    if asked is None:
+        return None
+    options = Options(asked.override)
+    view = profile_view(settle(STUDIES[PROFILE], asked.inputs), bars, decimals, options)
+    if ignored := options.left_over():
+        warnings.append(f"override_not_local: {', '.join(ignored)} of {view.settled.label} changed nothing here.")
+    if view.poc is None:
+        warnings.append(f"no_values: {view.settled.label} has nothing to show: no volume in the bars shown.")
+    return view
 
 
 def _lines(settled: Settled, candles: Sequence[Candle], as_of_ms: int | None) -> Lines:

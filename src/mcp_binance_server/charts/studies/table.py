@@ -9,6 +9,8 @@ from mcp_binance_server.charts.studies.overlays import OVERLAYS
 from mcp_binance_server.charts.studies.panes import PANES
 from mcp_binance_server.charts.studies.study import LONGEST, SOURCES, Inputs, Scalar, Study
 
+_CHOICES = {"source": SOURCES, "volume": ("Up/Down", "Total", "Delta")}
+
 STUDIES: Mapping[str, Study] = MappingProxyType({each.name: each for each in (*OVERLAYS, *PANES)})
 
 
@@ -46,7 +48,7 @@ def _taken(key: str, value: Scalar, default: Scalar) -> Scalar | None:
     if isinstance(default, bool):
         return value if isinstance(value, bool) else None
     if isinstance(default, str):
-        allowed = SOURCES if key == "source" else ("Simple", "Exponential", "Weighted")
+        allowed = _CHOICES.get(key, ("Simple", "Exponential", "Weighted"))
         return value if value in allowed else None
     if isinstance(value, bool | str) or not isfinite(value):
         return None
