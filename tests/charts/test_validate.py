@@ -63,7 +63,7 @@ def test_an_interval_that_is_not_offered_is_refused_with_the_nearest() -> None:
     assert verdict.suggestions == ("Use interval 5m, the nearest",)
 
 
-@requirement("charts/rule-theme", "charts/rule-style", "charts/rule-values")
+@requirement("charts/rule-theme", "charts/rule-style")
 @pytest.mark.parametrize(
     ("key", "value", "suggestion"),
     [

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.simulator.app import build_app
@@ -15,11 +16,25 @@ from mcp_binance_server.simulator.rights import KeyRights
 
 
 @dataclass(frozen=True, slots=True)
+class Counting:
+    """An application that notes over which connection each request came, by its path and the client's port."""
+
+    app: ASGIApp
+    arrivals: list[tuple[str, int]]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope.get("client"):
+            self.arrivals.append((scope["path"], scope["client"][1]))
+        await self.app(scope, receive, send)
+
+
+@dataclass(frozen=True, slots=True)
 class ServedExchange:
-    """An exchange and where it listens."""
+    """An exchange, where it listens, and over which connections it was asked."""
 
     exchange: SimulatedExchange
     host: str
+    arrivals: list[tuple[str, int]]
 
     @property
     def rest_url(self) -> str:
@@ -56,14 +71,15 @@ def served_exchange(seed: int = 7) -> Generator[ServedExchange]:
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
     exchange = SimulatedExchange(SystemClock(), seed=seed)
+    counting = Counting(build_app(exchange), [])
     config = uvicorn.Config(
-        build_app(exchange), http="h11", log_level="error", access_log=False, server_header=False, date_header=False
+        counting, http="h11", log_level="error", access_log=False, server_header=False, date_header=False
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        yield ServedExchange(exchange, f"127.0.0.1:{listener.getsockname()[1]}")
+        yield ServedExchange(exchange, f"127.0.0.1:{listener.getsockname()[1]}", counting.arrivals)
     finally:
         server.should_exit = True
         thread.join(30)

@@ -4,22 +4,25 @@ import time
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from mcp import Client
 
-from mcp_binance_server.app import App
+from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.charts import ENVIRONMENT, fitting, paths, with_a_key
 from support.clock import FakeClock
+from support.desk import NETWORK, Loop
 from support.golden import Golden
 from support.requirement import requirement
 from support.served import Place, text_of
 
 DOCUMENTATION = "fetch_chart_documentation"
 ROUNDS = 40
+CHART = {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}
 
 
 @pytest.fixture
@@ -286,31 +289,76 @@ async def test_when_the_service_fails_binance_is_listed_by_binance(client: Clien
     assert "HTTP 503" in answer["warning"]
 
 
-@requirement("charts/connections")
-async def test_everything_that_goes_to_the_service_shares_one_set_of_connections(app: App) -> None:
-    facts = app.context.chart_facts
+class Gathering(Loop):
+    """A service that answers nobody before so many different requests have come."""
 
-    assert facts.docs.channel is facts.listings.client.caller.channel
+    def __init__(self, exchange: SimulatedExchange, *, awaited: int) -> None:
+        super().__init__(exchange)
+        self._awaited, self._here, self._all = awaited, set[str](), anyio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._here.add(request.url.path)
+        if len(self._here) == self._awaited:
+            self._all.set()
+        await self._all.wait()
+        return await super().handle_async_request(request)
 
 
 @requirement("charts/parallel")
 async def test_tools_that_do_not_need_each_other_run_at_the_same_time(
-    client: Client, exchange: SimulatedExchange
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange, era: str
 ) -> None:
-    async with anyio.create_task_group() as group:
-        for tool, arguments in (
-            (DOCUMENTATION, {"section": "parameters"}),
-            ("get_exchanges", {}),
-            ("get_symbols", {"exchange": "NASDAQ"}),
-        ):
+    apart: tuple[tuple[str, dict[str, Any]], ...] = (
+        (DOCUMENTATION, {"section": "parameters"}),
+        ("get_exchanges", {}),
+        ("get_symbols", {"exchange": "NASDAQ"}),
+        ("get_symbols", {"exchange": "KRAKEN"}),
+    )
+    transport = Gathering(exchange, awaited=len(apart))
+    async with (
+        running_app(settings, clock=clock, network=NETWORK, transport=transport, attempt_secs=600) as app,
+        Client(app.server, mode=era, cache=None) as client,
+        anyio.create_task_group() as group,
+    ):
+        for tool, arguments in apart:
             for _ in range(10):
                 group.start_soon(ask, client, tool, arguments)
 
     assert sorted(paths(exchange)) == [
         "/chart-docs",
+        "/v3/tradingview/exchange/KRAKEN",
         "/v3/tradingview/exchange/NASDAQ",
         "/v3/tradingview/exchange/list",
     ]
+
+
+@requirement("charts/rule-values")
+@pytest.mark.parametrize(
+    ("field", "value", "row"),
+    [
+        ("theme", "sepia", "[light, dark]"),
+        ("style", "renko", "[bar, candle, line, area, heikinAshi, hollowCandle, baseline, hiLo, column]"),
+        ("interval", "10m", "[1m, 3m, 5m, 15m,"),
+        ("scale", "inverted", "[regular, percent, indexedTo100, logarithmic]"),
+    ],
+)
+async def test_a_value_that_is_documented_is_allowed_and_one_that_is_no_longer_is_not(
+    client: Client, exchange: SimulatedExchange, field: str, value: str, row: str
+) -> None:
+    page, dropped = exchange.charts.documentation, row.strip("[]").split(", ")[1].rstrip(",")
+    exchange.charts.page = page.replace(row, row.replace(dropped, value, 1))
+    charts = [{**CHART, field: each} for each in (value, dropped)]
+
+    async def judged() -> list[bool]:
+        answers = [await ask(client, "validate_chart_config", {"config": config}) for config in charts]
+        return [not [each for each in answer["errors"] if each["field"] == field] for answer in answers]
+
+    before = await judged()
+    await ask(client, DOCUMENTATION, {})
+    after = await judged()
+
+    assert page.count(row) >= 1
+    assert (before, after) == ([False, True], [True, False])
 
 
 async def cpu_ms(app: App, tool: str, arguments: dict[str, Any]) -> float:
@@ -325,7 +373,6 @@ async def cpu_ms(app: App, tool: str, arguments: dict[str, Any]) -> float:
 
 
 @pytest.mark.flood
-@requirement("charts/fetch_chart_documentation/latency", "charts/get_exchanges/latency", "charts/get_symbols/latency")
 @pytest.mark.parametrize(
     ("tool", "arguments", "fetched_ms"),
     [

@@ -1,7 +1,6 @@
 """generate_chart_image as a client calls it: the contract's shapes and sample, who drew, and where a kept image is."""
 
 import json
-import time
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from typing import Any
@@ -62,16 +61,13 @@ def picture(result: types.CallToolResult) -> tuple[bytes, ImageFile]:
     "charts/generate_chart_image",
     "charts/generate_chart_image/stored",
     "charts/generate_chart_image/response",
-    "charts/generate_chart_image/latency",
 )
 async def test_the_sample_is_answered_as_the_contract_shows(client: Client, exchange: SimulatedExchange) -> None:
     section = read_contract("chart tools").split("## Tool 6:")[1].split("## Tool Interaction")[0]
     request, response = (json.loads(part.split("```")[0]) for part in section.split("```json")[1:3])
-    began = time.perf_counter()
 
     answer = answer_of(await generate(client, **request["input"]))
 
-    assert time.perf_counter() - began < 5
     assert set(answer) == set(response)
     assert set(answer["metadata"]) == {*response["metadata"], "renderer", "warnings"}
     assert {key: answer["metadata"][key] for key in ("format", "resolution")} == {

@@ -8,7 +8,6 @@ from charts.language.own_words import OWN
 from charts.language.talk import knowledge, said
 from mcp_binance_server.charts.language.normalise import LONGEST
 from mcp_binance_server.errors import InvalidArguments
-from support.requirement import requirement
 
 pytestmark = pytest.mark.flood
 
@@ -44,7 +43,6 @@ def test_an_answer_holds_no_control_characters() -> None:
     assert all(character.isprintable() for text in (made.reasoning, *made.warnings) for character in text)
 
 
-@requirement("charts/construct_chart_config/latency")
 def test_ninety_five_of_a_hundred_requests_take_less_than_twenty_milliseconds() -> None:
     knowledge()
     said("bitcon")
