@@ -21,7 +21,7 @@ Get = Callable[[str], Awaitable[httpx2.Response]]
 Frame = dict[str, Any]
 Levels = list[tuple[str, str]]
 
-AMOUNT = re.compile(r"\d+\.(\d+)")
+AMOUNT = re.compile(r"-?\d+\.(\d+)")
 
 
 def opened(exchange: SimulatedExchange, *names: str, combined: bool = True) -> StreamSession:

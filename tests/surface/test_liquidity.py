@@ -65,7 +65,11 @@ async def test_vacuums_are_the_thin_bins_of_every_trade(
     assert found == expected != []
 
 
-async def test_stops_stand_beyond_the_nearest_vacuum(client: Client, exchange: SimulatedExchange) -> None:
+async def test_stops_stand_beyond_the_nearest_vacuum(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    clock.advance(3 * 3_600_000)  # at that hour the price stands between two of them
+
     metrics = (await vacuums(client, lookback_minutes=120))["metrics"]
     price = Decimal((await raw(exchange, "ticker/price?symbol=BTCUSDT"))["price"])
 
@@ -177,10 +181,10 @@ async def test_a_part_that_cannot_be_had_is_marked_and_the_rest_stays(
 
 async def test_walls_are_candidates_until_they_were_watched_for_half_a_minute(era: str) -> None:
     async with live_market("thin", era=era) as market:
-        await market.watch("BTCUSDT", 5)
-        early = await market.page("liquidity_mapping", symbol="BTCUSDT")
+        await market.watch("BNBUSDT", 5)
+        early = await market.page("liquidity_mapping", symbol="BNBUSDT")
         await market.run(40)
-        late = await market.page("liquidity_mapping", symbol="BTCUSDT")
+        late = await market.page("liquidity_mapping", symbol="BNBUSDT")
         hub = market.app.context.live.hub
         assert hub is not None
         ((feed, _),) = [(each.feed, each.readers) for each in hub.watched()]

@@ -187,6 +187,7 @@ async def test_reference_levels_are_the_last_swings_and_the_value_area_of_the_da
     client: Client, exchange: SimulatedExchange, clock: FakeClock
 ) -> None:
     exchange.set_scenario("one_sided")
+    clock.advance(3_600_000)  # after midnight alone no low of the last hours was below the price
     result = await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT", "window_minutes": "15"})
     text = json.loads(result.model_dump_json())["messages"][0]["content"]["text"]
     profile = await client.call_tool("get_volume_profile", {"symbol": "BTCUSDT"})

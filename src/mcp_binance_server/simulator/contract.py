@@ -5,9 +5,14 @@ from dataclasses import dataclass
 
 from mcp_binance_server.simulator.hours import DAY_MS
 from mcp_binance_server.simulator.portfolio import ZERO, Balance, Order, Portfolio
+from mcp_binance_server.simulator.prices import Level
 
 SAMPLE_DAY = 1_760_711_025_123 // DAY_MS  # 2025-10-17
-USD: Mapping[str, float] = {"BTC": 50_234.56, "ETH": 3_000.5, "BNB": 300.0}
+LEVELS: Mapping[str, Level] = {
+    "BTC": Level(50_234.56, 0.95, 1.0),
+    "ETH": Level(3_000.5, 0.62, 0.7),
+    "BNB": Level(300.0, 0.39, 0.7),
+}
 FROZEN_TICKS: Mapping[str, int] = {"BTCUSDT": 5_023_456, "ETHUSDT": 300_050, "BNBUSDT": 30_000}
 
 

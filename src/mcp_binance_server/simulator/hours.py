@@ -11,6 +11,7 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 LEAST_LOTS_A_DAY = 4_000_000
 USD_A_DAY = 40_000_000.0
+WICK = 0.16  # of a usual day: an hour's range is then that of a walk with this volatility
 
 
 def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper) -> tuple[Candle, ...]:
@@ -28,15 +29,17 @@ def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper
     first_extra, extra = _ids(seed, symbol.name, "extra", day, temper.extra_trades_a_day)
     grouped = shares(aggregates, [70 + draw % 60 for draw in noise[48:72]], LEAST_AGGREGATES * 60)
     further = shares(extra, [70 + draw % 60 for draw in noise[72:96]], 0)
-    wick = max(level_of(symbol.base).volatility, level_of(symbol.quote).volatility) * 0.12
-    reach = 1 + round(wick * marks[0])
+    widest = max(prices.level(asset).daily for asset in (symbol.base, symbol.quote))
+    reach = 1 + round(WICK * widest * marks[0])
     candles: list[Candle] = []
     first_trade = first_aggregate + first_extra
     for hour in range(24):
         opened, closed = marks[hour], marks[hour + 1]
-        up, down, buy_draw, sell_draw = noise[96 + hour * 4 : 100 + hour * 4]
+        up, down, average_draw, side_draw = noise[96 + hour * 4 : 100 + hour * 4]
         high = min(symbol.highest_tick, max(opened, closed) + up % reach)
         low = max(symbol.lowest_tick, min(opened, closed) - down % reach)
+        # Buyers pay a little more than sellers get, or a little less: far apart, minutes would need long wicks.
+        average, apart = _average(opened, high, low, closed, average_draw), side_draw // 50 - FULL // 100
         candles.append(
             Candle(
                 day * DAY_MS + hour * HOUR_MS,
@@ -45,9 +48,9 @@ def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper
                 low,
                 closed,
                 bought[hour],
-                _value(bought[hour], low, high, buy_draw),
+                _value(bought[hour], low, high, average + apart),
                 sold[hour],
-                _value(sold[hour], low, high, sell_draw),
+                _value(sold[hour], low, high, average - apart),
                 grouped[hour],
                 grouped[hour] + further[hour],
                 first_aggregate,
@@ -86,6 +89,11 @@ def _lots_of_day(symbol: Symbol, draw: int, temper: Temper) -> int:
     return max(LEAST_LOTS_A_DAY, 100 * temper.aggregates_a_day, round(usual)) * (60 + draw % 90) // 100
 
 
-def _value(lots: int, low: int, high: int, draw: int) -> int:
-    share = 3 * FULL // 10 + draw * 4 // 10
+def _value(lots: int, low: int, high: int, share: int) -> int:
     return low * lots + (high - low) * lots * share // FULL
+
+
+def _average(opened: int, high: int, low: int, closed: int, draw: int) -> int:
+    # Where trades took place on average, as a share of the range: most often between open and close.
+    middle = FULL * (opened + closed - 2 * low) // (2 * (high - low)) if high > low else FULL // 2
+    return FULL // 4 + (3 * middle + 2 * draw) // 10

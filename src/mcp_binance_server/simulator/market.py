@@ -11,7 +11,7 @@ from mcp_binance_server.simulator.history import History
 from mcp_binance_server.simulator.hours import DAY_MS
 from mcp_binance_server.simulator.listing import Listing, Symbol
 from mcp_binance_server.simulator.lru import Lru
-from mcp_binance_server.simulator.prices import Prices
+from mcp_binance_server.simulator.prices import Level, Prices
 from mcp_binance_server.simulator.source import Changes, Depth, Source, Tape
 from mcp_binance_server.simulator.temper import ORDINARY, Temper
 
@@ -37,15 +37,19 @@ class Origins:
 
     seed: int
     reference_day: int
-    usd: frozenset[tuple[str, float]]
+    levels: frozenset[tuple[str, Level]]
     temper: Temper
 
 
 @lru_cache(maxsize=512)
 def _history(symbol: Symbol, origins: Origins, ended_ms: int | None) -> History:
     # What has been worked out of a market is true of every market with its origins, so it is worked out once.
-    prices = Prices(origins.seed, origins.reference_day, dict(origins.usd))
-    return History(symbol, origins.seed, prices, ended_ms, origins.temper)
+    return History(symbol, origins.seed, _prices(origins), ended_ms, origins.temper)
+
+
+@lru_cache(maxsize=16)
+def _prices(origins: Origins) -> Prices:
+    return Prices(origins.seed, origins.reference_day, dict(origins.levels))
 
 
 class Market:
@@ -57,7 +61,7 @@ class Market:
         seed: int,
         *,
         reference_day: int = REFERENCE_DAY,
-        usd: Mapping[str, float] | None = None,
+        levels: Mapping[str, Level] | None = None,
         quiet: bool = False,
         frozen: Mapping[str, int] | None = None,
         temper: Temper = ORDINARY,
@@ -65,7 +69,7 @@ class Market:
         self.listing = listing
         self.sources: Mapping[str, Source] = {}
         self._frozen = frozen or {}
-        self._origins = Origins(seed, reference_day, frozenset((usd or {}).items()), temper)
+        self._origins = Origins(seed, reference_day, frozenset((levels or {}).items()), temper)
         self._quiet = quiet
         self._books: dict[str, Book] = {}
         self._changes: Lru[tuple[str, int], Changes] = Lru(2_000)

@@ -5,57 +5,71 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mcp_binance_server.simulator.lru import Lru
-from mcp_binance_server.simulator.noise import draws, signed_unit
+from mcp_binance_server.simulator.walks import Walks
 
-PERIODS = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # days; the longer, the larger the swing
+LEADER = "BTC"
+FOLLOWING = 0.71
 
 
 class Level(NamedTuple):
-    """The value of an asset in dollars on the reference day, and how much it moves in a day."""
+    """The value of an asset in dollars on the reference day, and how it moves.
+
+    `yearly` is the standard deviation of its logarithmic returns in a year, `following` their correlation with those of
+    Bitcoin, by the hour and by the day.
+    """
 
     usd: float
-    volatility: float
+    yearly: float
+    following: float = 0.0
+
+    @property
+    def daily(self) -> float:
+        return self.yearly / math.sqrt(365)
+
+
+def _coin(usd: float, yearly: float) -> Level:
+    return Level(usd, yearly, FOLLOWING)
 
 
 LEVELS: Mapping[str, Level] = {
-    "BTC": Level(118_204, 0.018),
-    "ETH": Level(3_665, 0.022),
-    "BNB": Level(742, 0.018),
-    "SOL": Level(178, 0.026),
-    "XRP": Level(2.94, 0.026),
-    "DOGE": Level(0.231, 0.03),
-    "SHIB": Level(0.0000133, 0.03),
-    "PEPE": Level(0.0000118, 0.035),
-    "1000SATS": Level(0.0000412, 0.035),
-    "1INCH": Level(0.262, 0.03),
-    "W": Level(0.081, 0.032),
-    "ADA": Level(0.83, 0.026),
-    "LTC": Level(104, 0.024),
-    "TRX": Level(0.318, 0.016),
-    "LINK": Level(17.9, 0.027),
-    "AVAX": Level(24.3, 0.028),
-    "DOT": Level(4.15, 0.026),
-    "XLM": Level(0.412, 0.027),
-    "ATOM": Level(4.71, 0.026),
-    "PAXG": Level(3_402, 0.007),
-    "币安人生": Level(0.127, 0.04),
-    "LUNA": Level(0.412, 0.03),
-    "MATIC": Level(0.384, 0.028),
-    "TESTA": Level(12.5, 0.02),
-    "TESTB": Level(3.2, 0.02),
+    "BTC": Level(118_204, 0.49, 1.0),
+    "ETH": _coin(3_665, 0.69),
+    "BNB": _coin(742, 0.58),
+    "SOL": _coin(178, 0.86),
+    "XRP": _coin(2.94, 0.88),
+    "DOGE": _coin(0.231, 0.98),
+    "SHIB": _coin(0.0000133, 0.96),
+    "PEPE": _coin(0.0000118, 1.18),
+    "1000SATS": _coin(0.0000412, 1.15),
+    "1INCH": _coin(0.262, 0.98),
+    "W": _coin(0.081, 1.1),
+    "ADA": _coin(0.83, 0.92),
+    "LTC": _coin(104, 0.87),
+    "TRX": _coin(0.318, 0.85),
+    "LINK": _coin(17.9, 0.94),
+    "AVAX": _coin(24.3, 0.98),
+    "DOT": _coin(4.15, 0.92),
+    "XLM": _coin(0.412, 0.95),
+    "ATOM": _coin(4.71, 0.9),
+    "PAXG": Level(3_402, 0.16),
+    "币安人生": _coin(0.127, 1.22),
+    "LUNA": _coin(0.412, 1.0),
+    "MATIC": _coin(0.384, 0.95),
+    "TESTA": _coin(12.5, 0.9),
+    "TESTB": _coin(3.2, 0.9),
     "USDT": Level(1, 0),
-    "USDC": Level(0.9998, 0.0001),
-    "FDUSD": Level(0.9991, 0.0001),
-    "BUSD": Level(1.0003, 0.0001),
-    "TUSD": Level(0.9985, 0.0002),
-    "EUR": Level(1.164, 0.003),
-    "TRY": Level(0.0246, 0.003),
-    "BRL": Level(0.179, 0.005),
+    "USDC": Level(0.9998, 0.002),
+    "FDUSD": Level(0.9991, 0.002),
+    "BUSD": Level(1.0003, 0.002),
+    "TUSD": Level(0.9985, 0.004),
+    "EUR": Level(1.164, 0.07),
+    "TRY": Level(0.0246, 0.09),
+    "BRL": Level(0.179, 0.14),
 }
 
 
 # Members of the crowd are worth the same, and stay near it.
-CROWD = Level(2.5, 0.0002)
+CROWD = Level(2.5, 0.004)
 
 
 def level_of(asset: str) -> Level:
@@ -64,15 +78,17 @@ def level_of(asset: str) -> Level:
 
 
 class Prices:
-    """Hourly marks of every asset, in logarithms of dollars."""
+    """Hourly marks of every asset, in logarithms of dollars; `levels` stand in for those of the list."""
 
-    def __init__(self, seed: int, reference_day: int, usd: Mapping[str, float]) -> None:
-        self._seed = seed
+    def __init__(self, seed: int, reference_day: int, levels: Mapping[str, Level]) -> None:
         self._reference_day = reference_day
-        self._usd = usd
+        self._levels = levels
+        self._walks = Walks(seed)
         self._hours: Lru[tuple[str, int], tuple[float, ...]] = Lru(20_000)
-        self._midnights: Lru[tuple[str, int], float] = Lru(20_000)
-        self._lattice: Lru[tuple[str, int, int], float] = Lru(50_000)
+
+    def level(self, asset: str) -> Level:
+        """Return the level of an asset in this market."""
+        return self._levels.get(asset) or level_of(asset)
 
     def marks(self, base: str, quote: str, day: int) -> list[float]:
         """Return the price of base in quote at the day's 25 full hours, midnight to midnight."""
@@ -81,42 +97,17 @@ class Prices:
         ]
 
     def _asset(self, asset: str, day: int) -> tuple[float, ...]:
-        return self._hours.get((asset, day), lambda: self._walk(asset, day))
+        return self._hours.get((asset, day), lambda: self._course(asset, day))
 
-    def _walk(self, asset: str, day: int) -> tuple[float, ...]:
-        first = self._midnight(asset, day)
-        stride = level_of(asset).volatility * 0.35
-        if not stride:
-            return (first,) * 25
-        last = self._midnight(asset, day + 1)
-        height, heights = 0.0, [0.0]
-        for draw in draws(24, self._seed, "walk", asset, day):
-            height += stride * signed_unit(draw)
-            heights.append(height)
-        # The walk is pulled straight at both ends, so that each midnight is the same from either side.
+    def _course(self, asset: str, day: int) -> tuple[float, ...]:
+        level = self.level(asset)
+        home = math.log(level.usd)
+        if not level.yearly:
+            return (home,) * 25
+        together, alone = level.daily * level.following, level.daily * math.sqrt(1 - level.following**2)
+        walks, reference = self._walks, self._reference_day
+        home -= together * walks.midnight(LEADER, reference) + alone * walks.midnight(asset, reference)
         return tuple(
-            first * (1 - hour / 24) + last * (hour / 24) + (heights[hour] - height * (hour / 24)) for hour in range(25)
+            home + together * shared + alone * own
+            for shared, own in zip(walks.hours(LEADER, day), walks.hours(asset, day), strict=True)
         )
-
-    def _midnight(self, asset: str, day: int) -> float:
-        level, volatility = math.log(self._usd.get(asset, level_of(asset).usd)), level_of(asset).volatility
-        if not volatility:
-            return level
-        return level + volatility * (self._swing(asset, day) - self._swing(asset, self._reference_day))
-
-    def _swing(self, asset: str, day: int) -> float:
-        return self._midnights.get((asset, day), lambda: self._octaves(asset, day))
-
-    def _octaves(self, asset: str, day: int) -> float:
-        total = 0.0
-        for period in PERIODS:
-            index, rest = divmod(day, period)
-            share = rest / period
-            here = self._point(asset, period, index)
-            there = self._point(asset, period, index + 1) if rest else here
-            total += 0.6 * math.sqrt(period) * (here * (1 - share) + there * share)
-        return total
-
-    def _point(self, asset: str, period: int, index: int) -> float:
-        key = (asset, period, index)
-        return self._lattice.get(key, lambda: signed_unit(draws(1, self._seed, "level", *key)[0]))

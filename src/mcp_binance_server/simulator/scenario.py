@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from mcp_binance_server.simulator.contract import (
     FROZEN_TICKS,
+    LEVELS,
     SAMPLE_DAY,
     TICKERS,
-    USD,
     FixedTicker,
     contract_portfolio,
 )
@@ -47,7 +47,7 @@ def _tempered(temper: Temper) -> Callable[[Listing, int, int], Stage]:
 
 
 def _contract(listing: Listing, seed: int, _now_ms: int) -> Stage:
-    market = Market(listing, seed, reference_day=SAMPLE_DAY, usd=USD, frozen=FROZEN_TICKS)
+    market = Market(listing, seed, reference_day=SAMPLE_DAY, levels=LEVELS, frozen=FROZEN_TICKS)
     return Stage(market, contract_portfolio(), TICKERS)
 
 
