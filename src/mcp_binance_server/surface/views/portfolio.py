@@ -8,6 +8,7 @@ from mcp_binance_server.analytics.portfolio_report import PortfolioReport
 from mcp_binance_server.analytics.scenarios import Shock
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.valuation import Holding
+from mcp_binance_server.analytics.volatility import CLASSES
 from mcp_binance_server.surface.views.markdown import amount, day_of, money, percent, plain, share, stamp
 from mcp_binance_server.surface.views.thresholds import changed_lines, in_percent
 from mcp_binance_server.surface.views.trading import NOT_ADVICE
@@ -92,7 +93,9 @@ def _composition(report: PortfolioReport) -> list[str]:
 
 def _class(asset: AssetRisk) -> str:
     volatility = asset.volatility
-    return f"{volatility.label}, default" if volatility.basis == "default" and volatility.n else volatility.label
+    # A stablecoin is stable by its name; any other class that was not measured says so.
+    assumed = volatility.basis == "default" and volatility.label != CLASSES[0]
+    return f"{volatility.label}, default" if assumed else volatility.label
 
 
 def _assessment(assessment: Assessment | None, thresholds: Thresholds) -> list[str]:

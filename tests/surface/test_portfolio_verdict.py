@@ -1,0 +1,165 @@
+"""What portfolio_risk says of each asset and of the whole, measured again from the raw candles of several accounts."""
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+from math import log, sqrt
+from statistics import stdev
+
+import pytest
+from mcp import Client, types
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.portfolio import ZERO, Balance, Portfolio
+from support.clock import FakeClock
+from support.desk import raw
+from support.requirement import requirement
+
+WORTH = Decimal(40_000)
+EIGHT = Decimal("0.00000001")
+EDGES = ((0.05, "Stable"), (0.30, "Low volatility"), (0.50, "Medium volatility"), (0.75, "Medium-high volatility"))
+VOLATILE = {"Medium-high volatility", "High volatility"}
+MORE_STABLE = "*- Increase stablecoin allocation to 25-30% to reduce volatility*"
+DIVERSIFY = "*- Diversify into additional altcoins to spread risk*"
+SET_STOPS = "*- Consider setting stop-loss orders on high-value positions*"
+
+# What each account holds, in per cent of its worth.
+ACCOUNTS = {
+    "one coin": {"SOL": 100},
+    "two majors": {"BTC": 60, "ETH": 25, "USDT": 15},
+    "half asleep": {"USDT": 55, "ETH": 30, "DOGE": 15},
+    "asleep": {"USDT": 80, "BTC": 20},
+    "gold and dollars": {"PAXG": 24, "USDT": 40, "USDC": 36},
+    "well spread": {"USDT": 26, "BTC": 15, "ETH": 14, "SOL": 13, "ADA": 12, "LINK": 11, "XRP": 9},
+}
+
+
+async def page(client: Client) -> str:
+    (message,) = (await client.get_prompt("portfolio_risk", {})).messages
+    assert isinstance(message.content, types.TextContent)
+    return message.content.text
+
+
+async def fund(exchange: SimulatedExchange, parts: dict[str, int]) -> None:
+    """Give the demo account these parts of the same worth, at the prices of the moment."""
+    prices = {row["symbol"]: Decimal(row["price"]) for row in await raw(exchange, "ticker/price")}
+    balances = [
+        Balance(asset, str((WORTH * part / 100 / prices.get(f"{asset}USDT", Decimal(1))).quantize(EIGHT)), ZERO)
+        for asset, part in parts.items()
+    ]
+    portfolio = Portfolio(balances=tuple(balances), updated_ms=exchange.now_ms())
+    exchange.stage = replace(exchange.stage, portfolio=portfolio)
+
+
+async def class_of(exchange: SimulatedExchange, asset: str) -> str:
+    if asset == "USDT":
+        return "Stable"
+    rows = await raw(exchange, f"klines?symbol={asset}USDT&interval=1d&limit=91")
+    closes = [float(row[4]) for row in rows[:-1]]
+    annual = stdev([log(after / before) for before, after in pairwise(closes)]) * sqrt(365)
+    return next((name for edge, name in EDGES if annual < edge), "High volatility")
+
+
+def composition(text: str) -> dict[str, tuple[float, str]]:
+    """Return share and class of each asset, in the order shown."""
+    section = text.split("**Portfolio Composition**:\n")[1].split("\n\n", maxsplit=1)[0]
+    found = (re.fullmatch(r"- .+ \((\S+)\): ([0-9.]+)% \((.+)\)", line) for line in section.split("\n"))
+    return {match[1]: (float(match[2]), match[3]) for match in found if match}
+
+
+def verdict(text: str) -> tuple[str, list[str]]:
+    """Return the sentence of the assessment and the lines of advice below it."""
+    sentence, _, rest = text.split("**Risk Assessment**: ")[1].partition("\n\n")
+    return sentence, rest.split("\n\n")[0].split("\n")
+
+
+@requirement("prompts/portfolio-risk-composition", "SC-002")
+@pytest.mark.parametrize("account", ACCOUNTS)
+async def test_each_asset_shows_its_share_and_its_measured_class(
+    client: Client, exchange: SimulatedExchange, account: str
+) -> None:
+    await fund(exchange, ACCOUNTS[account])
+
+    shown = composition(await page(client))
+
+    assert set(shown) == set(ACCOUNTS[account])
+    for asset, part in ACCOUNTS[account].items():
+        assert shown[asset] == (pytest.approx(part, abs=0.051), await class_of(exchange, asset))
+    assert list(shown.values()) == sorted(shown.values(), key=lambda each: -each[0])
+
+
+@requirement("prompts/portfolio-risk-advice", "prompts/us2-3")
+@pytest.mark.parametrize("account", ACCOUNTS)
+async def test_the_verdict_and_its_advice_follow_from_shares_and_classes(
+    client: Client, exchange: SimulatedExchange, account: str
+) -> None:
+    parts = ACCOUNTS[account]
+    await fund(exchange, parts)
+
+    sentence, advice = verdict(await page(client))
+
+    ranked = sorted(parts, key=lambda asset: -parts[asset])
+    volatile = [asset for asset in ranked if await class_of(exchange, asset) in VOLATILE]
+    share = sum(parts[asset] for asset in volatile)
+    named = f"weighted toward high-volatility assets ({share}.0% in {'+'.join(volatile)})"
+    weighting = f"heavily {named}" if share >= 60 else f"moderately {named}" if share >= 30 else None
+    assert sentence == (
+        f"Your portfolio is {weighting or 'mostly in lower-volatility assets'}. "
+        "Consider the following for balanced diversification:"
+    )
+    stable = parts.get("USDT", 0) + parts.get("USDC", 0)
+    effective = 10_000 / sum(part**2 for part in parts.values())
+    largest = max((part for asset, part in parts.items() if asset not in {"USDT", "USDC"}), default=0)
+    fired = [(MORE_STABLE, stable < 25), (DIVERSIFY, effective < 5), (SET_STOPS, largest >= 25)]
+    assert advice == ([line for line, fires in fired if fires] or ["*- No rule-based change suggested*"])
+
+
+@requirement("prompts/us2-3")
+async def test_the_accounts_above_meet_every_verdict(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    said: set[str] = set()
+    for parts in ACCOUNTS.values():
+        clock.advance(60_000)
+        await fund(exchange, parts)
+        sentence, advice = verdict(await page(client))
+        said |= {sentence.split()[3], *advice}
+
+    assert said == {
+        "heavily", "moderately", "mostly", MORE_STABLE, DIVERSIFY, SET_STOPS, "*- No rule-based change suggested*"
+    }  # fmt: skip
+
+
+@requirement("prompts/us2-3")
+async def test_a_model_finds_what_it_needs_to_judge_diversification(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    await fund(exchange, ACCOUNTS["well spread"])
+
+    text = await page(client)
+
+    assert "effective assets of 7)" in text
+    assert "**Stablecoin share**: 26.0%" in text
+    for heading in ("## Measured Risk (", "## What If"):
+        assert heading in text
+    rows = [line.split(" | ") for line in text.split("\n") if line.endswith("USDT |") and line.count("|") == 7]
+    assert {row[0].removeprefix("| ") for row in rows} == set(ACCOUNTS["well spread"]) - {"USDT"}
+    assert all(0.5 < float(row[4]) <= 1 for row in rows)
+
+
+@requirement("prompts/portfolio-risk-composition")
+async def test_a_class_that_was_not_measured_says_that_it_is_a_default(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    await fund(exchange, ACCOUNTS["two majors"])
+    exchange.faults.add(Fault(kind="status", path="*/klines", status=500, times=None))
+
+    shown = composition(await page(client))
+
+    assert {asset: words for asset, (_, words) in shown.items()} == {
+        "BTC": "High volatility, default",
+        "ETH": "Medium-high volatility, default",
+        "USDT": "Stable",
+    }
