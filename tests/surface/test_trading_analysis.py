@@ -40,7 +40,7 @@ def contract(exchange: SimulatedExchange, clock: FakeClock) -> SimulatedExchange
 
 
 @requirement(
-    "FR-001", "FR-002", "FR-005", "SC-007", "prompts/us1-1", "prompts/us1-2", "prompts/us1-3", "prompts/one-message",
+    "FR-001", "FR-002", "FR-005", "prompts/us1-1", "prompts/us1-2", "prompts/one-message",
     "prompts/trading-analysis-page", "prompts/trading-analysis-preferences", "prompts/trading-analysis-levels",
     "prompts/format-title", "prompts/format-metrics", "prompts/format-italics", "prompts/format-timestamp",
     "ruling/12-prompts", "ruling/15-prompts", "ruling/20",

@@ -177,12 +177,12 @@ def _rule_row(view: MarketView, name: str, levels: TradeLevels | NoLevels) -> st
 def _size(report: TradingReport) -> list[str]:
     view, outlook, equity = report.view, report.outlook, report.equity
     if outlook.size is None or equity is None:
-        return []
+        return _share_of_equity(view, outlook)
     if not isinstance(outlook.size, PositionSize):
         return [f"**Position Size**: none by rule ({_words(outlook.size.why_null)})"]
     size = outlook.size
     quantity = f"{size.quantity:,.{decimals_of(view.rules.step)}f} {plain(view.rules.base)}"
-    fraction = percent(outlook.risk_fraction * 100).lstrip("+").replace(".0%", "%")
+    fraction = _fraction(outlook)
     whole = (
         f"of {_sum(view, equity.amount)} equity"
         if equity.is_own
@@ -193,6 +193,23 @@ def _size(report: TradingReport) -> list[str]:
         f"**Position Size**: {quantity} ({_sum(view, size.notional)}) "
         f"risks {_sum(view, size.risk)} = {fraction} {whole} (24h-range rule{capped})"
     ]
+
+
+def _share_of_equity(view: MarketView, outlook: Outlook) -> list[str]:
+    # An equity in dollars says nothing of a market in another currency; a share of it holds in any.
+    levels = outlook.by_range
+    if isinstance(levels, NoLevels):
+        return []
+    lost = (levels.entry - levels.stop) / levels.entry
+    bought = f"of equity in {plain(view.rules.base)} risks"
+    if lost < outlook.risk_fraction:
+        return [f"**Position Size**: 100% {bought} {share(float(lost), 2)} of it (24h-range rule, capped by equity)"]
+    part = share(float(outlook.risk_fraction / lost))
+    return [f"**Position Size**: {part} {bought} {_fraction(outlook)} of it (24h-range rule)"]
+
+
+def _fraction(outlook: Outlook) -> str:
+    return percent(outlook.risk_fraction * 100).lstrip("+").replace(".0%", "%")
 
 
 def _data(view: MarketView, trend: Trend | TooFewBars | None) -> str:
