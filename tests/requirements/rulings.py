@@ -68,10 +68,15 @@ RULINGS: Final = contract(
             "429, 418 and -1003 become -32001; -1121 or a symbol that is not listed becomes -32003.",
             "Resources names only 429 as a trigger; the exchange has more ways to say the same.",
         ),
-        planned(
+        covered(
             "ruling/09-signed",
-            "401, -1022, -2014, -2015 and missing keys become -32002; a short balance in -2010 becomes -32004.",
+            "401, -1022, -2014, -2015 and missing keys become -32002; a balance too short to order with is -32004.",
             "Prompts gives the codes but not their triggers or the data of -32004; we state both.",
+        ),
+        planned(
+            "ruling/09-orders",
+            "An order that the exchange refuses for want of balance, by -2010, becomes -32004.",
+            "Prompts names no order; the code is met once orders are sent.",
         ),
     ),
     # Symbols and numbers

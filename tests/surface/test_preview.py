@@ -169,7 +169,7 @@ async def test_rules_that_are_switched_off_refuse_nothing(keyless: Client) -> No
     assert data["order"]["price"] == "3.1234567"
 
 
-@requirement("prompts/code-insufficient-balance")
+@requirement("prompts/code-insufficient-balance", "ruling/09-signed")
 async def test_a_short_balance_is_told_with_all_four_amounts(client: Client) -> None:
     text, data = await tried(client, side="BUY", quantity="1", price="50000")
 
