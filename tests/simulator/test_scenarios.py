@@ -82,20 +82,41 @@ async def test_the_sample_prices_are_those_of_every_endpoint(get: Get) -> None:
     binance_coin = (await get("ticker/24hr?symbol=BNBUSDT")).json()
 
     assert prices["BTCUSDT"] == "50234.56000000"
-    assert prices["ETHUSDT"] == "3000.50000000"
+    # The samples are of two moments: the list of prices is five seconds older than Ethereum's ticker.
+    assert prices["ETHUSDT"] == "3000.00000000"
     assert prices["BNBUSDT"] == binance_coin["lastPrice"] == "300.00000000"
     assert Decimal(binance_coin["lowPrice"]) <= 300 <= Decimal(binance_coin["highPrice"])
 
 
-async def test_on_the_day_of_the_sample_the_market_trades_near_its_prices(clock: FakeClock) -> None:
-    clock.set_wall(1_760_711_025_123)
-    exchange = SimulatedExchange(clock, scenario="contract")
-    history = exchange.stage.market.history(exchange.listing.symbols["BTCUSDT"])
+@pytest.mark.parametrize("now_ms", [1_760_711_025_123, 1_784_592_123_456, 1_900_000_000_000])
+@pytest.mark.parametrize("symbol", ["BTCUSDT", "ETHUSDT"])
+async def test_candles_trades_and_book_are_those_of_the_sample_ticker(
+    get: Get, exchange: SimulatedExchange, clock: FakeClock, symbol: str, now_ms: int
+) -> None:
+    clock.set_wall(now_ms)
+    exchange.set_scenario("contract")
 
-    trade = history.last(clock.now_ms())
+    ticker = (await get(f"ticker/24hr?symbol={symbol}")).json()
+    for later_ms in (0, 7_200_000):
+        clock.advance(later_ms)
+        hours = (await get(f"klines?symbol={symbol}&interval=1h&limit=25")).json()
+        (trade,) = (await get(f"trades?symbol={symbol}&limit=1")).json()
+        (book,) = [(await get(f"depth?symbol={symbol}&limit=5")).json()]
+        assert trade["price"] == hours[-1][4] == ticker["lastPrice"]
+        assert ticker["lastPrice"] in {book["bids"][0][0], book["asks"][0][0]}
+    clock.advance(-7_200_000)
+    minutes = (await get(f"klines?symbol={symbol}&interval=5m&limit=288")).json()
+    assert minutes[0][1] == ticker["openPrice"]
+    assert max(Decimal(row[2]) for row in minutes) == Decimal(ticker["highPrice"])
+    assert min(Decimal(row[3]) for row in minutes) == Decimal(ticker["lowPrice"])
 
-    assert trade is not None
-    assert trade.price == pytest.approx(5_023_456, rel=0.08)
+
+@pytest.mark.usefixtures("contract")
+async def test_pairs_of_sample_coins_agree_with_their_dollar_prices(get: Get) -> None:
+    prices = {body["symbol"]: Decimal(body["price"]) for body in (await get("ticker/price")).json()}
+
+    assert prices["ETHBTC"] == round(Decimal("3000.50") / prices["BTCUSDT"], 5)
+    assert prices["BNBBTC"] == round(prices["BNBUSDT"] / prices["BTCUSDT"], 6)
 
 
 @pytest.mark.usefixtures("contract")

@@ -3,17 +3,33 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_binance_server.simulator.hours import DAY_MS
+from mcp_binance_server.simulator.hours import HOUR_MS
 from mcp_binance_server.simulator.portfolio import ZERO, Balance, Order, Portfolio
-from mcp_binance_server.simulator.prices import Level
+from mcp_binance_server.simulator.prices import Course, Level
 
-SAMPLE_DAY = 1_760_711_025_123 // DAY_MS  # 2025-10-17
+# Volatile as the sample of the portfolio says: high, medium-high and medium, by a margin that luck does not use up.
 LEVELS: Mapping[str, Level] = {
     "BTC": Level(50_234.56, 0.95, 1.0),
     "ETH": Level(3_000.5, 0.62, 0.7),
     "BNB": Level(300.0, 0.39, 0.7),
 }
-FROZEN_TICKS: Mapping[str, int] = {"BTCUSDT": 5_023_456, "ETHUSDT": 300_050, "BNBUSDT": 30_000}
+# The 24 hours of the sample tickers: where they opened, how far they went, where they ended.
+LAST_DAY: Mapping[str, tuple[float, ...]] = {
+    "BTC": (
+        49_000, 49_000, 49_180, 49_420, 49_650, 49_510, 49_700, 49_950, 50_120, 49_880, 49_760, 49_930, 50_210,
+        50_480, 50_700, 50_860, 51_000, 50_780, 50_560, 50_390, 50_120, 49_990, 50_110, 50_180, 50_234.56,
+    ),
+    "ETH": (
+        3_045.75, 3_045.75, 3_048, 3_050, 3_046, 3_041, 3_043, 3_036, 3_029, 3_032, 3_024, 3_017, 3_011,
+        3_014, 3_006, 2_998, 2_991, 2_985, 2_980, 2_984, 2_989, 2_993, 2_990, 2_996, 3_000.5,
+    ),
+    "BNB": (
+        297.4, 297.4, 297.9, 298.6, 298.2, 297.6, 298.1, 298.9, 299.6, 300.3, 299.9, 299.3, 299.8,
+        300.6, 301.2, 301.9, 302.3, 301.8, 301.1, 300.5, 299.8, 299.4, 299.7, 299.9, 300.0,
+    ),
+}  # fmt: skip
+# The sample of the portfolio is five seconds older than that of Ethereum's ticker: its list of prices has this one.
+LISTED_PRICES: Mapping[str, str] = {"ETHUSDT": "3000.00000000"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +77,11 @@ TICKERS: Mapping[str, FixedTicker] = {
         closed_ms=1_760_711_030_456,
     ),
 }
+
+
+def contract_courses(now_ms: int) -> Mapping[str, Course]:
+    """Return the courses that end in the hour of this moment, at the prices of the sample."""
+    return {asset: Course(now_ms // HOUR_MS, usd) for asset, usd in LAST_DAY.items()}
 
 
 def contract_portfolio() -> Portfolio:

@@ -11,7 +11,6 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 LEAST_LOTS_A_DAY = 4_000_000
 USD_A_DAY = 40_000_000.0
-WICK = 0.16  # of a usual day: an hour's range is then that of a walk with this volatility
 
 
 def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper) -> tuple[Candle, ...]:
@@ -29,15 +28,14 @@ def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper
     first_extra, extra = _ids(seed, symbol.name, "extra", day, temper.extra_trades_a_day)
     grouped = shares(aggregates, [70 + draw % 60 for draw in noise[48:72]], LEAST_AGGREGATES * 60)
     further = shares(extra, [70 + draw % 60 for draw in noise[72:96]], 0)
-    widest = max(prices.level(asset).daily for asset in (symbol.base, symbol.quote))
-    reach = 1 + round(WICK * widest * marks[0])
+    reaches = [1 + round(wick * marks[0]) for wick in prices.wicks(symbol.base, symbol.quote, day)]
     candles: list[Candle] = []
     first_trade = first_aggregate + first_extra
     for hour in range(24):
         opened, closed = marks[hour], marks[hour + 1]
         up, down, average_draw, side_draw = noise[96 + hour * 4 : 100 + hour * 4]
-        high = min(symbol.highest_tick, max(opened, closed) + up % reach)
-        low = max(symbol.lowest_tick, min(opened, closed) - down % reach)
+        high = min(symbol.highest_tick, max(opened, closed) + up % reaches[hour])
+        low = max(symbol.lowest_tick, min(opened, closed) - down % reaches[hour])
         # Buyers pay a little more than sellers get, or a little less: far apart, minutes would need long wicks.
         average, apart = _average(opened, high, low, closed, average_draw), side_draw // 50 - FULL // 100
         candles.append(

@@ -11,7 +11,7 @@ from mcp_binance_server.simulator.history import History
 from mcp_binance_server.simulator.hours import DAY_MS
 from mcp_binance_server.simulator.listing import Listing, Symbol
 from mcp_binance_server.simulator.lru import Lru
-from mcp_binance_server.simulator.prices import Level, Prices
+from mcp_binance_server.simulator.prices import Course, Level, Prices
 from mcp_binance_server.simulator.source import Changes, Depth, Source, Tape
 from mcp_binance_server.simulator.temper import ORDINARY, Temper
 
@@ -36,8 +36,8 @@ class Origins:
     """What the prices of a market come from."""
 
     seed: int
-    reference_day: int
     levels: frozenset[tuple[str, Level]]
+    courses: frozenset[tuple[str, Course]]
     temper: Temper
 
 
@@ -49,7 +49,7 @@ def _history(symbol: Symbol, origins: Origins, ended_ms: int | None) -> History:
 
 @lru_cache(maxsize=16)
 def _prices(origins: Origins) -> Prices:
-    return Prices(origins.seed, origins.reference_day, dict(origins.levels))
+    return Prices(origins.seed, REFERENCE_DAY, dict(origins.levels), dict(origins.courses))
 
 
 class Market:
@@ -60,16 +60,14 @@ class Market:
         listing: Listing,
         seed: int,
         *,
-        reference_day: int = REFERENCE_DAY,
         levels: Mapping[str, Level] | None = None,
+        courses: Mapping[str, Course] | None = None,
         quiet: bool = False,
-        frozen: Mapping[str, int] | None = None,
         temper: Temper = ORDINARY,
     ) -> None:
         self.listing = listing
         self.sources: Mapping[str, Source] = {}
-        self._frozen = frozen or {}
-        self._origins = Origins(seed, reference_day, frozenset((levels or {}).items()), temper)
+        self._origins = Origins(seed, frozenset((levels or {}).items()), frozenset((courses or {}).items()), temper)
         self._quiet = quiet
         self._books: dict[str, Book] = {}
         self._changes: Lru[tuple[str, int], Changes] = Lru(2_000)
@@ -91,11 +89,9 @@ class Market:
         return self.history(symbol) if source is None else source.tape
 
     def last(self, symbol: Symbol, now_ms: int) -> Trade | None:
-        """Return the newest trade; a frozen symbol keeps its price."""
+        """Return the newest trade."""
         tape = self.tape(symbol)
-        trade = next(tape.backward(tape.until(now_ms)), None)
-        price = self._frozen.get(symbol.name)
-        return trade if trade is None or price is None else trade._replace(price=price)
+        return next(tape.backward(tape.until(now_ms)), None)
 
     def top(self, symbol: Symbol, now_ms: int) -> Top | None:
         """Return the best bid and ask; None while the symbol does not trade."""
@@ -163,14 +159,10 @@ class Market:
         """Return the rolling 24 hours up to now, both ends included."""
         history = self.history(symbol)
         opened_ms = now_ms - DAY_MS
-        total = history.window(opened_ms, history.until(now_ms))
-        price = self._frozen.get(symbol.name)
-        if total is not None and price is not None:
-            total = total._replace(close=price, high=max(price, total.high), low=min(price, total.low))
         return Day(
             opened_ms=opened_ms,
             closed_ms=now_ms,
-            total=total,
+            total=history.window(opened_ms, history.until(now_ms)),
             last=self.last(symbol, now_ms),
             before=history.last(min(opened_ms, history.until(now_ms))),
             top=self.top(symbol, now_ms),

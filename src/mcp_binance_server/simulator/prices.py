@@ -9,6 +9,7 @@ from mcp_binance_server.simulator.walks import Walks
 
 LEADER = "BTC"
 FOLLOWING = 0.71
+WICK = 0.16  # of a usual day: an hour's range is then that of a walk with the asset's volatility
 
 
 class Level(NamedTuple):
@@ -25,6 +26,21 @@ class Level(NamedTuple):
     @property
     def daily(self) -> float:
         return self.yearly / math.sqrt(365)
+
+
+class Course(NamedTuple):
+    """What an asset was worth in dollars at the full hours up to `end_hour`; from then on it stands still."""
+
+    end_hour: int
+    usd: tuple[float, ...]
+
+    @property
+    def first_hour(self) -> int:
+        return self.end_hour - len(self.usd) + 1
+
+    def at(self, hour: int) -> float:
+        """Return the value at an hour that is not before the first."""
+        return self.usd[min(hour - self.first_hour, len(self.usd) - 1)]
 
 
 def _coin(usd: float, yearly: float) -> Level:
@@ -78,13 +94,24 @@ def level_of(asset: str) -> Level:
 
 
 class Prices:
-    """Hourly marks of every asset, in logarithms of dollars; `levels` stand in for those of the list."""
+    """Hourly marks of every asset, in logarithms of dollars.
 
-    def __init__(self, seed: int, reference_day: int, levels: Mapping[str, Level]) -> None:
-        self._reference_day = reference_day
-        self._levels = levels
+    `levels` stand in for those of the list. An asset with a course walks up to its first hour, and takes it from there.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        reference_day: int,
+        levels: Mapping[str, Level] | None = None,
+        courses: Mapping[str, Course] | None = None,
+    ) -> None:
+        self._reference_hour = reference_day * 24
+        self._levels = levels or {}
+        self._courses = courses or {}
         self._walks = Walks(seed)
         self._hours: Lru[tuple[str, int], tuple[float, ...]] = Lru(20_000)
+        self._starts: dict[str, float] = {}
 
     def level(self, asset: str) -> Level:
         """Return the level of an asset in this market."""
@@ -96,18 +123,43 @@ class Prices:
             math.exp(one - other) for one, other in zip(self._asset(base, day), self._asset(quote, day), strict=True)
         ]
 
-    def _asset(self, asset: str, day: int) -> tuple[float, ...]:
-        return self._hours.get((asset, day), lambda: self._course(asset, day))
+    def wicks(self, base: str, quote: str, day: int) -> list[float]:
+        """Return how far each hour of the day may reach beyond its open and its close, as a share of the price."""
+        return [WICK * max(pair) for pair in zip(self._restless(base, day), self._restless(quote, day), strict=True)]
 
-    def _course(self, asset: str, day: int) -> tuple[float, ...]:
-        level = self.level(asset)
-        home = math.log(level.usd)
+    def _restless(self, asset: str, day: int) -> list[float]:
+        usual, course = self.level(asset).daily, self._courses.get(asset)
+        if course is None:
+            return [usual] * 24
+        return [usual if hour < course.first_hour else 0.0 for hour in range(day * 24, day * 24 + 24)]
+
+    def _asset(self, asset: str, day: int) -> tuple[float, ...]:
+        return self._hours.get((asset, day), lambda: self._draw(asset, day))
+
+    def _draw(self, asset: str, day: int) -> tuple[float, ...]:
+        level, course = self.level(asset), self._courses.get(asset)
         if not level.yearly:
-            return (home,) * 25
-        together, alone = level.daily * level.following, level.daily * math.sqrt(1 - level.following**2)
-        walks, reference = self._walks, self._reference_day
-        home -= together * walks.midnight(LEADER, reference) + alone * walks.midnight(asset, reference)
+            return (math.log(level.usd),) * 25
+        start = self._start(asset)
+        walked = tuple(start + height for height in self._heights(asset, day))
+        if course is None or (day + 1) * 24 < course.first_hour:
+            return walked
         return tuple(
-            home + together * shared + alone * own
-            for shared, own in zip(walks.hours(LEADER, day), walks.hours(asset, day), strict=True)
+            height if hour < course.first_hour else math.log(course.at(hour))
+            for hour, height in enumerate(walked, start=day * 24)
         )
+
+    def _start(self, asset: str) -> float:
+        if asset not in self._starts:
+            course = self._courses.get(asset)
+            hour, usd = (
+                (self._reference_hour, self.level(asset).usd) if course is None else (course.first_hour, course.usd[0])
+            )
+            self._starts[asset] = math.log(usd) - self._heights(asset, hour // 24)[hour % 24]
+        return self._starts[asset]
+
+    def _heights(self, asset: str, day: int) -> list[float]:
+        level = self.level(asset)
+        together, alone = level.daily * level.following, level.daily * math.sqrt(1 - level.following**2)
+        shared, own = self._walks.hours(LEADER, day), self._walks.hours(asset, day)
+        return [together * one + alone * other for one, other in zip(shared, own, strict=True)]

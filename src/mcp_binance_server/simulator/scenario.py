@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mcp_binance_server.simulator.contract import (
-    FROZEN_TICKS,
     LEVELS,
-    SAMPLE_DAY,
+    LISTED_PRICES,
     TICKERS,
     FixedTicker,
+    contract_courses,
     contract_portfolio,
 )
 from mcp_binance_server.simulator.holdings import holdings
@@ -23,6 +23,7 @@ class Stage:
     market: Market
     portfolio: Portfolio
     tickers: Mapping[str, FixedTicker] = field(default_factory=dict[str, FixedTicker])
+    listed_prices: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def _market(listing: Listing, seed: int, now_ms: int) -> Stage:
@@ -46,9 +47,9 @@ def _tempered(temper: Temper) -> Callable[[Listing, int, int], Stage]:
     return build
 
 
-def _contract(listing: Listing, seed: int, _now_ms: int) -> Stage:
-    market = Market(listing, seed, reference_day=SAMPLE_DAY, levels=LEVELS, frozen=FROZEN_TICKS)
-    return Stage(market, contract_portfolio(), TICKERS)
+def _contract(listing: Listing, seed: int, now_ms: int) -> Stage:
+    market = Market(listing, seed, levels=LEVELS, courses=contract_courses(now_ms))
+    return Stage(market, contract_portfolio(), TICKERS, LISTED_PRICES)
 
 
 SCENARIOS: Mapping[str, Callable[[Listing, int, int], Stage]] = {

@@ -45,7 +45,8 @@ def price_ticker(call: Call) -> object:
     bodies: list[dict[str, str]] = []
     for symbol in symbols:
         last = call.market.last(symbol, call.now_ms)
-        bodies.append({"symbol": symbol.name, "price": ZERO if last is None else symbol.price(last.price)})
+        price = ZERO if last is None else symbol.price(last.price)
+        bodies.append({"symbol": symbol.name, "price": call.exchange.stage.listed_prices.get(symbol.name, price)})
     return bodies[0] if alone else bodies
 
 
