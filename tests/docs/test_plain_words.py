@@ -1,6 +1,5 @@
 """What users read is plain English: the words that only we use for things stay in the code."""
 
-import argparse
 import ast
 import re
 from collections.abc import Iterator
@@ -8,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.cli.arguments import parser
 from mcp_binance_server.surface.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +24,7 @@ PLAIN = {
 HOUSE_WORD = re.compile(rf"(?i)\b(?:{'|'.join(PLAIN)})\b")
 # Words of others: a chart that is called so, elements of HTML.
 OTHERS = re.compile(r"point (?:and|\(\?:and\|&\)) figure|</?figure\b")
+# The generated reference among them has the help of every command, every setting and every error.
 PAGES = sorted(
     path
     for folder in (ROOT / "docs", PACKAGE / "guide" / "content", ROOT / "plugin", ROOT / "examples")
@@ -43,10 +42,6 @@ def test_a_page_for_users_is_in_plain_words(path: Path) -> None:
     assert house_words(path.read_text(encoding="utf-8")) == []
 
 
-def test_the_help_of_every_command_is_in_plain_words() -> None:
-    assert house_words("\n".join(helps(parser()))) == []
-
-
 def test_what_a_client_lists_is_in_plain_words() -> None:
     lists = (CATALOGUE.tools, CATALOGUE.resources, CATALOGUE.templates, CATALOGUE.prompts)
 
@@ -57,15 +52,6 @@ def test_no_sentence_that_the_program_says_has_a_word_of_the_house() -> None:
     said = [f"{path.relative_to(PACKAGE)}: {text}" for path in SOURCES for text in sentences(path) if house_words(text)]
 
     assert said == []
-
-
-def helps(command: argparse.ArgumentParser) -> Iterator[str]:
-    yield command.format_help()
-    for action in command._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            below: dict[str, argparse.ArgumentParser] = action.choices  # pyright: ignore[reportUnknownMemberType] - argparse has no type for it
-            for each in below.values():
-                yield from helps(each)
 
 
 def sentences(path: Path) -> Iterator[str]:
