@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from typing import NoReturn, cast
 
 from mcp_binance_server import __version__
-from mcp_binance_server.cli.ask.command import add_ask_command
-from mcp_binance_server.cli.doctor.command import add_doctor_command
+from mcp_binance_server.cli.commands import add_ask_command, add_doctor_command, add_token_command
 from mcp_binance_server.cli.manners import HEED_LOG_LEVEL, HEED_QUIET, add_log_level, add_quiet
 from mcp_binance_server.cli.setup.command import add_setup_command
-from mcp_binance_server.cli.token_arguments import add_token_command
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130

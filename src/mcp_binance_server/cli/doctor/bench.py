@@ -42,7 +42,7 @@ class Bench:
             SettingsError: they cannot be built from these settings.
         """
         self._settings = settings
-        networks = self.networks if self.is_at_home else {}
+        networks: Mapping[str, Network] = self.networks if self.is_at_home else {}
         own = networks.get(settings.network)
         self._app = await self.stack.enter_async_context(
             running_app(settings, clock=self.clock, network=own, networks=networks)
