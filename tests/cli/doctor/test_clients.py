@@ -45,7 +45,10 @@ def test_an_entry_that_works_is_started_and_greeted(patient: Patient, entries: A
     ("entry", "said"),
     [
         ({"command": "/nonexistent/mcp-binance-server"}, "cannot be started (No such file or directory)"),
-        ({**OURS, "env": {"BINANCE_NETWORK": "mars"}}, "it ends at once; it says: BINANCE_NETWORK"),
+        (
+            {**OURS, "env": {"BINANCE_NETWORK": "mars"}},
+            "it ends at once; it says: The configuration cannot be used: BINANCE_NETWORK",
+        ),
         ({**OURS, "args": ["-c", "print('mcp-binance-server 1.0')"]}, "what it prints is not MCP"),
     ],
     ids=["moved", "wrong setting", "not MCP"],
