@@ -132,7 +132,9 @@ async def running_app(
         if hub is not None:
             await stack.enter_async_context(hub.running())
         streamed = Streamed(hub, network, time, thresholds)
-        market = MarketService(client, Directory(caller, engine, clock), time, streamed)
+        directory = Directory(caller, engine, clock)
+        stack.push_async_callback(directory.flights.close)
+        market = MarketService(client, directory, time, streamed)
         # Services are built for nobody's account: one that forgets whom it acts for has none to show.
         account = AccountClient(caller, None)
         accounts = AccountService(account, client, time)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import msgspec
-
 from mcp_binance_server.domain.account import Account, Venue
 from mcp_binance_server.domain.market import Reading
 from mcp_binance_server.domain.orders import Fill, Order
@@ -95,7 +93,7 @@ class AccountClient:
 
     async def _signed(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Reading[WireT]:
         body = await self.caller.read(endpoint, params, shape, self.require_key())
-        return Reading(msgspec.json.decode(body.content, type=shape), body.host)
+        return Reading(body.value, body.host)
 
 
 def _given(**params: str | int | None) -> Params:

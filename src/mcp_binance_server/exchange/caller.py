@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import anyio
 import msgspec
@@ -16,7 +16,7 @@ from mcp_binance_server.errors import (
     InvalidSymbol,
     RegionRestricted,
 )
-from mcp_binance_server.exchange.attempt import Attempts, Body, Params, Refused
+from mcp_binance_server.exchange.attempt import Attempts, Params, Refused
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.diagnosis import can_be_sent
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
@@ -35,6 +35,15 @@ BACKOFF_MS = 100
 # A sample this quick is exact to an eighth of a second, which is all that a signature needs.
 GOOD_ROUND_TRIP_MS = 250
 TIME_SAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[WireT]):
+    """A success: its bytes, for those who keep them, and what they say, decoded once."""
+
+    content: bytes = field(repr=False)
+    host: str
+    value: WireT
 
 
 @dataclass
@@ -65,7 +74,7 @@ class Caller:
 
     async def read(
         self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None = None
-    ) -> Body:
+    ) -> Answered[WireT]:
         """Fetch a read whose body decodes as `shape`, within one total deadline.
 
         Raises:
@@ -99,7 +108,7 @@ class Caller:
 
     async def _read_with_retries(
         self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None
-    ) -> Body:
+    ) -> Answered[WireT]:
         resynced = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -123,12 +132,11 @@ class Caller:
 
     async def _read_once(
         self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None
-    ) -> Body:
+    ) -> Answered[WireT]:
         if principal is not None and self.time.is_due:
             await self.sync_time()
         body = await self.attempts.send(endpoint, params, principal)
-        msgspec.json.decode(body.content, type=shape)
-        return body
+        return Answered(body.content, body.host, msgspec.json.decode(body.content, type=shape))
 
     async def _error(self, refusal: Refusal, params: Params, principal: Principal | None) -> AppError:
         if refusal.is_rate_limit:

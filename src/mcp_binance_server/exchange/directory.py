@@ -1,8 +1,12 @@
 """The exchange's own list of symbols: the authority on which exist and how they round."""
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar, TypeVarTuple, Unpack
 
+import anyio
+import anyio.to_thread
 import msgspec
 
 from mcp_binance_server.clock import Clock
@@ -12,17 +16,31 @@ from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLi
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
 from mcp_binance_server.exchange.networks import host_of
-from mcp_binance_server.exchange.wire import ExchangeInfoWire
+from mcp_binance_server.exchange.wire import ExchangeListWire
 from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.flight import Flights
 
 FRESH_MS = 60 * 60 * 1000
 # After the exchange has denied a symbol that we list, or could not be asked: no new question sooner than this.
 PAUSE_MS = 60 * 1000
 
 
+# Smaller tables are read within 5 ms, where they are.
+LARGE_BYTES = 64 * 2**10
+USUAL_PACKING = 20
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
 class _Kept(msgspec.Struct, array_like=True):
     weight_limit: int
     rules: list[SymbolRules]
+
+
+class _KeptRows(msgspec.Struct, array_like=True):
+    weight_limit: int
+    rules: list[msgspec.Raw]
 
 
 @dataclass
@@ -34,6 +52,11 @@ class Directory:
     clock: Clock
     _table: SymbolTable | None = field(default=None, init=False)
     _good_until_ms: float = field(default=0, init=False)
+    _made: tuple[bytes, SymbolTable] | None = field(default=None, init=False, repr=False)
+    flights: Flights[SymbolTable] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.flights = Flights(self.clock)
 
     async def find(self, text: str) -> SymbolRules:
         """Return the rules of the symbol a caller wrote.
@@ -50,9 +73,13 @@ class Directory:
 
     async def table(self) -> SymbolTable:
         """Return the symbol table, at most an hour old unless the exchange does not answer."""
-        now = self.clock.monotonic_ms()
-        if self._table is not None and now < self._good_until_ms:
+        if self._table is not None and self.clock.monotonic_ms() < self._good_until_ms:
             return self._table
+        # A crowd that comes at once waits for one table: to build it takes tens of milliseconds.
+        return await self.flights.join(self._key, self._renew, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
+
+    async def _renew(self) -> SymbolTable:
+        now = self.clock.monotonic_ms()
         try:
             self._table = await self._load()
             self._good_until_ms = now + FRESH_MS
@@ -82,14 +109,37 @@ class Directory:
         packed = await self.engine.single_flight(
             self._key, self._produce, ttl_ms=FRESH_MS, lock_ms=self.caller.longest_ms(EXCHANGE_INFO)
         )
-        kept = msgspec.msgpack.decode(zlib.decompress(packed), type=_Kept)
-        return SymbolTable.of(kept.rules, kept.weight_limit)
+        if self._made is not None and self._made[0] == packed:
+            table = self._made[1]
+        else:
+            table = await _beside(len(packed) * USUAL_PACKING, _unpacked, packed)
+        self._made = None
+        return table
 
     async def _produce(self) -> bytes:
         # Permission sets are half of the answer and nothing to us.
-        body = await self.caller.read(EXCHANGE_INFO, {"showPermissionSets": "false"}, ExchangeInfoWire)
-        info = msgspec.json.decode(body.content, type=ExchangeInfoWire)
-        table = info.to_domain(otherwise=self.caller.budget.limit)
-        kept = _Kept(table.weight_limit, list(table.rules.values()))
-        # Packed, the table of a whole exchange is a tenth of what the engine takes as one value.
-        return zlib.compress(msgspec.msgpack.encode(kept))
+        body = await self.caller.read(EXCHANGE_INFO, {"showPermissionSets": "false"}, ExchangeListWire)
+        try:
+            self._made = await _beside(len(body.content), _packed, body.value, self.caller.budget.limit)
+        except msgspec.MsgspecError:
+            raise ExchangeUnavailable(reason="the answer could not be read") from None
+        return self._made[0]
+
+
+async def _beside(size: int, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
+    """Do something to so many bytes, in a thread if there are so many that others would notice."""
+    return work(*arguments) if size < LARGE_BYTES else await anyio.to_thread.run_sync(work, *arguments)
+
+
+def _packed(info: ExchangeListWire, limit: int) -> tuple[bytes, SymbolTable]:
+    table = info.to_domain(otherwise=limit)
+    kept = _Kept(table.weight_limit, list(table.rules.values()))
+    # Packed, the table of a whole exchange is a tenth of what the engine takes as one value.
+    return zlib.compress(msgspec.msgpack.encode(kept)), table
+
+
+def _unpacked(packed: bytes) -> SymbolTable:
+    # One row at a time, as they came from the exchange: decoding holds up every thread until it is done.
+    kept = msgspec.msgpack.decode(zlib.decompress(packed), type=_KeptRows)
+    rules = [msgspec.msgpack.decode(each, type=SymbolRules) for each in kept.rules]
+    return SymbolTable.of(rules, kept.weight_limit)

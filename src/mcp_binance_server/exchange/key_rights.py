@@ -65,4 +65,4 @@ async def read_key_rights(account: AccountClient) -> KeyRights:
         AppError: as every signed read; ExchangeRejected where the host does not know the question.
     """
     body = await account.caller.read(KEY_RIGHTS, {}, KeyRightsWire, account.require_key())
-    return msgspec.json.decode(body.content, type=KeyRightsWire).to_domain()
+    return body.value.to_domain()

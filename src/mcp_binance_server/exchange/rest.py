@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -48,6 +48,8 @@ from mcp_binance_server.state.engine import StateEngine
 WireT = TypeVar("WireT")
 
 MINUTE_MS = 60_000
+# A thousand candles are about a mebibyte when decoded.
+MOST_RECENT = 16
 
 
 @dataclass(slots=True)
@@ -58,6 +60,24 @@ class ReadCount:
     sent: int = 0
 
 
+class Recent:
+    """The last answers, decoded: a crowd that shares one need not decode it each."""
+
+    def __init__(self, most: int = MOST_RECENT) -> None:
+        self._most = most
+        self._kept: dict[str, tuple[bytes, object]] = {}
+
+    def keep(self, key: str, packed: bytes, value: object) -> None:
+        self._kept.pop(key, None)
+        self._kept[key] = (packed, value)
+        while len(self._kept) > self._most:
+            del self._kept[next(iter(self._kept))]
+
+    def get(self, key: str, packed: bytes, shape: type[WireT]) -> WireT | None:  # noqa: ARG002 - what was kept under a key has one shape
+        found = self._kept.get(key)
+        return cast("WireT", found[1]) if found is not None and found[0] == packed else None
+
+
 @dataclass(frozen=True, slots=True)
 class SpotClient:
     """Public market data; every answer names the host that gave it."""
@@ -65,6 +85,7 @@ class SpotClient:
     caller: Caller
     engine: StateEngine
     reads: ReadCount = field(default_factory=ReadCount)
+    decoded: Recent = field(default_factory=Recent, repr=False)
 
     async def ticker(self, symbol: Symbol) -> Reading[Ticker]:
         answer = await self._shared(TICKER_24H, {"symbol": symbol}, TickerWire)
@@ -83,7 +104,7 @@ class SpotClient:
         asked_at = clock.monotonic_ms()
         body = await self.caller.read(TIME, {}, TimeWire)
         round_trip_ms = clock.monotonic_ms() - asked_at
-        server_ms = msgspec.json.decode(body.content, type=TimeWire).server_time
+        server_ms = body.value.server_time
         check = ClockCheck(round(server_ms + round_trip_ms / 2), clock.now_ms(), round(round_trip_ms))
         return Reading(check, body.host, self._origin(body.host, host_of(self.caller.network.rest_url)))
 
@@ -110,7 +131,7 @@ class SpotClient:
     async def snapshot(self, symbol: Symbol, levels: int) -> BookSnapshot:
         """Return a book for a stream to build on: asked for now, by nobody who waits."""
         body = await self.caller.read(SNAPSHOT, {"symbol": symbol, "limit": levels}, DepthWire)
-        return msgspec.json.decode(body.content, type=DepthWire).to_domain()
+        return body.value.to_domain()
 
     async def trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
         answer = await self._shared(TRADES, {"symbol": symbol, "limit": limit}, list[TradeWire])
@@ -162,19 +183,25 @@ class SpotClient:
         async def produce() -> bytes:
             self.reads.sent += 1
             body = await self.caller.read(endpoint, params, shape)
-            return body.host.encode() + b"\n" + body.content
+            packed = body.host.encode() + b"\n" + body.content
+            self.decoded.keep(key, packed, body.value)
+            return packed
 
         self.reads.asked += 1
         configured = host_of(self.caller.network.rest_url)
+        key = f"cache:{configured}:{endpoint.name}?{rest_query(params)}"
         kept = await self.engine.single_flight(
-            f"cache:{configured}:{endpoint.name}?{rest_query(params)}",
+            key,
             produce,
             ttl_ms=endpoint.shared_ms,
             lock_ms=self.caller.longest_ms(endpoint),
         )
         host, _, content = kept.partition(b"\n")
-        answered = host.decode()
-        return Reading(msgspec.json.decode(content, type=shape), answered, self._origin(answered, configured))
+        answered, value = host.decode(), self.decoded.get(key, kept, shape)
+        if value is None:
+            value = msgspec.json.decode(content, type=shape)
+            self.decoded.keep(key, kept, value)
+        return Reading(value, answered, self._origin(answered, configured))
 
     def _origin(self, answered: str, configured: str) -> Origin:
         if self.caller.network.simulated:

@@ -1,7 +1,5 @@
 """What the exchange says to somebody without a key: that it is there, what time it is, what is left of the minute."""
 
-import msgspec
-
 from mcp_binance_server.cli.doctor.bench import Bench
 from mcp_binance_server.cli.doctor.finding import Finding, good
 from mcp_binance_server.cli.doctor.shell import set_clock
@@ -51,7 +49,7 @@ async def clock(bench: Bench) -> Finding:
 async def weight(bench: Bench) -> Finding:
     # One symbol costs as much as all, but not their megabytes.
     body = await bench.caller.read(EXCHANGE_INFO, {"symbol": "BTCUSDT"}, ExchangeInfoWire)
-    limit = msgspec.json.decode(body.content, type=ExchangeInfoWire).weight_per_minute
+    limit = body.value.weight_per_minute
     used = await bench.caller.budget.used()
     if limit is None or used < limit * MUCH_USED:
         return good(f"{used} of {limit or 'an unknown limit'} used in this minute")
