@@ -201,9 +201,8 @@ class ResourceNotFound(AppError):
         "binance://market/btcusdt",
         "binance://account/balances",
         "binance://orders/open",
-        GUIDE_HELP,
-        "guide://collection/start",
     )
+    guide_examples: tuple[str, ...] = (GUIDE_HELP, "guide://collection/start")
 
     def __post_init__(self) -> None:
         self.provided_uri = echo(self.provided_uri)

@@ -281,7 +281,7 @@ RULINGS: Final = contract(
             "What a model reads of tools/list and the whole answer each stay within a stated size.",
             "No document limits the list of tools; a model pays for every byte of it.",
         ),
-        planned(
+        covered(
             "ruling/41",
             "A category without an identifier is an index page, and a symbol's order book is a resource.",
             "Resources calls an address without an identifier unknown; data model names the order book and no address.",

@@ -36,7 +36,7 @@ async def test_an_unknown_symbol_is_refused_with_examples(client: Client) -> Non
 
 
 @requirement("resources/incorrect-uri")
-@pytest.mark.parametrize("uri", ["binance://market", "binance://market/", "http://market/btcusdt", "btcusdt"])
+@pytest.mark.parametrize("uri", ["binance://", "binance:///btcusdt", "http://market/btcusdt", "btcusdt"])
 async def test_an_address_of_the_wrong_shape_is_not_found(client: Client, uri: str) -> None:
     error = await refused(client, uri)
 

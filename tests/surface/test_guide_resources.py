@@ -16,6 +16,7 @@ from support.raw import ask_in_memory
 from support.requirement import requirement
 from support.served import Place
 
+BOOK = "binance://market/{symbol}/orderbook"
 TEMPLATES = [
     "guide://collection/{id}",
     "guide://category/{name}",
@@ -67,9 +68,9 @@ async def refused(client: Client, uri: str) -> MCPError:
 async def test_resource_discovery(client: Client, app: App) -> None:
     listed = [resource.uri for resource in (await client.list_resources()).resources]
 
-    assert listed[4:] == ["binance://account/positions", "binance://orders/history", "guide://help"]
+    assert listed[4:7] == ["binance://account/positions", "binance://orders/history", "guide://help"]
     raw = await ask_in_memory(app.server, "resources/list", {})
-    assert [template["uriTemplate"] for template in raw["resourceTemplates"]][1:] == TEMPLATES
+    assert [template["uriTemplate"] for template in raw["resourceTemplates"]][1:5] == TEMPLATES
 
 
 @requirement("guide/static-resources-listed", "guide/help-registration", "guide/help-pattern")
@@ -94,8 +95,13 @@ async def test_templates_listed(app: App, *, modern: bool) -> None:
     apart = await ask_in_memory(app.server, "resources/templates/list", {}, modern=modern)
 
     assert inside["resourceTemplates"] == apart["resourceTemplates"]
-    assert [each["uriTemplate"] for each in apart["resourceTemplates"]][1:] == TEMPLATES
-    assert all(each["mimeType"] == "text/markdown" and each["description"] for each in apart["resourceTemplates"])
+    listed = {each["uriTemplate"]: each for each in apart["resourceTemplates"]}
+    assert [*listed][1:5] == TEMPLATES
+    assert all(each["description"] for each in listed.values())
+    # Only where every match is one document may a type be declared.
+    typed = {uri for uri, each in listed.items() if each.get("mimeType") == "text/markdown"}
+    assert typed == {"binance://market/{symbol}", "guide://document/{context}/{docId}", BOOK}
+    assert not any("mimeType" in each for uri, each in listed.items() if uri not in typed)
 
 
 @requirement("guide/help-resource-access", "guide/help-content-structure", "guide/help-includes-all-patterns")
@@ -152,7 +158,8 @@ async def test_invalid_scheme_rejected(client: Client, uri: str) -> None:
 
     assert (error.code, error.message) == (-32404, "Invalid URI scheme")
     assert error.data["error_type"] == "invalid_scheme"
-    assert {"binance://market/btcusdt", "guide://help"} <= set(error.data["valid_examples"])
+    assert "binance://market/btcusdt" in error.data["valid_examples"]
+    assert "guide://help" in error.data["guide_examples"]
 
 
 @requirement("guide/document-and-pattern-both-match", "guide/search-order", "ruling/31")
@@ -274,7 +281,7 @@ async def test_content_retrieval_error(folder: GuideFolder, desk: Client) -> Non
 async def test_an_unknown_address_of_the_other_scheme_shows_guides_too(client: Client) -> None:
     error = await refused(client, "binance://nothing/here")
 
-    assert "guide://help" in error.data["valid_examples"]
+    assert "guide://help" in error.data["guide_examples"]
 
 
 async def test_a_binance_address_is_no_way_into_the_guides(client: Client) -> None:

@@ -18,6 +18,11 @@ from support.requirement import requirement
         ("binance://market/%E5%B8%81USDT", ResourceUri("market", "币USDT")),
         ("binance://market/BTC%2FUSDT", ResourceUri("market", "BTC/USDT")),
         ("binance://market/a%2541", ResourceUri("market", "a%41")),
+        ("binance://market/btcusdt/orderbook", ResourceUri("market", "btcusdt/orderbook")),
+        ("binance://market", ResourceUri("market", "")),
+        ("binance://account/", ResourceUri("account", "")),
+        ("BINANCE://Market/BtcUsdt", ResourceUri("market", "BtcUsdt")),
+        ("Binance://ORDERS", ResourceUri("orders", "")),
     ],
 )
 def test_an_address_is_split_and_decoded_once(uri: str, parsed: ResourceUri) -> None:
@@ -33,11 +38,8 @@ def test_an_address_is_split_and_decoded_once(uri: str, parsed: ResourceUri) -> 
         "http://market/btcusdt",
         "binance:/market/btcusdt",
         "binance://",
-        "binance://market",
-        "binance://market/",
         "binance:///btcusdt",
         "binance://market/%ff",
-        "BINANCE://market/btcusdt",
         "binance://market/" + "a" * LONGEST_URI,
     ],
 )

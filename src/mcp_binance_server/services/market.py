@@ -48,6 +48,10 @@ class MarketService:
         """Return the symbols that begin like what a caller has typed so far."""
         return (await self.directory.table()).starting_with(prefix)
 
+    async def trading_count(self) -> int:
+        """Return how many symbols trade now."""
+        return sum(each.is_trading for each in (await self.directory.table()).rules.values())
+
     async def search(self, query: str, quote: str | None) -> list[SymbolRules]:
         """Return the symbols that a caller may look for, those that trade first."""
         return matching(query, quote, await self.directory.table())

@@ -144,6 +144,9 @@ CATALOGUE = Catalogue(
         account_resources.POSITIONS,
         order_resources.HISTORY,
         guide_resources.HELP,
+        market_resources.INDEX,
+        account_resources.INDEX,
+        order_resources.INDEX,
     ),
     templates=(
         market_resources.ANY_SYMBOL,
@@ -151,6 +154,7 @@ CATALOGUE = Catalogue(
         guide_resources.CATEGORY,
         guide_resources.CATEGORY_DOCUMENT,
         guide_resources.DOCUMENT,
+        market_resources.ORDER_BOOK,
     ),
     prompts=PROMPTS,
     readers=MappingProxyType(

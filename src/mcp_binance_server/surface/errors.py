@@ -21,6 +21,7 @@ ResultT = TypeVar("ResultT")
 
 # 2026-07-28 forbids -32002 outright; every other number of the contract goes out as it is, in every era.
 MODERN_CODES = {-32002: 32002}
+GUIDE_MEMBERS = frozenset({"guide", "guide_examples"})
 
 
 def to_mcp(error: AppError, protocol_version: str, uri: str | None = None, *, has_guides: bool = True) -> MCPError:
@@ -36,7 +37,7 @@ def to_mcp(error: AppError, protocol_version: str, uri: str | None = None, *, ha
 
 def _data(error: AppError, *, has_guides: bool) -> dict[str, Any]:
     # A link into guides that are not offered would lead nowhere.
-    return {name: value for name, value in error.data().items() if has_guides or name != "guide"}
+    return {name: value for name, value in error.data().items() if has_guides or name not in GUIDE_MEMBERS}
 
 
 def guarded(

@@ -135,6 +135,8 @@ class TemplateSpec:
     uri_template: str
     name: str
     description: str
+    mime_type: str | None = "text/markdown"
+    """What every match is; None where one match may be something else than another."""
 
     @property
     def toolset(self) -> str:
@@ -143,7 +145,7 @@ class TemplateSpec:
     @cached_property
     def wire(self) -> types.ResourceTemplate:
         return types.ResourceTemplate(
-            uri_template=self.uri_template, name=self.name, description=self.description, mime_type="text/markdown"
+            uri_template=self.uri_template, name=self.name, description=self.description, mime_type=self.mime_type
         )
 
 

@@ -20,6 +20,7 @@ from mcp_binance_server.surface.subscriber import MOST_PAGES, Subscriber, too_ma
 from mcp_binance_server.surface.uris import CHARTS, GUIDE, MARKET, ResourceUri, parse
 
 SCOPE: Scope = scope_of(MARKET)
+BOOK = "/orderbook"
 MOST_STREAMS = 200
 # A client this far behind has stopped reading; its stream is ended, and it can open another.
 MOST_BEHIND = 4 * MOST_PAGES
@@ -78,9 +79,9 @@ class Subscriptions:
         if address.category not in self._ask.catalogue.readers:
             raise ResourceNotFound(provided_uri=uri)
         context = self._ask.context_for(caller, scope_of(address.category))
-        if address.category == MARKET:
+        if address.category == MARKET and address.identifier and not address.identifier.lower().endswith(BOOK):
             return await context.market.rules(address.identifier)
-        if address.category in (GUIDE, CHARTS) or self._is_listed(address):
+        if address.category in (GUIDE, CHARTS, MARKET) or self._is_listed(address):
             said = f"{echo(uri)} does not tell when it changes: only binance://market/{{symbol}} can be subscribed to"
             raise InvalidArguments(summary=said)
         raise ResourceNotFound(provided_uri=uri)

@@ -16,33 +16,36 @@ LONGEST_URI = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ResourceUri:
-    """A parsed address: which category, and what in it."""
+    """A parsed address: which category, and what in it; the category itself where that is empty."""
 
     category: str
     identifier: str
 
 
 def parse(uri: str) -> ResourceUri:
-    """Split an address into category and identifier, percent-decoded once.
+    """Split an address into category and identifier, percent-decoded once; scheme and category in any case.
 
     Raises:
         InvalidScheme: it is none of the three schemes.
-        ResourceNotFound: it is not binance://{category}/{identifier}.
+        ResourceNotFound: it is not binance://{category} or binance://{category}/{identifier}.
     """
-    if uri[: len(GUIDE_SCHEME)].lower() == GUIDE_SCHEME:
+    scheme, separator, rest = uri[:LONGEST_URI].partition("://")
+    scheme = f"{scheme.lower()}{separator}"
+    if scheme == GUIDE_SCHEME:
         return ResourceUri(GUIDE, uri)
-    if uri.startswith(CHART_SCHEME):
-        return ResourceUri(CHARTS, uri)
-    if not uri.startswith(SCHEME):
+    if scheme == CHART_SCHEME:
+        return ResourceUri(CHARTS, f"{scheme}{rest}")
+    if scheme != SCHEME:
         raise InvalidScheme(provided_uri=uri)
     if len(uri) > LONGEST_URI:
         raise ResourceNotFound(provided_uri=uri)
-    category, _, identifier = uri.removeprefix(SCHEME).partition("/")
+    category, _, identifier = rest.partition("/")
+    category = category.lower()
     try:
         decoded = unquote(identifier, errors="strict")
     except UnicodeDecodeError:
         raise ResourceNotFound(provided_uri=uri) from None
-    if category in {"", GUIDE, CHARTS} or not decoded:
+    if category in {"", GUIDE, CHARTS}:
         raise ResourceNotFound(provided_uri=uri)
     return ResourceUri(category, decoded)
 

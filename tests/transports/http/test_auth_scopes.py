@@ -32,6 +32,8 @@ PRIVATE = {
         "preview_order",
     },
     "resources/read": {
+        "binance://account",
+        "binance://orders",
         "binance://account/balances",
         "binance://account/positions",
         "binance://orders/open",

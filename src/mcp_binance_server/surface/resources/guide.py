@@ -16,16 +16,19 @@ COLLECTION = TemplateSpec(
     uri_template="guide://collection/{id}",
     name="Guide Collection",
     description="All documents of a collection, e.g. guide://collection/start",
+    mime_type=None,
 )
 CATEGORY = TemplateSpec(
     uri_template="guide://category/{name}",
     name="Guide Category",
     description="The documents of a category, e.g. guide://category/risk",
+    mime_type=None,
 )
 CATEGORY_DOCUMENT = TemplateSpec(
     uri_template="guide://category/{name}/{docId}",
     name="Guide Category Document",
     description="A document of a category, or all that a pattern matches, e.g. guide://category/risk/position*",
+    mime_type=None,
 )
 DOCUMENT = TemplateSpec(
     uri_template="guide://document/{context}/{docId}",

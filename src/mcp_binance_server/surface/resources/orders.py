@@ -3,6 +3,7 @@
 from mcp_binance_server.errors import ResourceNotFound
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Page, ResourceSpec
+from mcp_binance_server.surface.views.index import orders_index
 from mcp_binance_server.surface.views.orders import history_page, open_orders_page
 
 # An order may be filled at any moment, so a client that wants to know asks again.
@@ -18,9 +19,16 @@ HISTORY = ResourceSpec(
     name="Order History",
     description="Newest orders of every status, over the symbols with an open order or a holding",
 )
+INDEX = ResourceSpec(
+    uri="binance://orders",
+    name="Orders",
+    description="What order pages there are, and the open orders at a glance",
+)
 
 
 async def read_orders(context: Context, identifier: str) -> Page:
+    if not identifier:
+        return _private(orders_index(await context.orders.open()))
     if identifier == "open":
         return _private(open_orders_page(await context.orders.open()))
     if identifier == "history":

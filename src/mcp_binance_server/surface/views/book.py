@@ -1,5 +1,6 @@
 """The order book and the tape as comma-separated rows."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
@@ -10,8 +11,9 @@ from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.observations import Observation
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact
+from mcp_binance_server.surface.views.freshness import doubt_lines
 from mcp_binance_server.surface.views.markdown import average, bps_places, instant, plain, price
-from mcp_binance_server.surface.views.market import NOTHING, footer
+from mcp_binance_server.surface.views.market import NOTHING, footer, source
 from mcp_binance_server.surface.views.paging import with_more
 
 TRADE_COLUMNS = "time,price,quantity,aggressor"
@@ -66,6 +68,54 @@ def book_page(seen: Observation[BookSnapshot], more: str | None) -> str:
         *level_rows(rules, book),
     ]
     return with_more(lines, more)
+
+
+def order_book_page(seen: Observation[BookSnapshot], found: Iterable[str]) -> str:
+    """Render a book as a page of its own, with what speaks against it."""
+    rules, book = seen.rules, seen.value
+    symbol, base = plain(rules.symbol), plain(rules.base)
+    totals = BookSummary.of(book)
+    pairs = zip_longest(level_pairs(rules, book.bids), level_pairs(rules, book.asks), fillvalue=["", ""])
+    table = [
+        "| Bid Quantity | Bid | Ask | Ask Quantity |",
+        "|--------------|-----|-----|--------------|",
+        *(f"| {bid[1]} | {bid[0]} | {ask[0]} | {ask[1]} |" for bid, ask in pairs),
+    ]
+    lines = [
+        f"# {symbol} Order Book",
+        "",
+        f"**Symbol**: {symbol}",
+        f"**Best Bid**: {_best(rules, book.bids)}",
+        f"**Best Ask**: {_best(rules, book.asks)}",
+        *_middle(rules, totals),
+        f"**Bids**: {exact(totals.bid_total)} {base} in {len(book.bids)} levels",
+        f"**Asks**: {exact(totals.ask_total)} {base} in {len(book.asks)} levels",
+        "",
+        *(table if book.bids or book.asks else ["The book is empty."]),
+        "",
+        *doubt_lines(found),
+        f"*Last updated: {instant(seen.at_ms)}*",
+        f"*Data source: {source(seen.origin, seen.host)}*",
+    ]
+    return "\n".join(lines)
+
+
+def _middle(rules: SymbolRules, totals: BookSummary) -> list[str]:
+    if totals.spread is None or totals.mid is None or totals.spread_bps is None:
+        return [f"**Spread**: {NOTHING}"]
+    spread = price(totals.spread, rules.quote, rules.tick)
+    return [
+        f"**Mid**: {average(totals.mid, rules.quote, rules.tick)}",
+        f"**Spread**: {spread} ({exact(totals.spread_bps)} bps)",
+    ]
+
+
+def _best(rules: SymbolRules, side: tuple[PriceLevel, ...]) -> str:
+    return (
+        f"{price(side[0].price, rules.quote, rules.tick)} ({exact(side[0].quantity)} {plain(rules.base)})"
+        if side
+        else NOTHING
+    )
 
 
 def level_rows(rules: SymbolRules, book: BookSnapshot) -> list[str]:

@@ -1,0 +1,58 @@
+"""Index pages: what a category of addresses holds, with its newest facts at a glance."""
+
+from mcp_binance_server.analytics.valuation import DOLLAR, Portfolio
+from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.observations import TickerBoard
+from mcp_binance_server.domain.orders import OpenOrders
+from mcp_binance_server.surface.views.account import CENT, source, word
+from mcp_binance_server.surface.views.markdown import instant, money, plain
+from mcp_binance_server.surface.views.market import ticker_table
+from mcp_binance_server.surface.views.orders import open_summary, order_price
+
+MOST_NAMED = 5
+
+MARKET_ADDRESSES = (
+    "- `binance://market/{symbol}`: the last 24 hours of any pair, e.g. binance://market/btcusdt",
+    "- `binance://market/{symbol}/orderbook`: the best bids and asks, e.g. binance://market/btcusdt/orderbook",
+)
+ACCOUNT_ADDRESSES = (
+    "- binance://account/balances: every asset, free and locked",
+    "- binance://account/positions: what is not a stablecoin, valued, with its share",
+)
+ORDER_ADDRESSES = (
+    "- binance://orders/open: the orders that stand on the book",
+    "- binance://orders/history: the newest orders of every status",
+)
+
+
+def market_index(board: TickerBoard, listed: int, trading: int) -> str:
+    """Render how many pairs there are, the best known of them, and where each is found."""
+    lines = ["# Markets", "", f"**Trading Pairs**: {trading:,} trading now, {listed:,} listed", ""]
+    return "\n".join([*lines, *MARKET_ADDRESSES, "", ticker_table(board)])
+
+
+def account_index(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
+    """Render what the account holds in three lines, and where the rest is found."""
+    assets = len(portfolio.holdings) + len(portfolio.excluded)
+    largest = ", ".join(
+        f"{plain(each.asset)} {(each.weight or 0) * 100:.1f}%" for each in portfolio.holdings[:MOST_NAMED]
+    )
+    facts = [
+        f"**Total Assets**: {assets}",
+        f"**Portfolio Value**: ~{money(portfolio.total, DOLLAR, CENT)}",
+        *([f"**Largest**: {largest}"] if largest else []),
+    ]
+    return "\n".join(["# Account", "", *facts, "", *ACCOUNT_ADDRESSES, "", *source(venue, as_of_ms)])
+
+
+def orders_index(view: OpenOrders) -> str:
+    """Render how many orders are open and the newest of them, and where the rest is found."""
+    newest = max(view.orders, key=lambda order: (order.created_ms, order.order_id), default=None)
+    facts = open_summary(view) if newest is not None else ["**Total Open Orders**: 0"]
+    if newest is not None:
+        price = order_price(newest, view.rules.get(newest.symbol))
+        facts.append(
+            f"**Newest**: {word(newest.side)} {plain(newest.symbol)} {word(newest.kind)} at {price}, "
+            f"{word(newest.status)}, {instant(newest.created_ms)}"
+        )
+    return "\n".join(["# Orders", "", *facts, "", *ORDER_ADDRESSES, "", *source(view.venue, view.as_of_ms)])
