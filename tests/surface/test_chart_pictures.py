@@ -49,6 +49,15 @@ def words_of(svg: str) -> list[str]:
     return [unescape(each) for each in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
 
 
+async def closes_of(client: Client, symbol: str, bars: int) -> tuple[float, float]:
+    """Return the first and the last close of the newest bars."""
+    result = await client.call_tool("get_klines", {"symbol": symbol, "interval": "1h", "limit": bars})
+    assert result.structured_content is not None
+    place = result.structured_content["columns"].split(",").index("close")
+    closes = [float(row.split(",")[place]) for row in result.structured_content["rows"]]
+    return closes[0], closes[-1]
+
+
 def said(metadata: dict[str, Any]) -> list[str]:
     """Return the warnings that speak of the picture itself."""
     return [each for each in metadata["warnings"] if not each.startswith(("drawn_locally", "kept_here"))]
@@ -167,6 +176,47 @@ async def test_a_retracement_can_be_said(place: Place) -> None:
 
     assert config["drawings"] == [{"type": "fibRetracement", "coordinates": {"start": 113_000, "end": 120_500}}]
     assert "0.618 (115,865.00)" in words_of(svg)
+
+
+async def test_markets_are_compared_by_their_change_since_the_first_bar(place: Place) -> None:
+    config = {**BTC, "range": "3D", "compare": ["BINANCE:ETHUSDT", "binance:shibusdt"]}
+
+    async with place.served(ENVIRONMENT) as client:
+        metadata, svg = await drawn(client, config)
+        closes = {symbol: await closes_of(client, symbol, metadata["bars"]) for symbol in ("ETHUSDT", "SHIBUSDT")}
+    words = words_of(svg)
+
+    assert said(metadata) == []
+    for symbol, (first, last) in closes.items():
+        change = float(words[words.index(symbol) + 1].replace("\N{MINUS SIGN}", "-").removesuffix("%"))
+        assert change == pytest.approx((last / first - 1) * 100, abs=0.006)
+
+
+@pytest.mark.parametrize(
+    ("compare", "problem"),
+    [
+        (["NASDAQ:AAPL"], "'NASDAQ:AAPL' cannot be compared"),
+        (["BINANCE:ETHUSDT.P"], "cannot be compared"),
+        ("BINANCE:ETHUSDT", "must be a list"),
+        ([], "must be a list of one to 4 pairs"),
+        (["BINANCE:NOSUCHUSDT"], "NOSUCHUSDT"),
+    ],
+)
+async def test_what_cannot_be_compared_is_refused(place: Place, compare: object, problem: str) -> None:
+    async with place.served(ENVIRONMENT) as client:
+        result = await client.call_tool("generate_chart_image", {"config": {**BTC, "compare": compare}})
+
+    assert result.is_error
+    assert problem in str(result.content)
+
+
+async def test_a_scale_given_up_for_comparing_is_said(place: Place) -> None:
+    config = {**BTC, "scale": "logarithmic", "compare": ["BINANCE:ETHUSDT"]}
+
+    async with place.served(ENVIRONMENT) as client:
+        metadata, _ = await drawn(client, config)
+
+    assert said(metadata) == ["scale_percent: markets are compared in percent, whatever the scale"]
 
 
 async def test_values_and_names_without_room_are_said(place: Place) -> None:

@@ -93,6 +93,7 @@ class Body(msgspec.Struct, frozen=True, rename="camel"):
     width: int
     height: int
     range: Between | str | None = None
+    compare: tuple[str, ...] = ()
     style: Style = "candle"
     theme: Literal["light", "dark"] = "light"
     scale: Literal["regular", "percent", "indexedTo100", "logarithmic"] = "regular"

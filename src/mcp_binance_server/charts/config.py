@@ -12,7 +12,8 @@ Severity = Literal["error", "warning"]
 # The order in which a body is written; the keys of both dialects are the same at this level.
 CHART_KEYS: Final = (
     "symbol", "interval", "range", "width", "height", "style", "theme", "scale", "session", "timezone", "format",
-    "override", "studies", "drawings", "shiftLeft", "shiftRight", "watermark", "watermarkSize", "watermarkOpacity",
+    "override", "studies", "drawings", "compare", "shiftLeft", "shiftRight", "watermark", "watermarkSize",
+    "watermarkOpacity",
 )  # fmt: skip
 STUDY_KEYS: Final = ("name", "inputs", "input", "override", "forceOverlay")
 DRAWING_KEYS: Final = ("type", "coordinates", "style", "name", "input", "override", "zOrder")

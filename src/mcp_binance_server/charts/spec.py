@@ -21,6 +21,7 @@ from mcp_binance_server.charts.render.spec import (
     DrawingSpec,
     Looks,
     PriceRange,
+    Scale,
     StudySpec,
 )
 from mcp_binance_server.charts.studies.table import STUDIES
@@ -48,6 +49,7 @@ class LocalChart:
     until_ms: int | None
     spec: ChartSpec
     warnings: tuple[str, ...]
+    compare: tuple[str, ...] = ()  # pairs whose candles are loaded as well
 
 
 def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime) -> LocalChart:
@@ -68,12 +70,13 @@ def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime
         f"not_local: {key} is drawn by chart-img.com only; it was left out" for key in _NOT_LOCAL if key in reading.body
     ]
     bars, until_ms = _bars(body, now, warnings)
+    scale = _scale(body, config.get("scale"), warnings)
     spec = ChartSpec(
         symbol=pair.symbol,
         interval=body.interval,
         style=body.style,
         theme=body.theme,
-        scale=body.scale,
+        scale=scale,
         width=body.width,
         height=body.height,
         bars=bars,
@@ -83,7 +86,8 @@ def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime
         drawings=tuple(_drawing(each, warnings) for each in body.drawings),
         looks=_looks(body.override, warnings),
     )
-    return LocalChart(pair.symbol, interval, until_ms, spec, tuple(warnings))
+    compare = tuple(other for each in body.compare if (other := each.partition(":")[2]) != pair.symbol)
+    return LocalChart(pair.symbol, interval, until_ms, spec, tuple(warnings), compare)
 
 
 def _pair(symbol: object, findings: Findings) -> BinancePair:
@@ -110,6 +114,15 @@ def _bars(body: Body, now: datetime, warnings: list[str]) -> tuple[int, int | No
         warnings.append(f"too_many_bars: the range holds {bars} bars; the newest {MOST_BARS} are drawn")
     until_ms = None if body.range.end >= now else epoch_ms(body.range.end) - 1
     return min(bars, MOST_BARS), until_ms
+
+
+def _scale(body: Body, asked: object, warnings: list[str]) -> Scale:
+    """Compare markets by their change, as prices of different size cannot be."""
+    if not body.compare or body.scale in {"percent", "indexedTo100"}:
+        return body.scale
+    if asked is not None:
+        warnings.append("scale_percent: markets are compared in percent, whatever the scale")
+    return "percent"
 
 
 def _studies(studies: tuple[BodyStudy, ...], catalogue: Catalogue, warnings: list[str]) -> tuple[StudySpec, ...]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from mcp_binance_server.charts.catalogue import Catalogue, Rule
 from mcp_binance_server.charts.config import CHART_KEYS, DEFAULT_SIZE, Finding, Findings, is_object
+from mcp_binance_server.charts.dialect.compare import read_compare
 from mcp_binance_server.charts.dialect.drawings import Moment, read_drawings, write_drawings
 from mcp_binance_server.charts.dialect.instants import read_instant
 from mcp_binance_server.charts.dialect.interval import read_interval
@@ -97,6 +98,7 @@ def read_chart(
     read["drawings"] = (
         read_drawings(config.get("drawings"), catalogue, _moment(read.get("range"), now, interval), findings) or None
     )
+    read["compare"] = read_compare(config.get("compare"), findings)
     body = {key: read[key] for key in CHART_KEYS if read.get(key) is not None}
     return Reading(body, tuple(findings.items))
 

@@ -15,7 +15,7 @@ from mcp_binance_server.services.market import MarketService
 from mcp_binance_server.state.flight import Flights
 
 if TYPE_CHECKING:
-    from mcp_binance_server.charts.render.spec import ChartSpec, Rendered
+    from mcp_binance_server.charts.render.spec import ChartSpec, ComparedSeries, Rendered
     from mcp_binance_server.charts.spec import LocalChart
     from mcp_binance_server.domain.candles import Candle
 
@@ -96,9 +96,21 @@ class LocalCharts:
         )
         if not candles:
             raise InvalidChartConfig(details=({"field": "range", "message": "there is no candle in this range"},))
+        compared = tuple([await self._compared(chart, other) for other in chart.compare])
         now_ms = self.market.time.now_ms()
         return candles, replace(
-            chart.spec, decimals=decimals_of(rules.tick), venue=_venue(self.network), as_of_ms=now_ms
+            chart.spec, decimals=decimals_of(rules.tick), venue=_venue(self.network), as_of_ms=now_ms, compared=compared
+        )
+
+    async def _compared(self, chart: "LocalChart", other: str) -> "ComparedSeries":
+        from mcp_binance_server.charts.render.spec import ComparedSeries  # noqa: PLC0415
+
+        rules = await self.market.rules(other)
+        candles = await candles_before(
+            self.market.client, rules.symbol, chart.interval, chart.spec.bars, until_ms=chart.until_ms
+        )
+        return ComparedSeries(
+            rules.symbol, tuple(each.open_time_ms for each in candles), tuple(float(each.close) for each in candles)
         )
 
 

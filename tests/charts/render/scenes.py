@@ -4,7 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from charts.render.market import DAY_MS, END_MS, HOUR_MS, candle, market
-from mcp_binance_server.charts.render.spec import Anchor, ChartSpec, DrawingSpec, Looks, Scalar, StudySpec
+from mcp_binance_server.charts.render.spec import (
+    Anchor,
+    ChartSpec,
+    ComparedSeries,
+    DrawingSpec,
+    Looks,
+    Scalar,
+    StudySpec,
+)
 from mcp_binance_server.domain.candles import Candle
 
 SMALL = ChartSpec("BTCUSDT", "1h", width=800, height=450, bars=120)
@@ -77,11 +85,19 @@ def sma(length: int) -> StudySpec:
     return study("Moving Average", length=length)
 
 
+def other() -> ComparedSeries:
+    bars = market(price=3_480, seed=9, volatility=0.008)
+    return ComparedSeries(
+        "ETHUSDT", tuple(each.open_time_ms for each in bars), tuple(float(each.close) for each in bars)
+    )
+
+
 SCENES: dict[str, Scene] = {
     "volume-profile-dark": Scene(replace(SMALL, studies=(study("Volume Profile Visible Range"), VOLUME))),
     "three-bands-light": Scene(
         replace(LIGHT, studies=(BB, study("Keltner Channels"), study("Donchian Channels"), sma(50), VOLUME))
     ),
+    "compared-dark": Scene(replace(SMALL, scale="percent", studies=(VOLUME,), compared=(other(),))),
     "position-ahead-light": Scene(
         replace(LIGHT, studies=(VOLUME,), drawings=(
             DrawingSpec("Short Position", (Anchor(price=68_000),), target=65_000, stop=69_200),

@@ -128,7 +128,9 @@ def _symbols(reading: Reading, said: Understood, knowledge: Knowledge) -> list[s
     symbols = list(dict.fromkeys(written))
     if len(symbols) > 1:
         reading.warn(
-            "multiple_symbols", f"a chart shows one market: {symbols[0]} is drawn, not {', '.join(symbols[1:])}"
+            "multiple_symbols",
+            f"a chart shows one market: {symbols[0]} is drawn, not {', '.join(symbols[1:])}; spot pairs of Binance can"
+            " be shown beside it in percent, by compare in the configuration",
         )
     return symbols
 

@@ -7,6 +7,7 @@ from mcp_binance_server.charts.render.colours import Colour
 from mcp_binance_server.charts.render.legend import ROW, Group, Row, Word, cut, shortened, wrapped
 from mcp_binance_server.charts.render.numbers import compact, fixed, percent, signed
 from mcp_binance_server.charts.render.request import Request
+from mcp_binance_server.charts.render.scaling import price_writer
 from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
 from mcp_binance_server.charts.render.volume_profile import UP, ProfileView
 
@@ -24,6 +25,8 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     if len(head) > 1:
         head = [(_title(request),), *wrapped(_last_bar(request), room)]
     studies = [study_row(request, view, _price_writer(request), room) for view in request.overlays]
+    # In percent, as the axis has them: prices of another market would say nothing here.
+    studies += [study_row(request, view, price_writer(request), room) for view in request.compared]
     if request.profile:
         studies.append(_profile_row(request, request.profile, room))
     volume = [study_row(request, request.volume, compact, room)] if request.volume else []
@@ -34,7 +37,10 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     rows = [*head, *studies, *volume]
     shown = shortened(rows, most, theme.text)
     missing = len(rows) - len(shown) + 1 if len(shown) < len(rows) else 0
-    names = [view.settled.label for view in (*request.overlays, *([request.profile] if request.profile else []))]
+    names = [
+        view.settled.label
+        for view in (*request.overlays, *request.compared, *([request.profile] if request.profile else []))
+    ]
     return shown, names[len(names) - min(missing, len(names)) :]
 
 

@@ -110,7 +110,7 @@ class Painter:
         if request.profile:
             draw_profile(stage, request.profile)
         draw_price(stage, request.spec.style, request.price)
-        for view in request.overlays:
+        for view in (*request.overlays, *request.compared):
             draw_study(stage, view)
         last = request.real.closes[-1]
         tone = request.price.body[not request.real.rose(-1)]
@@ -128,7 +128,7 @@ class Painter:
         if looks.study_last_value and request.profile and busiest is not None:
             tags.append(Tag(axis.y(busiest), self._span.write(busiest), request.profile.poc_ink, rank=3))
         if looks.study_last_value:
-            tags += self._study_tags(request.overlays, stage, self._span)
+            tags += self._study_tags((*request.overlays, *request.compared), stage, self._span)
         return tags, sketches
 
     def _study_pane(self, index: int) -> list[Tag]:

@@ -8,6 +8,7 @@ from mcp_binance_server.analytics.anchors import anchor_of, span_of, usual_ancho
 from mcp_binance_server.analytics.window import ONE_REQUEST, over_window
 from mcp_binance_server.charts.render.colours import THEMES, Theme
 from mcp_binance_server.charts.render.columns import Columns, columns_of, heikin_ashi
+from mcp_binance_server.charts.render.compared import compared_view
 from mcp_binance_server.charts.render.drawings import POSITIONS, refusal
 from mcp_binance_server.charts.render.layout import panes_that_fit
 from mcp_binance_server.charts.render.numbers import decimals_for
@@ -49,13 +50,14 @@ class Request:
     overlays: tuple[StudyView, ...]
     volume: StudyView | None
     profile: ProfileView | None
+    compared: tuple[StudyView, ...]
     panes: tuple[StudyView, ...]
     future: int
     warnings: tuple[str, ...]
 
     @property
     def views(self) -> list[StudyView]:
-        return [*self.overlays, *([self.volume] if self.volume else []), *self.panes]
+        return [*self.overlays, *self.compared, *([self.volume] if self.volume else []), *self.panes]
 
 
 def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
@@ -86,6 +88,7 @@ def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
         price=price,
         overlays=tuple(view for view in views if view.settled.study.overlay),
         volume=next((view for view in views if view.settled.study.name == "Volume"), None),
+        compared=_compared(spec, whole.last(shown), theme, warnings),
         profile=_profile(candles[-shown:], spec, decimals, warnings),
         panes=tuple(panes[:room]),
         future=max(min(longest - shown, ceil(shown * MOST_FUTURE)), _room_ahead(spec, whole.last(shown))),
@@ -171,6 +174,17 @@ def _views(
             f"warm_up_short: only {len(candles) - shown} bars before the first one shown; the early values of"
             f" {', '.join(short)} are missing or not yet settled."
         )
+    return views
+
+
+def _compared(spec: ChartSpec, bars: Columns, theme: Theme, warnings: list[str]) -> tuple[StudyView, ...]:
+    known = [STUDIES[asked.name] for asked in spec.studies if asked.name in STUDIES]
+    colours = Colouring(known, line=spec.style in CURVES)
+    colours.skip(plot for study in known if study.overlay for plot in study.plots)
+    views = tuple(compared_view(each, bars, theme.level, colours) for each in spec.compared)
+    warnings += [
+        f"no_values: {view.settled.label} has no candle in the bars shown." for view in views if not view.seen()
+    ]
     return views
 
 

@@ -40,7 +40,7 @@ def price_span(request: Request) -> Span:
         low, high = wanted.low - margin, wanted.high + margin
     else:
         known = curve(bars, request.price.source) if spec.style in CURVES else [*bars.lows, *bars.highs]
-        seen = [*known, *(value for view in request.overlays for value in view.seen())]
+        seen = [*known, *(value for view in (*request.overlays, *request.compared) for value in view.seen())]
         low, high = min(seen), max(seen)
         reach = max(high - low, abs(high) * 0.02) * REACH
         near = [p for drawing in spec.drawings for p in prices_of(drawing) if low - reach <= p <= high + reach]

@@ -82,6 +82,15 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedSeries:
+    """Another market: when its bars opened, and their closes."""
+
+    symbol: str
+    times: tuple[int, ...]
+    closes: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ChartSpec:
     """One chart. Candles beyond the last `bars` are warm-up: studies see them, the picture does not."""
 
@@ -100,6 +109,7 @@ class ChartSpec:
     studies: tuple[StudySpec, ...] = ()
     drawings: tuple[DrawingSpec, ...] = ()
     looks: Looks = field(default_factory=Looks)
+    compared: tuple[ComparedSeries, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Which colours the studies of one chart have: bands a family each, averages what the bands leave."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mcp_binance_server.charts.studies.study import Plot, Study
@@ -44,6 +44,10 @@ class Colouring:
             return None
         self._bands += 1
         return FAMILIES[(self._bands - 1) % len(FAMILIES)]
+
+    def skip(self, plots: Iterable[Plot]) -> None:
+        """Pass over what earlier studies were given."""
+        self._given += sum(not plot.colour and not plot.colours for plot in plots)
 
     def spare(self, plot: Plot) -> str:
         """Return the next free colour for a plot that has none of its own."""
