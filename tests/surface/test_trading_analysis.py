@@ -7,7 +7,6 @@ from itertools import pairwise
 from math import log, sqrt
 from statistics import stdev
 
-import anyio
 import pytest
 from mcp import Client, MCPError, types
 
@@ -343,9 +342,3 @@ async def test_every_symbol_of_the_contracts_pattern_is_accepted(client: Client,
         assert (await page(client, symbol=symbol)).startswith(f"# Market Analysis: {symbol}\n")
 
     assert len(fitting) > 15
-
-
-@requirement("SC-001")
-async def test_a_cold_question_has_its_page_well_within_three_seconds(client: Client) -> None:
-    with anyio.fail_after(3):
-        await page(client, symbol="BTCUSDT")
