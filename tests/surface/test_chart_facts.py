@@ -275,7 +275,7 @@ async def test_without_a_key_binance_is_listed_by_binance_and_others_need_one(pl
     assert binance["source"] == "binance"
     assert [each["description"] for each in binance["symbols"]] == ["Bitcoin / TetherUS"]
     assert nasdaq["error"] == "Invalid API key. Check CHART_IMG_API_KEY environment variable."
-    assert "Set CHART_IMG_API_KEY" in nasdaq["recovery_suggestion"]
+    assert "mcp-binance-server setup, or set CHART_IMG_API_KEY" in nasdaq["recovery_suggestion"]
     assert (exchanges["source"], exchanges["count"]) == ("bundled", 67)
     assert place.asked() == ["exchangeInfo"]
 

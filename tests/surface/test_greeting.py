@@ -31,7 +31,7 @@ def offered(catalogue: Catalogue) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.parametrize("live", [True, False])
-@pytest.mark.parametrize("toolsets", CHOICES, ids="+".join)
+@pytest.mark.parametrize("toolsets", CHOICES, ids=lambda chosen: "+".join(sorted(chosen)))
 def test_the_instructions_name_only_what_is_offered(toolsets: frozenset[str], *, live: bool) -> None:
     names, addresses = offered(CATALOGUE.only(toolsets, live=live))
 
