@@ -2,8 +2,8 @@
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from mcp_binance_server.guide.beneath import Unreadable
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 INDEXED_CHARACTERS = 65_536
 SNIPPET_CHARACTERS = 240
 MOST_WORDS = 16
+# Words of every question; counted, they would find the page with the most of them.
+_QUESTION_WORDS = """
+a after am an and any are as at be before by can could did do does every for from get getting had has have help how i if
+in into is it its made make many may me most much my of on one only or our please say should show so tell than that the
+their them then there these they this to too up us use want was we were what when where which who why will with would
+you your
+"""
+EMPTY = frozenset(_QUESTION_WORDS.split())
 _WORD = re.compile(r"\w+")
 _MARKUP = re.compile(r"[*`#|>]+|^[ \t]*-+[ \t]", re.MULTILINE)
 _TABLE = "CREATE VIRTUAL TABLE pages USING fts5(title, headings, tags, body, tokenize='porter unicode61')"
@@ -26,7 +34,14 @@ _TABLE = "CREATE VIRTUAL TABLE pages USING fts5(title, headings, tags, body, tok
 _RANKED = """
 SELECT rowid, rank FROM pages WHERE pages MATCH ? AND rank MATCH 'bm25(4.0, 3.0, 3.0, 1.0)' ORDER BY rank, rowid
 """
+_IN_TITLE = "SELECT rowid FROM pages WHERE pages MATCH ?"
 _PASSAGE = "SELECT snippet(pages, 3, '', '', '', 40), body FROM pages WHERE pages MATCH ? AND rowid = ?"
+
+
+def asked_words(query: str) -> list[str]:
+    """Return the words of a query that say what it is about; all of them where none does."""
+    words = _WORD.findall(query)
+    return ([word for word in words if word.lower() not in EMPTY] or words)[:MOST_WORDS]
 
 
 class Index:
@@ -42,15 +57,17 @@ class Index:
 
     def search(self, shelf: Shelf, query: str, allowed: Sequence[Entry], limit: int) -> list[Hit]:
         """Return the best of the allowed documents for the words of a query; any of its words is enough."""
-        words = _WORD.findall(query)[:MOST_WORDS]
+        words = asked_words(query)
         if not words:
             return []
         with self._lock:
             database = self._in_step(shelf)
             wanted = {self._rows[entry]: entry for entry in allowed if entry in self._rows}
             either = " OR ".join(f'"{word}"' for word in words)
-            ranked = ((row, rank) for row, rank in database.execute(_RANKED, (either,)) if row in wanted)
-            return [_hit(database, either, wanted[row], row, rank) for row, rank in islice(ranked, limit)]
+            told = _told_in_titles(database, words)
+            ranked = [(row, rank - told[row]) for row, rank in database.execute(_RANKED, (either,)) if row in wanted]
+            ranked.sort(key=lambda found: found[1])
+            return [_hit(database, either, wanted[row], row, rank) for row, rank in ranked[:limit]]
 
     def _in_step(self, shelf: Shelf) -> "sqlite3.Connection":
         database = self._database or self._created()
@@ -86,6 +103,17 @@ class Index:
         database.execute("INSERT INTO pages (rowid, title, headings, tags, body) VALUES (?, ?, ?, ?, ?)", values)
         self._rows[entry] = self._next_row
         self._next_row += 1
+
+
+def _told_in_titles(database: "sqlite3.Connection", words: Sequence[str]) -> Counter[int]:
+    """Count for each page how many of the words its title and description hold.
+
+    BM25 gives a word that most pages hold no weight, and in a small library those are the words people ask with.
+    """
+    told = Counter[int]()
+    for word in {word.lower() for word in words}:
+        told.update(row for (row,) in database.execute(_IN_TITLE, (f'title : "{word}"',)))
+    return told
 
 
 def _hit(database: "sqlite3.Connection", either: str, entry: Entry, row: int, rank: float) -> Hit:

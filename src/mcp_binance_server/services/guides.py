@@ -144,12 +144,15 @@ class GuideService:
         limits = shelf.guides.limits
         documents: list[Document] = []
         size = 0
-        for entry in choose(Resolver(shelf, uri)):
+        chosen = choose(Resolver(shelf, uri))
+        for entry in chosen:
             try:
                 document = self._library.read(shelf, entry)
             except Unreadable as error:
                 reason = f"{entry.category}/{entry.doc_id}: {error}"
-                raise GuideContentError(uri=uri, reason=reason, valid_uris=close_uris(shelf, uri)) from None
+                if len(chosen) == 1:
+                    raise GuideContentError(uri=uri, reason=reason, valid_uris=close_uris(shelf, uri)) from None
+                document = _gap(entry, reason)
             size += len(document.data)
             if size > limits.response_bytes:
                 raise GuideLimitExceeded(
@@ -162,6 +165,13 @@ class GuideService:
         asked = Resolver(shelf, address_of("category", context or ""))
         found = shelf.everything if context is None else asked.everything_in(context)
         return [entry for entry in found if shelf.is_small_enough(entry)]
+
+
+def _gap(entry: Entry, reason: str) -> Document:
+    """Return what stands in the place of a document that cannot be read."""
+    modified_ms = entry.stamp.modified_ns // 1_000_000
+    body = f"_Unavailable: {reason}_\n"
+    return Document(entry.category, entry.doc_id, entry.source, entry.facts, body, modified_ms)
 
 
 def _some(pattern: str | None) -> tuple[str, ...]:

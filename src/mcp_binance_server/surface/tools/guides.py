@@ -9,6 +9,7 @@ from mcp_binance_server.services.guides import GuideContent, GuideList
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Row, optional
+from mcp_binance_server.surface.uris import GUIDE_SCHEME
 from mcp_binance_server.surface.views.guides import content_page, guides_page, hits_page
 from mcp_binance_server.surface.views.paging import next_step
 
@@ -19,7 +20,7 @@ PATTERN = "Document id or glob: intro.md, position*, notes/**/*.md"
 
 
 class GetContent(Arguments):
-    context: Name = Field(description="Category or collection")
+    context: Name = Field(description="Category, collection, or a guide:// address")
     pattern: Glob | None = optional(PATTERN)
 
 
@@ -98,6 +99,8 @@ def content_answer(content: GuideContent) -> ToolAnswer:
 
 
 async def get_content(context: Context, arguments: GetContent) -> ToolAnswer:
+    if arguments.context[: len(GUIDE_SCHEME)].lower() == GUIDE_SCHEME and arguments.pattern is None:
+        return content_answer(await context.guides.read(arguments.context))
     return content_answer(await context.guides.content(arguments.context, arguments.pattern))
 
 
