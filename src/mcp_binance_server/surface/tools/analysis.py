@@ -12,6 +12,7 @@ from mcp_binance_server.surface.errors import bad_arguments
 from mcp_binance_server.surface.progress import reporting
 from mcp_binance_server.surface.schemas import listed_schema
 from mcp_binance_server.surface.spec import Answer, PromptSpec, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.views.freshness import doubts_in
 
 NAME = "get_analysis"
 KIND = "kind"
@@ -40,7 +41,7 @@ def analysis_tool(prompts: Sequence[PromptSpec[Any]]) -> ToolSpec[Any]:
         except ValidationError as error:
             raise bad_arguments(f"{NAME} of kind {spec.name}", error) from None
         page = await reporting(context.progress, f"Analysing: {spec.name}", lambda: spec.render(context, asked))
-        return ToolAnswer(page, AnalysisAnswer(kind=spec.name, page=page))
+        return ToolAnswer(page, AnalysisAnswer(kind=spec.name, page=page), warnings=tuple(doubts_in(page)))
 
     return ToolSpec(
         name=NAME,

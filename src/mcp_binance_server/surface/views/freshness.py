@@ -10,6 +10,7 @@ from mcp_binance_server.surface.views.markdown import average, percent, plain, p
 
 # A ticker's close time is the moment of the answer; one that lags this far is not of now.
 STALE_MS = 60_000
+OPENINGS = ("*Stale: ", "*Not trading now: ", "*Contradiction: ")
 WITNESSES: dict[Witness, str] = {"book": "the middle of the book", "candle": "the close of the newest candle"}
 
 
@@ -50,3 +51,8 @@ def with_doubts(page: str, found: Iterable[str]) -> str:
     """Put doubts above the last line of a page, which says when its data was true."""
     lines = page.split("\n")
     return "\n".join([*lines[:-1], *doubt_lines(found), lines[-1]])
+
+
+def doubts_in(page: str) -> list[str]:
+    """Return the doubts that stand on a page."""
+    return [line.strip("*") for line in page.split("\n") if line.startswith(OPENINGS)]
