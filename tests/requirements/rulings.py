@@ -271,7 +271,7 @@ RULINGS: Final = contract(
     # What clients really do
     section(
         "ruling",
-        planned(
+        covered(
             "ruling/39",
             "Text and structured content carry the same facts; a picture is one image block and no structure.",
             "Chart tools answers base64 in JSON; clients that read one channel would miss the picture or drown in it.",

@@ -226,7 +226,7 @@ async def test_a_market_that_is_closed_shows_no_zero_as_a_price(client: Client) 
     book = await client.call_tool("get_order_book", {"symbol": "LUNAUSDT"})
 
     assert "\n*LUNAUSDT: Not trading now: status BREAK*\n" in table
-    assert "| LUNAUSDT | n/a | n/a | n/a | n/a | $0.00 USDT |" in table
+    assert "| LUNAUSDT | BREAK |" + " n/a |" * 7 + " 0.00 LUNA | $0.00 USDT |" in table
     answer = structure(book)
     assert (answer["spread"], answer["mid"], answer["count"], answer["more"]) == (None, None, 0, None)
     assert "a side is empty" in text_of(book)

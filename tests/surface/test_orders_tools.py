@@ -63,7 +63,7 @@ async def test_the_newest_orders_survive_the_limit_and_come_last(
     assert ids(answer) == [*range(120 - limit, 120)]
     assert text_of(result).count("| 4120088") == limit
     assert text_of(result).endswith(f"More: {answer['more']}")
-    assert len(text_of(result).encode()) <= 8_000
+    assert len(text_of(result).encode()) <= 10_000
 
 
 async def test_open_orders_tell_their_number_value_and_the_call_for_the_rest(
@@ -90,7 +90,7 @@ async def test_nothing_open_is_said_in_words(client: Client) -> None:
 async def test_no_orders_of_a_symbol_is_said_in_words(client: Client) -> None:
     result = await client.call_tool("get_all_orders", {"symbol": "SOLUSDT"})
 
-    assert "No orders found." in text_of(result)
+    assert "No orders found on SOLUSDT." in text_of(result)
 
 
 async def test_the_page_before_is_one_call_away(client: Client, exchange: SimulatedExchange) -> None:

@@ -199,9 +199,10 @@ async def test_a_book_too_thin_is_said_and_not_guessed(keyless: Client) -> None:
 
     assert data["fill"]["complete"] is False
     assert data["fill"]["levels"] == 100
-    assert "**Incomplete**:" in text
+    assert "**Complete**: no, " in text
+    assert "beyond the levels seen" in text
     assert quoted["fill"]["unfilled_asset"] == "USDT"
-    assert "USDT lie beyond the levels seen" in by_quote
+    assert "lies beyond the levels seen" in by_quote
 
 
 async def test_a_limit_that_crosses_takes_and_rests(client: Client) -> None:

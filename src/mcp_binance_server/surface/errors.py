@@ -4,7 +4,7 @@ import functools
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
@@ -85,10 +85,41 @@ def tool_failure(error: AppError, *, has_guides: bool = True) -> types.CallToolR
     if uris := data.get("valid_uris"):
         lines.append(f"There is {', '.join(uris)}.")
     lines += [text for name in ("explanation", "recovery_suggestion") if (text := data.get(name))]
+    structured: dict[str, Any] = {"success": False, "error": error.message, "code": error.code, **data}
+    lines += [line] if (line := _rest(structured, "\n".join(lines))) else []
     lines += [f"More: {data['guide']}"] if "guide" in data else []
     text = types.TextContent(type="text", text="\n".join(lines))
-    structured: dict[str, Any] = {"success": False, "error": error.message, "code": error.code, **data}
     return types.CallToolResult(content=[text], structured_content=structured, is_error=True)
+
+
+def _rest(members: dict[str, Any], said: str) -> str:
+    """Name what the sentences before have not said."""
+    return "; ".join(
+        f"{name} {_shown(value)}"
+        for name, value in members.items()
+        if name not in {"success", "guide"} and any(leaf not in said for leaf in _leaves(name, value))
+    )
+
+
+def _leaves(name: str, value: Any) -> list[str]:  # noqa: ANN401 - JSON
+    """Return the texts of a member; a number or a yes says nothing without its name."""
+    if isinstance(value, dict):
+        return [leaf for each, inner in cast(dict[str, Any], value).items() for leaf in _leaves(each, inner)]
+    if isinstance(value, list | tuple):
+        return [leaf for inner in cast(list[Any], value) for leaf in _leaves(name, inner)]
+    if isinstance(value, str):
+        return [value]
+    return [] if value is None else [f"{name} {_shown(value)}"]
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - JSON
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(each)}" for name, each in cast(dict[str, Any], value).items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, cast(list[Any], value)))
+    return str(value)
 
 
 def bad_arguments(what: str, error: ValidationError) -> InvalidArguments:

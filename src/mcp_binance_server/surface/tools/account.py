@@ -8,7 +8,7 @@ from mcp_binance_server.domain.account import AccountView
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Row
-from mcp_binance_server.surface.views.account import account_page
+from mcp_binance_server.surface.views.account import NO_HOLDINGS, account_page, venue_notes
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.paging import next_step
 
@@ -62,6 +62,7 @@ def account_answer(view: AccountView, limit: int) -> AccountAnswer:
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),
+        notes=[*([] if rows else [NO_HOLDINGS]), *venue_notes(view.venue)],
     )
 
 

@@ -12,6 +12,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair
 from mcp_binance_server.surface.views.book import (
+    NO_SPREAD,
     TRADE_COLUMNS,
     BookSummary,
     book_page,
@@ -23,6 +24,7 @@ from mcp_binance_server.surface.views.book import (
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.freshness import STALE_MS
 from mcp_binance_server.surface.views.markdown import instant
+from mcp_binance_server.surface.views.market import source
 from mcp_binance_server.surface.views.paging import next_step
 
 DEEPEST = 1000
@@ -45,6 +47,7 @@ class OrderBookAnswer(ListAnswer):
     ask_total: str
     last_update_id: int
     as_of: str
+    source: str
     host: str
 
 
@@ -67,7 +70,9 @@ def book_answer(seen: Observation[BookSnapshot], limit: int) -> OrderBookAnswer:
         bid_total=exact(totals.bid_total),
         ask_total=exact(totals.ask_total),
         last_update_id=book.last_update_id,
+        notes=[NO_SPREAD] if totals.spread is None else [],
         as_of=instant(seen.at_ms),
+        source=source(seen.origin, seen.host),
         host=seen.host,
     )
 
@@ -79,7 +84,8 @@ def _optional(value: Decimal | None, step: Decimal = Decimal(0)) -> str | None:
 async def get_order_book(context: Context, arguments: GetOrderBook) -> ToolAnswer:
     seen = await context.market.book(arguments.symbol, arguments.limit)
     answer = book_answer(seen, arguments.limit)
-    return ToolAnswer(book_page(seen, answer.more), answer, quiet=BookSummary.of(seen.value).is_quiet)
+    page = book_page(seen, arguments.limit, answer.more)
+    return ToolAnswer(page, answer, quiet=BookSummary.of(seen.value).is_quiet)
 
 
 GET_ORDER_BOOK = ToolSpec(
@@ -109,6 +115,7 @@ class RecentTradesAnswer(ListAnswer):
     bought: str = Field(description="Quantity that aggressive buyers took")
     sold: str
     as_of: str
+    source: str
     host: str
 
 
@@ -125,6 +132,7 @@ def trades_answer(seen: Observation[tuple[Trade, ...]], limit: int) -> RecentTra
         bought=exact(traded(trades, "buy")),
         sold=exact(traded(trades, "sell")),
         as_of=instant(seen.at_ms),
+        source=source(seen.origin, seen.host),
         host=seen.host,
     )
 
@@ -133,7 +141,7 @@ async def get_recent_trades(context: Context, arguments: GetRecentTrades) -> Too
     seen = await context.market.trades(arguments.symbol, arguments.limit)
     answer = trades_answer(seen, arguments.limit)
     quiet = not seen.value or seen.at_ms - seen.value[-1].time_ms > STALE_MS
-    return ToolAnswer(tape_page(seen, answer.more), answer, quiet=quiet)
+    return ToolAnswer(tape_page(seen, arguments.limit, answer.more), answer, quiet=quiet)
 
 
 GET_RECENT_TRADES = ToolSpec(

@@ -11,6 +11,7 @@ from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, T
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair, optional
 from mcp_binance_server.surface.views.candles import (
     COLUMNS,
+    candle_notes,
     candle_page,
     candle_rows,
     is_final,
@@ -19,6 +20,7 @@ from mcp_binance_server.surface.views.candles import (
     short_time,
 )
 from mcp_binance_server.surface.views.markdown import instant
+from mcp_binance_server.surface.views.market import source
 
 Moment = str | int | None
 
@@ -40,6 +42,7 @@ class KlinesAnswer(ListAnswer):
     open_times: list[str] | None = Field(description="Only if rows are not one interval apart")
     last_is_final: bool | None = Field(description="false: the last candle may still change")
     as_of: str
+    source: str
     host: str
 
 
@@ -58,7 +61,9 @@ def klines_answer(seen: Observation[CandleSeries]) -> KlinesAnswer:
         open_times=[short_time(each.open_time_ms) for each in candles] if series.has_gaps else None,
         last_is_final=is_final(candles[-1], seen.at_ms) if candles else None,
         as_of=instant(seen.at_ms),
+        source=source(seen.origin, seen.host),
         host=seen.host,
+        notes=candle_notes(seen),
     )
 
 

@@ -14,16 +14,15 @@ from mcp_binance_server.surface.tools.rows import Row, omitted
 from mcp_binance_server.surface.views.chart_facts import (
     exchanges_part,
     indicators_part,
+    limits_of,
     parameters_part,
     source_line,
+    type_of,
 )
 from mcp_binance_server.surface.views.markdown import instant
 
-# A limit this far out is how the documentation writes that there is none.
-NO_LIMIT = 100_000
 Section = Literal["indicators", "parameters", "exchanges", "all"]
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
-TYPES = {"Integer": "number", "Float": "number", "Boolean": "boolean"}
 
 
 class InputRow(Row):
@@ -53,6 +52,9 @@ class ChartParameters(Row):
     ranges: list[str]
     themes: list[str]
     styles: list[str]
+    scales: list[str]
+    sessions: list[str]
+    formats: list[str]
 
 
 class PlanRow(Row):
@@ -92,9 +94,8 @@ class FetchChartDocumentation(Arguments):
 
 
 def input_row(rule: StudyInput) -> InputRow:
-    lowest, highest = (None if each is None or abs(each) >= NO_LIMIT else each for each in (rule.min, rule.max))
-    kind = TYPES.get(rule.type, "string")
-    return InputRow(type=kind, default=rule.default, description=rule.label, min=lowest, max=highest)
+    least, most = limits_of(rule)
+    return InputRow(type=type_of(rule), default=rule.default, description=rule.label, min=least, max=most)
 
 
 def indicator_row(indicator: Indicator) -> IndicatorRow:
@@ -124,10 +125,9 @@ def documentation_data(documentation: Documentation, section: Section) -> Docume
 
 
 def _parameters(catalogue: Catalogue | None) -> ChartParameters:
-    intervals, ranges, themes, styles = (
-        list(catalogue.options(name)) if catalogue else [] for name in ("interval", "range", "theme", "style")
-    )
-    return ChartParameters(intervals=intervals, ranges=ranges, themes=themes, styles=styles)
+    named = ("interval", "range", "theme", "style", "scale", "session", "format")
+    options = {f"{name}s": list(catalogue.options(name)) if catalogue else [] for name in named}
+    return ChartParameters.model_validate(options)
 
 
 def _plans(catalogue: Catalogue) -> dict[str, PlanRow]:

@@ -10,7 +10,7 @@ from mcp_binance_server.charts.facts import Held, SymbolList
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Row, omitted, optional
-from mcp_binance_server.surface.views.chart_facts import exchanges_part, source_line, symbols_part
+from mcp_binance_server.surface.views.chart_facts import exchanges_part, no_symbol, source_line, symbols_part
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.paging import next_step, with_more
 
@@ -121,6 +121,7 @@ def symbols_answer(held: Held[SymbolList], arguments: GetSymbols) -> SymbolsAnsw
         ],
         count=len(shown),
         total=len(found),
+        notes=[] if shown else [no_symbol(exchange)],
         more=_more(held.value, arguments),
     )
 

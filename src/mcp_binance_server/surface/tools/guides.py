@@ -10,8 +10,15 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Row, optional
 from mcp_binance_server.surface.uris import GUIDE_SCHEME
-from mcp_binance_server.surface.views.guides import content_page, guides_page, hits_page
-from mcp_binance_server.surface.views.paging import next_step
+from mcp_binance_server.surface.views.guides import (
+    NO_DOCUMENTS,
+    NOT_INSTRUCTIONS,
+    content_page,
+    guides_page,
+    hits_page,
+    no_hits,
+)
+from mcp_binance_server.surface.views.paging import counted, next_step
 
 MOST_ROWS = 500
 Name = Annotated[str, Field(max_length=200)]
@@ -94,8 +101,11 @@ def content_answer(content: GuideContent) -> ToolAnswer:
         for each in content.documents
     ]
     framed = content.framed
-    answer = ContentAnswer(mime_type=framed.mime_type, documents=rows, value=framed.text)
-    return ToolAnswer(content_page(framed.text, has_user_text=content.has_user_text), answer)
+    notes = [NOT_INSTRUCTIONS] if content.has_user_text else []
+    answer = ContentAnswer(mime_type=framed.mime_type, documents=rows, value=framed.text, notes=notes)
+    told = "; ".join(f"{row.uri} ({row.title}, {row.bytes} bytes, {row.source})" for row in rows)
+    page = content_page(framed.text, f"{framed.mime_type}: {told}", has_user_text=content.has_user_text)
+    return ToolAnswer(page, answer)
 
 
 async def get_content(context: Context, arguments: GetContent) -> ToolAnswer:
@@ -136,6 +146,7 @@ def list_answer(found: GuideList, arguments: ListGuides) -> ListGuidesAnswer:
         more=more if rows else None,
         total=found.total,
         documents=rows,
+        notes=[] if rows else [NO_DOCUMENTS],
         categories={each.name: each.description for each in guides.categories.values()},
         collections={each.name: each.description for each in guides.collections.values()},
     )
@@ -144,7 +155,8 @@ def list_answer(found: GuideList, arguments: ListGuides) -> ListGuidesAnswer:
 async def list_guides(context: Context, arguments: ListGuides) -> ToolAnswer:
     found = await context.guides.listed(arguments.context, arguments.limit, arguments.offset)
     answer = list_answer(found, arguments)
-    return ToolAnswer(guides_page(found.shelf.guides, found.entries, found.total, answer.more), answer)
+    told = "\n".join([*answer.notes, f"Documents: {counted(answer.count, answer.limit, answer.total)}"])
+    return ToolAnswer(guides_page(found.shelf.guides, found.entries, told, answer.more), answer)
 
 
 async def search_guides(context: Context, arguments: SearchGuides) -> ToolAnswer:
@@ -160,8 +172,10 @@ async def search_guides(context: Context, arguments: SearchGuides) -> ToolAnswer
         )
         for hit in hits
     ]
-    answer = SearchGuidesAnswer(count=len(rows), limit=arguments.limit, hits=rows)
-    return ToolAnswer(hits_page(arguments.query, hits), answer)
+    answer = SearchGuidesAnswer(
+        count=len(rows), limit=arguments.limit, hits=rows, notes=[] if rows else [no_hits(arguments.query)]
+    )
+    return ToolAnswer(hits_page(hits, "\n".join([*answer.notes, counted(answer.count, answer.limit)])), answer)
 
 
 GET_CONTENT = ToolSpec(

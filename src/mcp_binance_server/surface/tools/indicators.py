@@ -12,10 +12,10 @@ from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, T
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row
 from mcp_binance_server.surface.views.candles import is_final, is_quiet
 from mcp_binance_server.surface.views.decimals import exact
-from mcp_binance_server.surface.views.indicators import indicator_lines, line_value
+from mcp_binance_server.surface.views.indicators import indicator_lines, indicator_note, line_value
 from mcp_binance_server.surface.views.markdown import instant
-from mcp_binance_server.surface.views.market import footer
-from mcp_binance_server.surface.views.paging import next_step, with_more
+from mcp_binance_server.surface.views.market import footer, source
+from mcp_binance_server.surface.views.paging import counted, next_step, with_more
 
 MOST_BARS = 50
 Written = Annotated[str, Field(max_length=40)]
@@ -49,6 +49,7 @@ class IndicatorsAnswer(ListAnswer):
     first_bar: MaybeText
     rows: list[IndicatorRow] = Field(description="Newest last")
     as_of: str
+    source: str
     host: str
 
 
@@ -65,7 +66,9 @@ def indicators_answer(seen: Observation[IndicatorReading], arguments: GetIndicat
         first_bar=None if reading.first_open_ms is None else instant(reading.first_open_ms),
         rows=rows,
         as_of=instant(seen.at_ms),
+        source=source(seen.origin, seen.host),
         host=seen.host,
+        notes=[indicator_note(seen.rules)],
     )
 
 
@@ -98,7 +101,9 @@ def indicators_page(seen: Observation[IndicatorReading], answer: IndicatorsAnswe
         for row in answer.rows
     ]
     names = ["open_time", "is_final", "close", *seen.value.lines]
-    lines = indicator_lines(seen.rules, answer.interval, answer.bars_used, [names, *rows])
+    first = f", first bar {answer.first_bar}" if answer.first_bar else ""
+    told = [f"{counted(answer.count, answer.limit)}; bars used {answer.bars_used}{first}", *answer.notes]
+    lines = indicator_lines(seen.rules, answer.interval, told, [names, *rows])
     return with_more([*lines, footer(seen.at_ms, seen.origin, seen.host)], answer.more)
 
 

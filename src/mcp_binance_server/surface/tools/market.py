@@ -9,11 +9,19 @@ from mcp_binance_server.domain.market import MarketView, Reading
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.rows import SymbolArgument, optional
+from mcp_binance_server.surface.tools.rows import MaybeText, SymbolArgument, optional
 from mcp_binance_server.surface.views.decimals import exact, exact_average
 from mcp_binance_server.surface.views.freshness import STALE_MS, doubts
 from mcp_binance_server.surface.views.markdown import instant
-from mcp_binance_server.surface.views.market import average_page, board_doubts, clock_page, market_page, ticker_table
+from mcp_binance_server.surface.views.market import (
+    average_page,
+    board_doubts,
+    clock_page,
+    clock_words,
+    source,
+    ticker_page,
+    ticker_table,
+)
 
 MOST_TICKERS = 20
 
@@ -34,29 +42,31 @@ class GetTicker(Arguments):
 
 
 class TickerAnswer(Answer):
-    """Money as decimal strings, exactly as the exchange sent it."""
+    """Money as decimal strings, exactly as the exchange sent it; null where nothing was traded in a day."""
 
     symbol: str
     status: str
-    last_price: str
-    change: str
-    change_percent: str
-    open: str
-    high: str
-    low: str
-    bid: str
-    ask: str
+    last_price: MaybeText
+    change: MaybeText
+    change_percent: MaybeText
+    open: MaybeText
+    high: MaybeText
+    low: MaybeText
+    bid: MaybeText
+    ask: MaybeText
     volume: str
     quote_volume: str
-    weighted_average: str
+    weighted_average: MaybeText
     trade_count: int
     as_of: str
+    source: str
     host: str
 
 
 class TickersAnswer(ListAnswer):
-    tickers: list[dict[str, str]] = Field(description="Several pairs: the fields of one, each")
+    tickers: list[dict[str, MaybeText]] = Field(description="Several pairs: the fields of one, each")
     missing: list[str]
+    source: str
     host: str
 
 
@@ -66,43 +76,55 @@ class GetTickerAnswer(TickerAnswer, TickersAnswer):
 
 def ticker_answer(view: MarketView) -> TickerAnswer:
     ticker = view.ticker
+
+    def price(value: Decimal) -> str | None:
+        return f"{value:f}" if value or ticker.has_traded else None
+
     return TickerAnswer(
         symbol=ticker.symbol,
         status=view.rules.status,
-        last_price=f"{ticker.last_price:f}",
-        change=f"{ticker.change:f}",
-        change_percent=f"{ticker.change_percent:f}",
-        open=f"{ticker.open_price:f}",
-        high=f"{ticker.high:f}",
-        low=f"{ticker.low:f}",
-        bid=f"{ticker.bid:f}",
-        ask=f"{ticker.ask:f}",
+        last_price=price(ticker.last_price),
+        change=price(ticker.change),
+        change_percent=price(ticker.change_percent),
+        open=price(ticker.open_price),
+        high=price(ticker.high),
+        low=price(ticker.low),
+        bid=price(ticker.bid),
+        ask=price(ticker.ask),
         volume=f"{ticker.volume:f}",
         quote_volume=f"{ticker.quote_volume:f}",
-        weighted_average=f"{ticker.weighted_average:f}",
+        weighted_average=price(ticker.weighted_average),
         trade_count=ticker.trade_count,
         as_of=instant(ticker.close_time_ms),
+        source=source(view.origin, view.host),
         host=view.host,
     )
 
 
 def tickers_answer(board: TickerBoard) -> TickersAnswer:
     rows = [_ticker_row(view) for view in board.views]
-    return TickersAnswer(count=len(rows), limit=MOST_TICKERS, tickers=rows, missing=[*board.missing], host=board.host)
+    return TickersAnswer(
+        count=len(rows),
+        limit=MOST_TICKERS,
+        tickers=rows,
+        missing=[*board.missing],
+        source=source(board.origin, board.host),
+        host=board.host,
+    )
 
 
-def _ticker_row(view: MarketView) -> dict[str, str]:
+def _ticker_row(view: MarketView) -> dict[str, str | None]:
     ticker = view.ticker
 
-    def price(value: Decimal) -> str:
-        return exact(value, view.rules.tick)
+    def price(value: Decimal) -> str | None:
+        return exact(value, view.rules.tick) if value or ticker.has_traded else None
 
     return {
         "symbol": ticker.symbol,
         "status": view.rules.status,
         "last_price": price(ticker.last_price),
         "change": price(ticker.change),
-        "change_percent": exact(ticker.change_percent),
+        "change_percent": exact(ticker.change_percent) if ticker.has_traded else None,
         "high": price(ticker.high),
         "low": price(ticker.low),
         "bid": price(ticker.bid),
@@ -116,9 +138,10 @@ def _ticker_row(view: MarketView) -> dict[str, str]:
 async def get_ticker(context: Context, arguments: GetTicker) -> ToolAnswer:
     if arguments.symbol is not None:
         view = await context.market.ticker(arguments.symbol)
-        return ToolAnswer(market_page(view), ticker_answer(view), warnings=tuple(doubts(view)))
+        return ToolAnswer(ticker_page(view), ticker_answer(view), warnings=tuple(doubts(view)))
     board = await context.market.tickers(arguments.symbols or ())
-    return ToolAnswer(ticker_table(board), tickers_answer(board), warnings=tuple(board_doubts(board)))
+    page = ticker_table(board, MOST_TICKERS)
+    return ToolAnswer(page, tickers_answer(board), warnings=tuple(board_doubts(board)))
 
 
 GET_TICKER = ToolSpec(
@@ -146,6 +169,7 @@ class AveragePriceAnswer(Answer):
     average_price: str
     minutes: int
     as_of: str
+    source: str
     host: str
 
 
@@ -155,6 +179,7 @@ def average_answer(seen: Observation[AveragePrice]) -> AveragePriceAnswer:
         average_price=exact_average(seen.value.price, seen.rules.tick),
         minutes=seen.value.minutes,
         as_of=instant(seen.at_ms),
+        source=source(seen.origin, seen.host),
         host=seen.host,
     )
 
@@ -189,6 +214,7 @@ class ServerTimeAnswer(Answer):
     exchange_time_ms: int
     clock_ahead_ms: int = Field(description="Our clock minus the exchange's")
     round_trip_ms: int
+    source: str
     host: str
 
 
@@ -199,7 +225,9 @@ def clock_answer(reading: Reading[ClockCheck]) -> ServerTimeAnswer:
         exchange_time_ms=check.exchange_ms,
         clock_ahead_ms=check.difference_ms,
         round_trip_ms=check.round_trip_ms,
+        source=source(reading.origin, reading.host),
         host=reading.host,
+        notes=[f"Our clock: {clock_words(check)}"],
     )
 
 

@@ -11,9 +11,21 @@ from mcp_binance_server.services.orders import HISTORY_ROWS
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row, omitted, optional
+from mcp_binance_server.surface.views.account import venue_notes
 from mcp_binance_server.surface.views.decimals import exact, exact_average
 from mcp_binance_server.surface.views.markdown import instant
-from mcp_binance_server.surface.views.orders import fills_text, history_page, open_orders_text, order_text, orders_text
+from mcp_binance_server.surface.views.orders import (
+    NO_FILLS,
+    NO_OPEN_ORDERS,
+    fills_text,
+    history_notes,
+    history_text,
+    no_orders,
+    open_orders_text,
+    order_text,
+    orders_text,
+    unvalued_notes,
+)
 from mcp_binance_server.surface.views.paging import next_step
 
 MOST_ROWS = 1000
@@ -173,8 +185,9 @@ async def get_open_orders(context: Context, arguments: GetOpenOrders) -> ToolAns
         as_of=instant(view.as_of_ms),
         total=len(view.orders),
         value_by_quote={quote: exact(value) for quote, value in view.value_by_quote.items()},
+        notes=[*([] if shown else [NO_OPEN_ORDERS]), *unvalued_notes(view), *venue_notes(view.venue)],
     )
-    return ToolAnswer(open_orders_text(view, shown, more), answer)
+    return ToolAnswer(open_orders_text(view, shown, arguments.limit, more), answer)
 
 
 async def get_order(context: Context, arguments: GetOrder) -> ToolAnswer:
@@ -188,6 +201,7 @@ async def get_order(context: Context, arguments: GetOrder) -> ToolAnswer:
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),
+        notes=venue_notes(view.venue),
     )
     return ToolAnswer(order_text(view), answer)
 
@@ -205,8 +219,9 @@ async def get_all_orders(context: Context, arguments: GetAllOrders) -> ToolAnswe
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),
+        notes=[*no_orders(view), *venue_notes(view.venue)],
     )
-    return ToolAnswer(orders_text(view, more), answer)
+    return ToolAnswer(orders_text(view, arguments.limit, more), answer)
 
 
 def _history(found: OrderHistory, limit: int) -> ToolAnswer:
@@ -222,8 +237,9 @@ def _history(found: OrderHistory, limit: int) -> ToolAnswer:
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),
+        notes=[*history_notes(view), *venue_notes(view.venue)],
     )
-    return ToolAnswer(history_page(view), answer)
+    return ToolAnswer(history_text(view, answer.limit, answer.more), answer)
 
 
 async def get_account_trades(context: Context, arguments: GetAccountTrades) -> ToolAnswer:
@@ -238,8 +254,9 @@ async def get_account_trades(context: Context, arguments: GetAccountTrades) -> T
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),
+        notes=[*([] if view.fills else [NO_FILLS]), *venue_notes(view.venue)],
     )
-    return ToolAnswer(fills_text(view, more), answer)
+    return ToolAnswer(fills_text(view, arguments.limit, more), answer)
 
 
 def _more_open(view: OpenOrders, arguments: GetOpenOrders) -> str | None:

@@ -14,6 +14,7 @@ from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Row, omitted
+from mcp_binance_server.surface.views.account import NO_HOLDINGS, venue_notes
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.holdings import holdings_page, unmeasured
 from mcp_binance_server.surface.views.markdown import instant, share
@@ -88,6 +89,7 @@ def portfolio_answer(judged: JudgedPortfolio, limit: int) -> PortfolioAnswer:
         network=valued.venue.network,
         host=valued.venue.host,
         as_of=instant(valued.as_of_ms),
+        notes=[*([] if rows else [NO_HOLDINGS]), *venue_notes(valued.venue)],
     )
 
 

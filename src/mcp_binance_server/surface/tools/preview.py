@@ -14,7 +14,7 @@ from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.market import SymbolArgument
 from mcp_binance_server.surface.tools.rows import ClientOrderId, optional
 from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant
-from mcp_binance_server.surface.views.preview import CHECKED, NO_KEY, preview_page, short
+from mcp_binance_server.surface.views.preview import CHECKED, NO_KEY, preview_notes, preview_page, short
 from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
 from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
 
@@ -102,6 +102,7 @@ def preview_answer(tried: PreviewedOrder) -> PreviewAnswer:
         network=tried.venue.network,
         host=tried.venue.host,
         as_of=instant(tried.as_of_ms),
+        notes=preview_notes(tried),
     )
 
 

@@ -10,8 +10,8 @@ from mcp_binance_server.errors import echo
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Pair, Row, optional
-from mcp_binance_server.surface.views.paging import next_step
-from mcp_binance_server.surface.views.symbols import Rule, rule_values, rules_page, symbols_page
+from mcp_binance_server.surface.views.paging import counted, next_step
+from mcp_binance_server.surface.views.symbols import NO_SYMBOL, Rule, rule_values, rules_page, symbols_page
 
 MOST_SYMBOLS = 100
 
@@ -92,7 +92,14 @@ def search_answer(found: list[SymbolRules], arguments: SearchSymbols) -> SearchS
         for each in shown
     ]
     more = more_symbols(found, arguments)
-    return SearchSymbolsAnswer(count=len(rows), limit=arguments.limit, more=more, total=len(found), symbols=rows)
+    return SearchSymbolsAnswer(
+        count=len(rows),
+        limit=arguments.limit,
+        more=more,
+        total=len(found),
+        symbols=rows,
+        notes=[] if rows else [NO_SYMBOL],
+    )
 
 
 def more_symbols(found: list[SymbolRules], arguments: SearchSymbols) -> str | None:
@@ -107,7 +114,8 @@ def more_symbols(found: list[SymbolRules], arguments: SearchSymbols) -> str | No
 async def search_symbols(context: Context, arguments: SearchSymbols) -> ToolAnswer:
     found = await context.market.search(arguments.query, arguments.quote)
     answer = search_answer(found, arguments)
-    return ToolAnswer(symbols_page(found[: arguments.limit], len(found), ASSET_NAMES, answer.more), answer)
+    told = f"Symbols: {counted(answer.count, answer.limit, answer.total)}"
+    return ToolAnswer(symbols_page(found[: arguments.limit], told, ASSET_NAMES, answer.more), answer)
 
 
 SEARCH_SYMBOLS = ToolSpec(

@@ -8,11 +8,12 @@ from mcp_binance_server.domain.account import AccountView, Balance, Commission, 
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.surface.views.decimals import NO_STEP
 from mcp_binance_server.surface.views.markdown import amount, instant, money, plain, price
-from mcp_binance_server.surface.views.paging import with_more
+from mcp_binance_server.surface.views.paging import counted, with_more
 
 BALANCE_PLACES = 8
 CENT = Decimal("0.01")
 NO_ROUTE = "n/a"
+SIMULATED = "a simulated exchange without real funds"
 NO_HOLDINGS = "No holdings: every balance of this account is zero."
 
 
@@ -47,6 +48,7 @@ def account_page(view: AccountView, limit: int, more: str | None) -> str:
         "",
         *(balance_table(shown) if shown else [NO_HOLDINGS]),
         "",
+        counted(len(shown), limit),
         *source(view.venue, view.as_of_ms),
     ]
     return with_more(lines, more)
@@ -143,8 +145,13 @@ def word(text: str) -> str:
     return text if text.replace("_", "").isalnum() else plain(text)
 
 
+def venue_notes(venue: Venue) -> list[str]:
+    """Say of an exchange what its name does not."""
+    return [SIMULATED] if venue.simulated else []
+
+
 def _answered(venue: Venue) -> str:
-    network = f"{plain(venue.network)}, a simulated exchange without real funds" if venue.simulated else venue.network
+    network = f"{plain(venue.network)}, {SIMULATED}" if venue.simulated else venue.network
     return f"*Network: {network}; answered by {plain(venue.host)}*"
 
 

@@ -14,11 +14,12 @@ from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.freshness import doubt_lines
 from mcp_binance_server.surface.views.markdown import average, bps_places, instant, plain, price
 from mcp_binance_server.surface.views.market import NOTHING, footer, source
-from mcp_binance_server.surface.views.paging import with_more
+from mcp_binance_server.surface.views.paging import counted, with_more
 
 TRADE_COLUMNS = "time,price,quantity,aggressor"
 BPS = 10_000
 WIDE_BPS = 100
+NO_SPREAD = "No spread: a side is empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> list[list
     return [[exact(level.price, rules.tick), exact(level.quantity)] for level in levels]
 
 
-def book_page(seen: Observation[BookSnapshot], more: str | None) -> str:
+def book_page(seen: Observation[BookSnapshot], limit: int, more: str | None) -> str:
     """Render both sides beside each other, best first."""
     rules, book = seen.rules, seen.value
     base = plain(rules.base)
@@ -63,6 +64,7 @@ def book_page(seen: Observation[BookSnapshot], more: str | None) -> str:
         _prices(rules, totals),
         f"Bids {exact(totals.bid_total)} {base} in {len(book.bids)} levels, "
         f"asks {exact(totals.ask_total)} {base} in {len(book.asks)} levels",
+        f"{counted(max(len(book.bids), len(book.asks)), limit)} of each side; last update id {book.last_update_id}",
         footer(seen.at_ms, seen.origin, seen.host),
         "",
         *level_rows(rules, book),
@@ -142,14 +144,15 @@ def traded(trades: tuple[Trade, ...], side: str) -> Decimal:
     return sum((each.quantity for each in trades if aggressor(each) == side), Decimal(0))
 
 
-def tape_page(seen: Observation[tuple[Trade, ...]], more: str | None) -> str:
+def tape_page(seen: Observation[tuple[Trade, ...]], limit: int, more: str | None) -> str:
     """Render trades, newest last."""
     rules, trades = seen.rules, seen.value
     last = price(trades[-1].price, rules.quote, rules.tick) if trades else NOTHING
     lines = [
         f"# {plain(rules.symbol)} recent trades",
-        f"{len(trades)} trades, newest last at {last}; aggressive buyers took {exact(traded(trades, 'buy'))} "
-        f"{plain(rules.base)}, aggressive sellers {exact(traded(trades, 'sell'))}",
+        f"{counted(len(trades), limit)}, newest last at {last}",
+        f"Aggressive buyers bought {exact(traded(trades, 'buy'))} {plain(rules.base)}, "
+        f"aggressive sellers sold {exact(traded(trades, 'sell'))}",
         footer(seen.at_ms, seen.origin, seen.host),
         "",
         TRADE_COLUMNS,
@@ -164,6 +167,6 @@ def _total(levels: tuple[PriceLevel, ...]) -> Decimal:
 
 def _prices(rules: SymbolRules, totals: BookSummary) -> str:
     if totals.spread is None or totals.mid is None or totals.spread_bps is None:
-        return "No spread: a side is empty"
+        return NO_SPREAD
     mid, spread = average(totals.mid, rules.quote, rules.tick), price(totals.spread, rules.quote, rules.tick)
     return f"Mid {mid}, spread {spread} ({exact(totals.spread_bps)} bps)"

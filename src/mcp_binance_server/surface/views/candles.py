@@ -9,7 +9,7 @@ from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact, volume
 from mcp_binance_server.surface.views.markdown import instant, percent, plain, price
 from mcp_binance_server.surface.views.market import footer
-from mcp_binance_server.surface.views.paging import next_step, with_more
+from mcp_binance_server.surface.views.paging import counted, next_step, with_more
 
 COLUMNS = "open,high,low,close,volume"
 # Up to here every row has its time; in a longer list every so-many-th has, and those between follow by the interval.
@@ -70,7 +70,7 @@ def candle_page(seen: Observation[CandleSeries]) -> str:
     title = f"# {plain(rules.symbol)} {series.interval} candles"
     foot = footer(seen.at_ms, seen.origin, seen.host)
     if not series.candles:
-        return f"{title}\nNo candle opened in this period.\n{foot}"
+        return "\n".join([title, *candle_notes(seen), counted(0, series.limit), foot])
     every = _every(series)
     rows = [
         f"{'' if place % every else short_time(candle.open_time_ms)},{row}"
@@ -79,9 +79,10 @@ def candle_page(seen: Observation[CandleSeries]) -> str:
     apart = "" if every == 1 else "; a row without time opens one interval after the row before it"
     lines = [
         title,
-        f"{len(rows)} rows, newest last; prices in {plain(rules.quote)}, volume in {plain(rules.base)}, UTC{apart}",
-        _summary(rules, series.candles),
-        _last(series.candles[-1], seen.at_ms),
+        f"{counted(len(rows), series.limit)}, newest last; prices in {plain(rules.quote)}, volume in "
+        f"{plain(rules.base)}, UTC{apart}",
+        _range(rules, series.candles),
+        *candle_notes(seen),
         foot,
         "",
         f"open_time,{COLUMNS}",
@@ -90,18 +91,27 @@ def candle_page(seen: Observation[CandleSeries]) -> str:
     return with_more(lines, older_candles(seen))
 
 
+def candle_notes(seen: Observation[CandleSeries]) -> list[str]:
+    """Say how far the price went, and whether the last row may still change: the rows do not."""
+    candles = seen.value.candles
+    if not candles:
+        return ["No candle opened in this period."]
+    first, last = candles[0].open, candles[-1].close
+    change = [f"Change {percent((last - first) / first * 100)}"] if first else []
+    return [*change, _last(candles[-1], seen.at_ms)]
+
+
 def _every(series: CandleSeries) -> int:
     return 1 if series.has_gaps or len(series.candles) <= ROWS_WITH_TIME else MARK_EVERY
 
 
-def _summary(rules: SymbolRules, candles: tuple[Candle, ...]) -> str:
+def _range(rules: SymbolRules, candles: tuple[Candle, ...]) -> str:
     def shown(value: Decimal) -> str:
         return price(value, rules.quote, rules.tick)
 
     first, last = candles[0].open, candles[-1].close
-    change = f" ({percent((last - first) / first * 100)})" if first else ""
     high, low = max(each.high for each in candles), min(each.low for each in candles)
-    return f"Open {shown(first)}, close {shown(last)}{change}, high {shown(high)}, low {shown(low)}"
+    return f"Open {shown(first)}, close {shown(last)}, high {shown(high)}, low {shown(low)}"
 
 
 def _last(candle: Candle, at_ms: int) -> str:

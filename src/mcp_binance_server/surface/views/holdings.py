@@ -9,7 +9,7 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.surface.views.account import NO_HOLDINGS, source
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.markdown import money, plain, price, share
-from mcp_binance_server.surface.views.paging import with_more
+from mcp_binance_server.surface.views.paging import counted, with_more
 
 CENT = Decimal("0.01")
 NO_TICK = Decimal(0)
@@ -33,6 +33,7 @@ def holdings_page(report: PortfolioReport, venue: Venue, limit: int, more: str |
         *_risk(report),
         *(f"**Missing**: {plain(each)}" for each in report.missing),
         "",
+        counted(min(limit, len(held)), limit),
         *source(venue, report.as_of_ms),
     ]
     return with_more(lines, more)

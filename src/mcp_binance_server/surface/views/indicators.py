@@ -19,15 +19,18 @@ def line_value(rules: SymbolRules, line: str, value: float | None) -> str | None
     return f"{round(value, places) + 0.0:.{places}f}"  # adding nothing turns -0.0 into 0.0
 
 
-def indicator_lines(rules: SymbolRules, interval: str, bars_used: int, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Render rows under a title; the first row holds the names."""
+def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Render rows under a title and what is told of them; the first row holds the names."""
     return [
         f"# {plain(rules.symbol)} {interval} indicators",
-        f"Computed from {bars_used} bars, newest last, prices in {plain(rules.quote)}; "
-        f"a bar that is not final may still change; n/a: too few bars",
+        *told,
         "",
         *(",".join(f'"{cell}"' if "," in cell else cell for cell in row) for row in rows),
     ]
+
+
+def indicator_note(rules: SymbolRules) -> str:
+    return f"Newest last, prices in {plain(rules.quote)}; a bar that is not final may still change; n/a: too few bars"
 
 
 def _places(rules: SymbolRules, line: str) -> int:

@@ -6,6 +6,7 @@ from mcp_binance_server.domain.market import MarketView, Origin, Reading
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
 from mcp_binance_server.surface.views.freshness import doubt_lines, doubts
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, amount, average, instant, percent, plain, price
+from mcp_binance_server.surface.views.paging import counted
 
 NOTHING = "n/a"
 SOURCES: dict[Origin, str] = {
@@ -41,13 +42,31 @@ def market_page(view: MarketView) -> str:
     return "\n".join(lines)
 
 
-def ticker_table(board: TickerBoard) -> str:
+def ticker_page(view: MarketView) -> str:
+    """Render the page of a symbol and what it leaves out: the contract lists its lines."""
+    ticker = view.ticker
+    lines = [
+        market_page(view),
+        "",
+        f"**Status**: {plain(view.rules.status)}",
+        f"**24h Open**: {shown_price(view, ticker.open_price)}",
+        f"**Bid**: {shown_price(view, ticker.bid)}",
+        f"**Ask**: {shown_price(view, ticker.ask)}",
+        f"*Host: {plain(view.host)}*",
+    ]
+    return "\n".join(lines)
+
+
+def ticker_table(board: TickerBoard, limit: int | None = None) -> str:
     """Render the last 24 hours of several symbols, one line each."""
-    lines = ["| Symbol | Last | 24h Change | High | Low | Quote Volume |", "|---|---|---|---|---|---|"]
+    head = ("Symbol", "Status", "Last Price", "24h Change", "Change Percent", "High", "Low", "Bid", "Ask", "Volume",
+            "Quote Volume", "As of")  # fmt: skip
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     lines += [*(_ticker_line(view) for view in board.views), ""]  # a line right below a table would be a row of it
     lines += doubt_lines(board_doubts(board))
     if board.missing:
         lines.append(f"*No ticker from the exchange: {', '.join(map(plain, board.missing))}*")
+    lines += [] if limit is None else [counted(len(board.views), limit)]
     newest_ms = max((view.ticker.close_time_ms for view in board.views), default=None)
     return "\n".join([*lines, footer(newest_ms, board.origin, board.host)])
 
@@ -68,22 +87,27 @@ def average_page(seen: Observation[AveragePrice]) -> str:
 def clock_page(reading: Reading[ClockCheck]) -> str:
     """Render the exchange's clock and what ours makes of it."""
     check = reading.value
-    ahead = check.difference_ms
-    ours = f"{abs(ahead)} ms {'ahead of' if ahead > 0 else 'behind'}" if ahead else "equal to"
     return "\n".join(
         [
             f"**Exchange time**: {instant(check.exchange_ms)} ({check.exchange_ms})",
-            f"**Our clock**: {ours} the exchange's, give or take {check.round_trip_ms / 2:g} ms",
+            f"**Our clock**: {clock_words(check)}",
             f"**Round trip**: {check.round_trip_ms} ms",
-            f"*Data source: {source(reading.origin, reading.host)}*",
+            footer(None, reading.origin, reading.host),
         ]
     )
+
+
+def clock_words(check: ClockCheck) -> str:
+    """Say how far our clock is from the exchange's."""
+    ahead = check.difference_ms
+    ours = f"{abs(ahead)} ms {'ahead of' if ahead > 0 else 'behind'}" if ahead else "equal to"
+    return f"{ours} the exchange's, give or take {check.round_trip_ms / 2:g} ms"
 
 
 def footer(at_ms: int | None, origin: Origin, host: str) -> str:
     """Say in one line when the data was true and who gave it."""
     when = "" if at_ms is None else f"As of {instant(at_ms)}; "
-    return f"*{when}source: {source(origin, host)}*"
+    return f"*{when}source: {source(origin, host)}; host {plain(host)}*"
 
 
 def source(origin: Origin, host: str) -> str:
@@ -95,9 +119,18 @@ def source(origin: Origin, host: str) -> str:
 
 def _ticker_line(view: MarketView) -> str:
     ticker = view.ticker
-    change = percent(ticker.change_percent) if ticker.has_traded else NOTHING
-    prices = [shown_price(view, each) for each in (ticker.last_price, ticker.high, ticker.low)]
-    return f"| {' | '.join([plain(ticker.symbol), prices[0], change, prices[1], prices[2], _quote_volume(view)])} |"
+    cells = [
+        plain(ticker.symbol),
+        plain(view.rules.status),
+        shown_price(view, ticker.last_price),
+        shown_price(view, ticker.change, signed=True),
+        percent(ticker.change_percent) if ticker.has_traded else NOTHING,
+        *(shown_price(view, each) for each in (ticker.high, ticker.low, ticker.bid, ticker.ask)),
+        f"{amount(ticker.volume)} {plain(view.rules.base)}",
+        _quote_volume(view),
+        instant(ticker.close_time_ms),
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def shown_price(view: MarketView, value: Decimal, *, signed: bool = False) -> str:

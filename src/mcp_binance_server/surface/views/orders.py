@@ -17,13 +17,22 @@ from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.surface.views.account import note, source, word
 from mcp_binance_server.surface.views.decimals import NO_STEP
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average_places, instant, money, plain
-from mcp_binance_server.surface.views.paging import next_step, with_more
+from mcp_binance_server.surface.views.paging import counted, next_step, with_more
 
+BY_SYMBOL = (
+    "Binance tells past orders by symbol; asked are those with an open order or a holding. For any other symbol, "
+    "or older orders, call get_all_orders with the symbol."
+)
+NO_ORDERS = "No orders found."
+NOTHING_ASKED = "none: no open orders and no holdings with a market"
+NO_OPEN_ORDERS = "No open orders found."
+NO_FILLS = "No trades found."
 OPEN_ROWS = 50
 NAMES_SHOWN = 10
 SMALLEST = Decimal("0.00000001")
 CENT = Decimal("0.01")
 COLUMNS = ("Order ID", "Symbol", "Side", "Type", "Price", "Orig Qty", "Executed Qty", "Status", "Time")
+TOOL_COLUMNS = (*COLUMNS, "Quote Spent", "Time in Force", "Client Order ID", "Updated")
 FILL_COLUMNS = ("Trade ID", "Order ID", "Side", "Price", "Qty", "Value", "Fee", "Role", "Time")
 
 
@@ -50,27 +59,38 @@ def open_orders_page(view: OpenOrders) -> str:
     return "\n".join(lines)
 
 
-def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], more: str | None) -> str:
+def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, more: str | None) -> str:
     """Render the open orders a tool was asked for."""
-    table = order_table(shown, view.rules) if shown else ["No open orders found."]
+    table = order_table(shown, view.rules, TOOL_COLUMNS) if shown else [NO_OPEN_ORDERS]
     summary = ["", *open_summary(view)] if shown else []
-    return with_more(["# Open Orders", "", *table, *summary, "", *source(view.venue, view.as_of_ms)], more)
+    told = counted(len(shown), limit, len(view.orders))
+    return with_more(["# Open Orders", "", *table, *summary, "", told, *source(view.venue, view.as_of_ms)], more)
 
 
 def open_summary(view: OpenOrders) -> list[str]:
     """Write how many orders there are and what is still to be executed of them; market orders have no price."""
-    uncounted = len(view.unvalued)
     return [
         f"**Total Open Orders**: {len(view.orders)}",
         f"**Total Value**: {_total(view.value_by_quote)}",
-        *([f"**Not in the Total**: {uncounted} without a price or on a symbol not listed now"] if uncounted else []),
+        *(f"**Not in the Total**: {each}" for each in unvalued_notes(view)),
     ]
 
 
-def history_page(view: OrderHistory) -> str:
+def unvalued_notes(view: OpenOrders) -> list[str]:
+    """Say how many open orders are in no total."""
+    return [f"{len(view.unvalued)} without a price or on a symbol not listed now"] if view.unvalued else []
+
+
+def history_text(view: OrderHistory, limit: int, more: str | None) -> str:
+    """Render the newest orders over several symbols for a tool: every member of each, and the next step."""
+    told = counted(len(view.orders), limit)
+    return with_more([history_page(view, TOOL_COLUMNS), told], more)
+
+
+def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
     """Render the newest orders over several symbols, and say what is not among them."""
-    table = order_table(view.orders, view.rules) if view.orders else ["No orders found."]
-    asked = ", ".join(plain(each) for each in view.asked) or "none: no open orders and no holdings with a market"
+    table = order_table(view.orders, view.rules, columns) if view.orders else [NO_ORDERS]
+    asked = ", ".join(plain(each) for each in view.asked) or NOTHING_ASKED
     lines = [
         "# Order History",
         "",
@@ -81,20 +101,36 @@ def history_page(view: OrderHistory) -> str:
         *([f"**Not Asked**: {_names(view.not_asked)}"] if view.not_asked else []),
         *([f"**No Answer**: {_names(view.failed)}; read this page again"] if view.failed else []),
         "",
-        "*Binance tells past orders by symbol; asked are those with an open order or a holding. For any other symbol, "
-        "or older orders, call get_all_orders with the symbol.*",
-        f"*Cost: {view.calls} calls, weight {view.weight}*",
+        f"*{BY_SYMBOL}*",
+        f"*{history_cost(view)}*",
         *source(view.venue, view.as_of_ms),
     ]
     return "\n".join(lines)
 
 
-def orders_text(view: OrdersOfSymbol, more: str | None) -> str:
+def history_notes(view: OrderHistory) -> list[str]:
+    """Say what the rows do not: what was asked, what that cost, and what is missing."""
+    empty = [] if view.orders else [NO_ORDERS]
+    nowhere = [] if view.asked else [NOTHING_ASKED]
+    return [*empty, *nowhere, BY_SYMBOL, history_cost(view)]
+
+
+def history_cost(view: OrderHistory) -> str:
+    return f"Cost: {view.calls} calls, weight {view.weight}"
+
+
+def orders_text(view: OrdersOfSymbol, limit: int, more: str | None) -> str:
     """Render the orders of one symbol, newest last."""
-    columns = tuple(name for name in COLUMNS if name != "Symbol")
-    table = order_table(view.orders, {view.rules.symbol: view.rules}, columns) if view.orders else ["No orders found."]
+    columns = tuple(name for name in TOOL_COLUMNS if name != "Symbol")
+    table = order_table(view.orders, {view.rules.symbol: view.rules}, columns) if view.orders else no_orders(view)
     title = f"# {plain(view.rules.symbol)} Orders"
-    return with_more([title, "", *table, "", *source(view.venue, view.as_of_ms)], more)
+    told = counted(len(view.orders), limit)
+    return with_more([title, "", *table, "", told, *source(view.venue, view.as_of_ms)], more)
+
+
+def no_orders(view: OrdersOfSymbol) -> list[str]:
+    """Say that there are none, and on which symbol."""
+    return [] if view.orders else [f"No orders found on {plain(view.rules.symbol)}."]
 
 
 def order_text(view: OneOrder) -> str:
@@ -111,6 +147,7 @@ def order_text(view: OneOrder) -> str:
         f"**Price**: {order_price(order, rules)}",
         f"**Orig Qty**: {quantity(order.quantity, rules)}",
         f"**Executed Qty**: {quantity(order.executed, rules)}",
+        f"**Quote Spent**: {quantity(order.quote_spent, None)}",
         f"**Average Price**: {'n/a' if average is None else _average(average, rules)}",
         f"**Time in Force**: {word(order.time_in_force)}",
         f"**Client Order ID**: {plain(order.client_order_id)}",
@@ -122,12 +159,13 @@ def order_text(view: OneOrder) -> str:
     return "\n".join(lines)
 
 
-def fills_text(view: FillsOfSymbol, more: str | None) -> str:
+def fills_text(view: FillsOfSymbol, limit: int, more: str | None) -> str:
     """Render the account's trades of one symbol, newest last."""
     rows = [_fill_row(fill, view.rules) for fill in view.fills]
-    table = [*_head(FILL_COLUMNS), *rows] if rows else ["No trades found."]
+    table = [*_head(FILL_COLUMNS), *rows] if rows else [NO_FILLS]
     title = f"# {plain(view.rules.symbol)} Account Trades"
-    return with_more([title, "", *table, "", *source(view.venue, view.as_of_ms)], more)
+    told = counted(len(view.fills), limit)
+    return with_more([title, "", *table, "", told, *source(view.venue, view.as_of_ms)], more)
 
 
 def order_table(
@@ -172,6 +210,10 @@ def _order_row(order: Order, rules: SymbolRules | None, columns: tuple[str, ...]
         "Executed Qty": quantity(order.executed, rules),
         "Status": word(order.status),
         "Time": _time(order.created_ms),
+        "Quote Spent": quantity(order.quote_spent, None),
+        "Time in Force": word(order.time_in_force),
+        "Client Order ID": plain(order.client_order_id),
+        "Updated": "" if order.updated_ms == order.created_ms else _time(order.updated_ms),
     }
     return f"| {' | '.join(cells[name] for name in columns)} |"
 

@@ -39,21 +39,29 @@ def _lines(tried: PreviewedOrder) -> list[str]:
         *_balances(tried),
         *([f"**Not checked**: {', '.join(tried.unchecked)}"] if tried.unchecked else []),
         "",
-        "*Price rules are measured at the middle of the book; Binance uses its own average price*",
-        f"*{_source(tried)}, {instant(tried.as_of_ms)}*",
+        *(f"*{each}*" for each in preview_notes(tried)),
+        f"*{plain(tried.venue.network)} ({plain(tried.venue.host)}), as of {instant(tried.as_of_ms)}*",
     ]
+
+
+def preview_notes(tried: PreviewedOrder) -> list[str]:
+    """Say what the numbers of a preview rest on."""
+    notes = ["Price rules are measured at the middle of the book; Binance uses its own average price"]
+    notes.append("The fee is less if paid in BNB")
+    if tried.venue.simulated:
+        notes.append("Simulated exchange, no real market")
+    fill = tried.preview.fill
+    if fill is not None and fill.average is None:
+        notes.append("No fill: that side of the book is empty")
+    elif fill is not None and tried.preview.behaviour == "takes" and not fill.complete:
+        notes.append("What is unfilled lies beyond the levels seen, at no known price")
+    return notes
 
 
 def short(value: Decimal, places: int = 8) -> str:
     """Write a quotient with so many decimals at most."""
     with localcontext(prec=DIGITS):
         return written(round_to_places(value, places))
-
-
-def _source(tried: PreviewedOrder) -> str:
-    if tried.venue.simulated:
-        return "Simulated exchange, no real market"
-    return f"{plain(tried.venue.network)} ({plain(tried.venue.host)})"
 
 
 def _order(shown: Preview) -> str:
@@ -77,7 +85,7 @@ def _fill(shown: Preview) -> list[str]:
     if fill is None:
         return []
     if fill.average is None:
-        return ["**Fill**: none, that side of the book is empty"]
+        return ["**Fill**: none"]
     against = [
         f"{short(bps, bps_places(bps, 3))} bps vs {name}"
         for name, bps in (
@@ -87,23 +95,20 @@ def _fill(shown: Preview) -> list[str]:
         if bps is not None
     ]
     average = short(fill.average, average_places(shown.rules.tick, fill.average))
-    levels = f"{fill.levels} level{'' if fill.levels == 1 else 's'}"
-    lines = [
-        f"**Fill**: {short(fill.base)} {plain(shown.rules.base)} at {average} on average, {levels}, "
-        f"{', '.join(against)}"
+    asset = shown.rules.base if order.quantity is not None else shown.rules.quote
+    worst = "" if fill.worst is None else f", worst price {written(fill.worst)}"
+    return [
+        f"**Fill**: quantity {short(fill.base)} {plain(shown.rules.base)}, value {short(fill.quote)} "
+        f"{plain(shown.rules.quote)}, average price {average}{worst}, {', '.join(against)}",
+        f"**Complete**: {'yes' if fill.complete else 'no'}, {fill.levels} levels, "
+        f"unfilled {short(fill.unfilled)} {plain(asset)}",
     ]
-    if shown.behaviour == "takes" and not fill.complete:
-        asset = shown.rules.base if order.quantity is not None else shown.rules.quote
-        lines.append(
-            f"**Incomplete**: {short(fill.unfilled)} {plain(asset)} lie beyond the levels seen, at no known price"
-        )
-    return lines
 
 
 def _fee(shown: Preview) -> str:
     source = "assumed" if shown.fee.assumed else "the account's rate"
     percent = f"{short(shown.fee.rate * 100, 4)}%"
-    return f"{short(shown.fee.amount)} {plain(shown.fee.asset)} ({percent}, {source}; less if paid in BNB)"
+    return f"{short(shown.fee.amount)} {plain(shown.fee.asset)} ({percent}, {source})"
 
 
 def _balances(tried: PreviewedOrder) -> list[str]:
@@ -113,7 +118,10 @@ def _balances(tried: PreviewedOrder) -> list[str]:
         f"**{plain(each.asset)}**: {short(each.free)} free -> {short(each.after)} once filled"
         for each in tried.preview.holdings
     ]
-    return lines if tried.may_trade else [*lines, "**Warning**: the exchange does not let this account trade"]
+    return [
+        *lines,
+        f"**May trade**: {'yes' if tried.may_trade else 'no, the exchange does not let this account trade'}",
+    ]
 
 
 def _money(shown: Preview, amount: Decimal) -> str:

@@ -12,6 +12,7 @@ from mcp_binance_server.surface.views.paging import with_more
 
 Rule = str | int | bool | list[str] | None
 HEAD = ("symbol", "base", "quote", "status")
+NO_SYMBOL = "No symbol matches. Try the code of an asset (BTC), its name (bitcoin), or another quote asset."
 _WORD = re.compile(r"[A-Za-z0-9_ ]*")
 
 
@@ -25,17 +26,18 @@ def rules_page(rules: SymbolRules) -> str:
     lines = [
         f"# {plain(rules.symbol)} trading rules",
         f"**Status**: {_word(rules.status)}",
+        f"**Is trading**: {_shown(rules.is_trading)}",
         f"**Assets**: {plain(rules.base)} priced in {plain(rules.quote)}",
         *(f"**{name.replace('_', ' ').capitalize()}**: {_shown(value)}" for name, value in _in_force(rules).items()),
     ]
     return "\n".join(lines)
 
 
-def symbols_page(found: Sequence[SymbolRules], total: int, names: Mapping[str, str], more: str | None) -> str:
+def symbols_page(found: Sequence[SymbolRules], told: str, names: Mapping[str, str], more: str | None) -> str:
     """Render a list of symbols, one a line."""
     if not found:
-        return "No symbol matches. Try the code of an asset (BTC), its name (bitcoin), or another quote asset."
-    lines = [f"{len(found)} of {total} symbols", "symbol,base,quote,status,name"]
+        return f"{NO_SYMBOL}\n{told}"
+    lines = [told, "symbol,base,quote,status,name"]
     lines += [
         ",".join(_word(cell) for cell in (each.symbol, each.base, each.quote, each.status, names.get(each.base, "")))
         for each in found
