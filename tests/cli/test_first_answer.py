@@ -1,6 +1,7 @@
 """The first answer of a server that has just been started, on a line where a round trip takes 200 ms."""
 
 import json
+from time import perf_counter
 
 import pytest
 
@@ -12,9 +13,10 @@ WAY_SECS = 0.1
 QUESTION = {"name": "trading_analysis", "arguments": {"symbol": "BTCUSDT"}}
 
 
-# A second without a key, one and a half with one, in round trips. Measured: 4 and 5.
+# A second without a key, one and a half with one, in round trips. Measured: 2 and 4; a busy machine may put reads that
+# were meant to go side by side one after the other. That they do not wait is shown in surface/test_first_questions.py.
 @requirement("SC-001")
-@pytest.mark.parametrize(("has_key", "most_rounds"), [(False, 5), (True, 7)])
+@pytest.mark.parametrize(("has_key", "most_rounds"), [(False, 4), (True, 6)])
 def test_a_first_analysis_waits_for_few_round_trips(*, has_key: bool, most_rounds: int) -> None:
     with Process("simulator") as simulator:
         exchange = json.loads(simulator.line())
@@ -23,7 +25,9 @@ def test_a_first_analysis_waits_for_few_round_trips(*, has_key: bool, most_round
             environment = {"BINANCE_REST_URL": line.url, **(keys if has_key else {})}
             with Process("--stdio", environment=environment) as process:
                 process.shake_hands()
+                asked_at = perf_counter()
                 answer = process.ask(1, "prompts/get", QUESTION)
+                wall_secs = perf_counter() - asked_at
                 # A busy machine makes each trip longer; how many wait for each other is ours.
                 rounds = line.rounds()
         simulator.terminate()
@@ -31,4 +35,5 @@ def test_a_first_analysis_waits_for_few_round_trips(*, has_key: bool, most_round
     page = answer["result"]["messages"][0]["content"]["text"]
     assert page.startswith("# Market Analysis: BTCUSDT")
     assert "your account:" not in page
+    print(f"first analysis, {'a' if has_key else 'no'} key: {wall_secs:.2f} s, {rounds} round trips")  # noqa: T201 - shown by -rP
     assert 2 <= rounds <= most_rounds

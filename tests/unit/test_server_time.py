@@ -20,6 +20,7 @@ def test_a_clock_that_agrees_with_a_date_header_is_trusted_to_the_millisecond(ow
     time.glimpse(DATE)
 
     assert time.now_ms() == own_ms
+    assert not time.is_due
 
 
 @pytest.mark.parametrize("own_ms", [DATE_MS - 5_000, DATE_MS + 60_000])
@@ -29,6 +30,17 @@ def test_a_clock_that_disagrees_is_replaced_by_the_header(own_ms: int) -> None:
     time.glimpse(DATE)
 
     assert abs(time.now_ms() - DATE_MS) <= 1_000
+    assert time.is_due
+
+
+def test_a_header_does_not_settle_what_the_exchange_has_refused() -> None:
+    time = ServerTime(FakeClock(DATE_MS))
+    time.glimpse(DATE)
+
+    time.forget()
+    time.glimpse(DATE)
+
+    assert time.is_due
 
 
 def test_a_learned_time_beats_every_header_and_survives_a_jump_of_the_wall_clock(clock: FakeClock) -> None:

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar, TypeVarTuple, Unpack
+from typing import Literal, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 import anyio.to_thread
@@ -11,7 +11,7 @@ import msgspec
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.suggestions import suggest
-from mcp_binance_server.domain.symbols import SymbolRules, SymbolTable, fold, is_plausible
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, is_plausible
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLimited
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
@@ -52,6 +52,7 @@ class Directory:
     clock: Clock
     _table: SymbolTable | None = field(default=None, init=False)
     _good_until_ms: float = field(default=0, init=False)
+    _first_load: Literal["to come", "under way", "over"] = field(default="to come", init=False)
     _made: tuple[bytes, SymbolTable] | None = field(default=None, init=False, repr=False)
     flights: Flights[SymbolTable] = field(init=False, repr=False)
 
@@ -71,6 +72,24 @@ class Directory:
                 return rules
         raise InvalidSymbol(provided_symbol=folded, did_you_mean=suggest(text, self._table))
 
+    async def expect(self, text: str) -> Symbol:
+        """Return the symbol a caller wrote, as `find` does, but unchecked while the first table is on its way.
+
+        The exchange checks it as well: a read of it need not wait. Whoever reads must `find` it beside that.
+
+        Raises:
+            InvalidSymbol: it cannot be a symbol, or is none in the table.
+        """
+        folded = fold(text)
+        if self.is_arriving and is_plausible(folded):
+            return Symbol(folded)
+        return (await self.find(text)).symbol
+
+    @property
+    def is_arriving(self) -> bool:
+        """Whether the first table was asked for and is not here yet; after a failure none is the first."""
+        return self._first_load == "under way"
+
     async def table(self) -> SymbolTable:
         """Return the symbol table, at most an hour old unless the exchange does not answer."""
         if self._table is not None and self.clock.monotonic_ms() < self._good_until_ms:
@@ -80,6 +99,7 @@ class Directory:
 
     async def _renew(self) -> SymbolTable:
         now = self.clock.monotonic_ms()
+        self._first_load = "under way" if self._first_load == "to come" else "over"
         try:
             self._table = await self._load()
             self._good_until_ms = now + FRESH_MS
@@ -87,6 +107,8 @@ class Directory:
             if self._table is None:
                 raise
             self._good_until_ms = now + PAUSE_MS
+        finally:
+            self._first_load = "over"
         self.caller.budget.limit = self._table.weight_limit
         return self._table
 

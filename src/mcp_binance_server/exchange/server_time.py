@@ -16,6 +16,8 @@ class ServerTime:
         self._clock = clock
         self._offset_ms: float | None = None
         self._learned_at_ms: float | None = None
+        self._agrees = False
+        self._is_doubted = False
 
     def now_ms(self) -> int:
         """Return the exchange's time; the machine's own until something is known."""
@@ -25,13 +27,16 @@ class ServerTime:
 
     @property
     def is_due(self) -> bool:
-        """Whether a signed call should ask for the time first."""
+        """Whether a signed call should ask for the time first; not while answers agree with the machine's clock."""
+        if self._learned_at_ms is None and self._agrees:
+            return False
         return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > REFRESH_MS
 
     def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
         """Take the time of a `time` answer: it was true half a round trip ago."""
         self._offset_ms = server_ms - (asked_at_ms + answered_at_ms) / 2
         self._learned_at_ms = answered_at_ms
+        self._is_doubted = False
 
     def glimpse(self, date: str) -> None:
         """Take a rough time from an answer's Date header, unless a better one is known."""
@@ -42,10 +47,13 @@ class ServerTime:
         own_ms, second_ms = self._clock.now_ms(), seconds * 1000
         is_right = second_ms - SLACK_MS <= own_ms < second_ms + 1000 + SLACK_MS
         self._offset_ms = (own_ms if is_right else second_ms + 500) - self._clock.monotonic_ms()
+        # Good enough for a signature, which may be five seconds old or one early; if not, the exchange says so (-1021).
+        self._agrees = is_right and not self._is_doubted
 
     def forget(self) -> None:
         """Ask again before the next signed call."""
         self._learned_at_ms = None
+        self._agrees, self._is_doubted = False, True
 
 
 def minute_of(date: str) -> int | None:

@@ -8,7 +8,7 @@ from mcp_binance_server.analytics.outlook import Equity, TradingReport, judge
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
 from mcp_binance_server.analytics.window import ONE_REQUEST, closed_window
 from mcp_binance_server.domain.candles import Candle, Interval
-from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.gathering import Part, gather
@@ -32,14 +32,15 @@ class AnalysisService:
 
     async def trading(self, text: str, strategy: Strategy, risk: RiskTolerance) -> TradingReport:
         """Judge a symbol for one long trade; without candles the day alone is judged, and the page says so."""
-        rules = await self.market.directory.find(text)
+        symbol = await self.market.directory.expect(text)
         ticker, hourly, day, own = await gather(
             lambda: self.market.ticker(text),
-            lambda: self._bars(rules, "1h", ONE_REQUEST),
-            lambda: self._bars(rules, PROFILE_INTERVAL, PROFILE_BARS),
-            lambda: self._equity(rules),
+            lambda: self._bars(symbol, "1h", ONE_REQUEST),
+            lambda: self._bars(symbol, PROFILE_INTERVAL, PROFILE_BARS),
+            lambda: self._equity(text),
         )
         view = ticker.required()
+        rules = view.rules
         equity = own.value or (ROUND_EQUITY if rules.quote in DOLLAR_QUOTES else None)
         outlook = judge(
             view.ticker,
@@ -55,14 +56,14 @@ class AnalysisService:
         newest = hourly.value[-1].close if hourly.value else None
         return TradingReport(view, outlook, equity, missing, self.thresholds, newest)
 
-    async def _equity(self, rules: SymbolRules) -> Equity | None:
-        if not self.account.has_key or rules.quote not in DOLLAR_QUOTES:
+    async def _equity(self, text: str) -> Equity | None:
+        if not self.account.has_key or (await self.market.rules(text)).quote not in DOLLAR_QUOTES:
             return None
         total = (await self.account.valued()).portfolio.total
         return Equity(total, is_own=True) if total else None
 
-    async def _bars(self, rules: SymbolRules, interval: Interval, limit: int) -> tuple[Candle, ...]:
-        return tuple((await self.client.candles(rules.symbol, interval, limit)).value)
+    async def _bars(self, symbol: Symbol, interval: Interval, limit: int) -> tuple[Candle, ...]:
+        return tuple((await self.client.candles(symbol, interval, limit)).value)
 
     def _closed(self, bars: tuple[Candle, ...] | None) -> tuple[Candle, ...] | None:
         return None if bars is None else tuple(closed_window(bars, self.market.time.now_ms()))

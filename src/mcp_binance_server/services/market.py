@@ -1,6 +1,6 @@
 """The market as a caller asks for it: by a symbol in their own spelling."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -21,10 +21,17 @@ from mcp_binance_server.errors import InvalidSymbol
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.services.symbol_search import matching
 
 ValueT = TypeVar("ValueT")
+Question = Callable[[Symbol], Awaitable[Reading[ValueT]]]
+Stream = Callable[[SymbolRules], Observation[ValueT] | None]
+
+
+def _no_stream(_: SymbolRules) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +65,8 @@ class MarketService:
 
     async def ticker(self, text: str) -> MarketView:
         """Return the last 24 hours of the symbol a caller wrote."""
-        rules = await self.directory.find(text)
-        seen = self.streamed.ticker(rules) or await self._seen(rules, self.client.ticker(rules.symbol))
-        return self._view(seen.value, rules, seen.host, seen.origin)
+        seen = await self._observe(text, self.client.ticker, self.streamed.ticker)
+        return self._view(seen.value, seen.rules, seen.host, seen.origin)
 
     async def tickers(self, texts: Sequence[str]) -> TickerBoard:
         """Return the last 24 hours of several symbols by one question, in the order they were asked for."""
@@ -79,18 +85,23 @@ class MarketService:
 
     async def average(self, text: str) -> Observation[AveragePrice]:
         """Return the exchange's own average price of the last minutes."""
-        rules = await self.directory.find(text)
-        return await self._seen(rules, self.client.average_price(rules.symbol))
+        return await self._observe(text, self.client.average_price)
 
     async def book(self, text: str, limit: int) -> Observation[BookSnapshot]:
         """Return up to `limit` levels of both sides, best first."""
-        rules = await self.directory.find(text)
-        return self.streamed.book(rules, limit) or await self._seen(rules, self.client.depth(rules.symbol, limit))
+        return await self._observe(
+            text,
+            lambda symbol: self.client.depth(symbol, limit),
+            lambda rules: self.streamed.book(rules, limit),
+        )
 
     async def trades(self, text: str, limit: int) -> Observation[tuple[Trade, ...]]:
         """Return the newest trades, the newest last; from a stream they are aggregates, one taker at one price each."""
-        rules = await self.directory.find(text)
-        return self.streamed.trades(rules, limit) or await self._seen(rules, self.client.trades(rules.symbol, limit))
+        return await self._observe(
+            text,
+            lambda symbol: self.client.trades(symbol, limit),
+            lambda rules: self.streamed.trades(rules, limit),
+        )
 
     async def candles(
         self, text: str, interval: Interval, limit: int, start: Written | None = None, end: Written | None = None
@@ -100,22 +111,34 @@ class MarketService:
         Raises:
             InvalidArguments: a moment cannot be read.
         """
-        rules = await self.directory.find(text)
+        await self.directory.expect(text)
         period = read_period(start, end, self.time.now_ms())
         # One more than asked for tells whether there are older ones.
         most = min(limit + 1, MOST_CANDLES)
-        seen = await self._seen(rules, self.client.candles(rules.symbol, interval, most, until_ms=period.end_ms))
+        seen = await self._observe(
+            text, lambda symbol: self.client.candles(symbol, interval, most, until_ms=period.end_ms)
+        )
         series = CandleSeries.of(interval, seen.value, limit, period)
-        return Observation(series, rules, seen.host, seen.origin, seen.at_ms)
+        return Observation(series, seen.rules, seen.host, seen.origin, seen.at_ms)
 
     def _view(self, ticker: Ticker, rules: SymbolRules, host: str, origin: Origin) -> MarketView:
         age_ms = max(0, self.time.now_ms() - ticker.close_time_ms)
         return MarketView(ticker, rules, host, origin, age_ms)
 
-    async def _seen(self, rules: SymbolRules, question: Awaitable[Reading[ValueT]]) -> Observation[ValueT]:
-        try:
-            reading = await question
-        except InvalidSymbol:
-            await self.directory.doubt()
-            raise
+    async def _observe(
+        self, text: str, question: Question[ValueT], streamed: Stream[ValueT] = _no_stream
+    ) -> Observation[ValueT]:
+        symbol = await self.directory.expect(text)
+        if self.directory.is_arriving:
+            found, read = await gather(lambda: self.directory.find(text), lambda: question(symbol))
+            rules, reading = found.required(), read.required()
+        else:
+            rules = await self.directory.find(text)
+            if (told := streamed(rules)) is not None:
+                return told
+            try:
+                reading = await question(symbol)
+            except InvalidSymbol:
+                await self.directory.doubt()
+                raise
         return Observation(reading.value, rules, reading.host, reading.origin, self.time.now_ms())

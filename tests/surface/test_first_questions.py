@@ -1,0 +1,169 @@
+"""The first questions to a server that has just been started: what need not wait for the symbol list does not."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, MCPError
+
+from mcp_binance_server.app import running_app
+from mcp_binance_server.settings import Settings, read_settings
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from support.clock import FakeClock
+from support.desk import NETWORK, Loop
+from support.requirement import requirement
+
+LIST, TICKER, CANDLES = "/api/v3/exchangeInfo", "/api/v3/ticker/24hr", "/api/v3/klines"
+ACCOUNT, PRICES = "/api/v3/account", "/api/v3/ticker/price"
+
+
+class LateList(Loop):
+    """An exchange that gives its list only once it was asked a number of other things."""
+
+    def __init__(self, exchange: SimulatedExchange, others: int) -> None:
+        super().__init__(exchange)
+        self.is_asked, self._others_asked, self._others = anyio.Event(), anyio.Event(), others
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.path == LIST:
+            self.is_asked.set()
+            await self._others_asked.wait()
+        else:
+            self._others -= 1
+            if self._others == 0:
+                self._others_asked.set()
+        return await super().handle_async_request(request)
+
+
+def asked(exchange: SimulatedExchange) -> Mapping[str, int]:
+    return Counter(request.path for request in exchange.requests)
+
+
+@requirement("SC-001")
+@pytest.mark.parametrize(
+    ("has_key", "sent"),
+    [
+        (False, {LIST: 1, TICKER: 1, CANDLES: 2}),
+        (True, {LIST: 1, TICKER: 1, CANDLES: 2, ACCOUNT: 1, PRICES: 1}),
+    ],
+)
+async def test_a_first_analysis_reads_beside_the_list_and_sends_nothing_twice(
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange, sent: Mapping[str, int], *, has_key: bool
+) -> None:
+    chosen, transport = settings if has_key else read_settings({}), LateList(exchange, others=3)
+
+    with anyio.fail_after(60):
+        async with (
+            running_app(chosen, clock=clock, network=NETWORK, transport=transport, preload=True) as app,
+            Client(app.server, cache=None) as client,
+        ):
+            await transport.is_asked.wait()
+            await client.get_prompt("trading_analysis", {"symbol": "btcusdt"})
+            cold = asked(exchange)
+            clock.advance(60_000)
+            await client.get_prompt("trading_analysis", {"symbol": "btcusdt"})
+
+    assert cold == sent
+    assert asked(exchange) == {path: count if path == LIST else 2 * count for path, count in sent.items()}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("get_ticker", {}), ("get_klines", {"interval": "1h"}), ("get_average_price", {}), ("get_recent_trades", {})],
+)
+async def test_a_first_read_of_a_symbol_does_not_wait_for_the_list(
+    clock: FakeClock, exchange: SimulatedExchange, tool: str, arguments: Mapping[str, str]
+) -> None:
+    transport = LateList(exchange, others=1)
+
+    with anyio.fail_after(60):
+        async with (
+            running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport, preload=True) as app,
+            Client(app.server, cache=None) as client,
+        ):
+            await transport.is_asked.wait()
+            result = await client.call_tool(tool, {"symbol": "BTCUSDT", **arguments})
+
+    assert result.is_error is False
+    assert len(exchange.requests) == 2
+
+
+@requirement("ruling/10")
+async def test_an_unknown_symbol_is_refused_with_what_was_meant_even_before_the_list(
+    clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    transport = LateList(exchange, others=3)
+
+    with anyio.fail_after(60):
+        async with (
+            running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport, preload=True) as app,
+            Client(app.server, cache=None) as client,
+        ):
+            await transport.is_asked.wait()
+            with pytest.raises(MCPError) as early:
+                await client.get_prompt("trading_analysis", {"symbol": "BTCUSD"})
+            cost = len(exchange.requests)
+            with pytest.raises(MCPError) as later:
+                await client.get_prompt("trading_analysis", {"symbol": "BTCUSD"})
+
+    assert early.value.code == -32003
+    assert "BTCUSDT" in early.value.data["did_you_mean"]
+    assert later.value.data == early.value.data
+    # Once the list is here nothing is sent for a symbol that is not on it, and the list was not doubted.
+    assert (cost, len(exchange.requests)) == (4, 4)
+
+
+@requirement("ruling/10")
+async def test_garbage_is_refused_before_the_list_and_without_a_request(
+    clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    transport = LateList(exchange, others=1)
+
+    with anyio.fail_after(60):
+        async with (
+            running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport, preload=True) as app,
+            Client(app.server, cache=None) as client,
+        ):
+            await transport.is_asked.wait()
+            with pytest.raises(MCPError) as caught:
+                await client.get_prompt("trading_analysis", {"symbol": "BTC/USDT"})
+
+    assert caught.value.code == -32003
+    assert exchange.requests == []
+
+
+@pytest.mark.parametrize("skew_ms", [-7_000, -1_200, 1_200, 7_000, 3_600_000])
+async def test_a_machine_whose_clock_is_wrong_reads_its_account_at_the_first_question(
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange, skew_ms: int
+) -> None:
+    exchange.skew_ms = skew_ms
+
+    async with (
+        running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange), preload=True) as app,
+        Client(app.server, cache=None) as client,
+    ):
+        await app.market.directory.table()
+        result = await client.call_tool("get_account_info", {})
+
+    assert result.is_error is False
+    assert asked(exchange)["/api/v3/time"] == 1
+
+
+async def test_a_clock_that_seemed_right_and_is_not_is_learned_at_the_first_refusal(
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    # Fast by 1.2 s at the beginning of a second: as near to the header's second as a right clock on a slow line.
+    clock.set_wall(1_784_592_123_250)
+    exchange.skew_ms = -1_200
+
+    async with (
+        running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange), preload=True) as app,
+        Client(app.server, cache=None) as client,
+    ):
+        await app.market.directory.table()
+        result = await client.call_tool("get_account_info", {})
+
+    assert result.is_error is False
+    assert [request.path for request in exchange.requests] == [LIST, ACCOUNT, "/api/v3/time", ACCOUNT]
