@@ -199,9 +199,13 @@ async def test_whoever_may_not_read_a_page_may_not_hear_of_it() -> None:
     assert held == {}
 
 
+def nobody_asks(_method: str, _name: str, _arguments: object = None) -> None:
+    """Need no scope, whatever is asked."""
+
+
 async def test_nor_if_the_door_had_not_looked() -> None:
     async with floor(entrance=Entrance(Poor())) as (market, http):
-        http.http.heart.scope_needed = lambda *_asked: None
+        http.http.heart.scope_needed = nobody_asks
         listened = await http.post("/mcp", json=wish(BTC), headers=LISTEN)
         session = await http.initialize()
         subscribed = await http.ask("resources/subscribe", session, {"uri": BTC})
