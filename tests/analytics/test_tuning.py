@@ -94,7 +94,7 @@ def test_each_kind_of_number_is_read() -> None:
 def test_a_wrong_name_or_value_is_refused_and_the_value_is_not_shown(name: str, text: str) -> None:
     said = refusal({f"{PREFIX}{name}": text})
 
-    assert f"  {PREFIX}{name}: " in said
+    assert f" {PREFIX}{name}: " in said
     assert CANARY not in said
 
 

@@ -9,6 +9,7 @@ from itertools import count
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 from mcp import Client, types
 
 from mcp_binance_server.app import App, running_app
@@ -69,8 +70,12 @@ async def settled() -> None:
     `anyio.wait_all_tasks_blocked` would do, but sleeps a tenth of a second each time.
     """
     ready: Sized = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+    threads = anyio.to_thread.current_default_thread_limiter()
     await anyio.lowlevel.cancel_shielded_checkpoint()
-    while ready:
+    while ready or threads.borrowed_tokens:
+        if not ready:  # a thread works in real time, whatever our clock says
+            with anyio.CancelScope(shield=True):
+                await asyncio.sleep(0.001)  # noqa: TID251
         await anyio.lowlevel.cancel_shielded_checkpoint()
 
 

@@ -8,6 +8,7 @@ from itertools import chain, combinations
 import pytest
 from mcp import Client
 
+from mcp_binance_server import __version__
 from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue
 from mcp_binance_server.surface.greeting import DESCRIPTION, WEBSITE, instructions
 from support.process import Process
@@ -56,6 +57,17 @@ async def test_a_client_can_show_who_the_server_is(client: Client) -> None:
     drawn = base64.b64decode(shown.src.removeprefix("data:image/png;base64,"), validate=True)
     assert drawn.startswith(b"\x89PNG\r\n\x1a\n")
     assert (shown.mime_type, shown.sizes) == ("image/png", ["32x32"])
+
+
+def test_an_answer_names_its_server_without_the_icon() -> None:
+    with Process("demo") as server:
+        discovered = server.ask(1, "server/discover", {}, modern=True)["result"]["_meta"]
+        answered = server.ask(2, "tools/call", {"name": "get_server_time", "arguments": {}}, modern=True)["result"]
+        server.close_input()
+
+    stamp = "io.modelcontextprotocol/serverInfo"
+    assert discovered[stamp]["icons"]
+    assert answered["_meta"][stamp] == {"name": "mcp-binance-server", "version": __version__}
 
 
 def test_a_demo_offers_the_toolsets_it_is_told_and_says_no_more() -> None:

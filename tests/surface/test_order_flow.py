@@ -209,7 +209,7 @@ async def test_reference_levels_are_the_last_swings_and_the_value_area_of_the_da
 async def test_an_hour_says_how_much_of_it_is_known(client: Client) -> None:
     result = await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT", "window_minutes": "60"})
 
-    assert "1,000 of 3,600 s, gaps 0: every figure is of these seconds alone_" in result.model_dump_json()
+    assert "1,000 of 3,600 s, gaps 0: every number is of these seconds alone_" in result.model_dump_json()
 
 
 @pytest.mark.parametrize("minutes", ["0", "61", "-5", "5.5", "five", "99999999999", "1e1"])

@@ -28,10 +28,12 @@ def server() -> Iterator[Process]:
 @pytest.fixture
 def contract_exchange() -> Iterator[dict[str, str]]:
     """An exchange in a process of its own that plays the contract's samples, at the contract's time."""
-    with Process("simulator", "--scenario", "contract") as process:
+    with Process("simulator") as process:
         described: dict[str, str] = json.loads(process.line())
         now = httpx2.get(f"{described['rest']}/api/v3/time").json()["serverTime"]
         httpx2.post(f"{described['control']}/clock", json={"skew_ms": SAMPLE_MOMENT_MS - now}).raise_for_status()
+        # Its last 24 hours end when it begins.
+        httpx2.post(f"{described['control']}/scenario", json={"name": "contract"}).raise_for_status()
         yield described
         process.terminate()
 

@@ -140,6 +140,7 @@ def _server(opened: Opened, told: str, has_guides: bool, has_updates: bool) -> S
         on_completion=guard(surface.complete),
     )
     server.middleware.append(surface.templates_in_resource_list)
+    server.middleware.append(_short_stamp)
     if has_updates:  # where no market is streamed the server does not say that it would tell of changes
         offered = server.add_request_handler
         offered("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
@@ -147,6 +148,19 @@ def _server(opened: Opened, told: str, has_guides: bool, has_updates: bool) -> S
         offered("subscriptions/listen", types.SubscriptionsListenRequestParams, guard(surface.listen))
         server.middleware.append(_lists_stay)
     return server
+
+
+async def _short_stamp(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+    """Say who answers in few bytes: 2026-07-28 stamps every result, and the SDK would send the icon each time."""
+    result = await call_next(ctx)
+    if ctx.method == "server/discover" or not isinstance(result, dict):
+        return result
+    match result.get("_meta"):
+        case {"io.modelcontextprotocol/serverInfo": {"name": name, "version": version}, **rest}:
+            stamp = {"io.modelcontextprotocol/serverInfo": {"name": name, "version": version}}
+            return {**result, "_meta": {**rest, **stamp}}
+        case _:
+            return result
 
 
 async def _lists_stay(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
