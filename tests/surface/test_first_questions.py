@@ -90,6 +90,21 @@ async def test_a_first_read_of_a_symbol_does_not_wait_for_the_list(
     assert len(exchange.requests) == 2
 
 
+async def test_a_question_that_comes_before_the_list_was_even_asked_for_does_not_wait_for_it(
+    clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    transport = LateList(exchange, others=1)
+
+    with anyio.fail_after(60):
+        async with running_app(
+            read_settings({}), clock=clock, network=NETWORK, transport=transport, preload=True
+        ) as app:
+            assert not transport.is_asked.is_set()
+            await app.market.ticker("btcusdt")
+
+    assert asked(exchange) == {LIST: 1, TICKER: 1}
+
+
 @requirement("ruling/10")
 async def test_an_unknown_symbol_is_refused_with_what_was_meant_even_before_the_list(
     clock: FakeClock, exchange: SimulatedExchange

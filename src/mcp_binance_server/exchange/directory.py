@@ -85,6 +85,12 @@ class Directory:
             return Symbol(folded)
         return (await self.find(text)).symbol
 
+    def begin(self) -> None:
+        """Load the first table in the background; from now on it is arriving."""
+        if self._first_load == "to come":
+            self._first_load = "under way"
+            self.flights.begin(self._key, self._renew, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
+
     @property
     def is_arriving(self) -> bool:
         """Whether the first table was asked for and is not here yet; after a failure none is the first."""
@@ -99,7 +105,8 @@ class Directory:
 
     async def _renew(self) -> SymbolTable:
         now = self.clock.monotonic_ms()
-        self._first_load = "under way" if self._first_load == "to come" else "over"
+        if self._first_load == "to come":
+            self._first_load = "under way"
         try:
             self._table = await self._load()
             self._good_until_ms = now + FRESH_MS

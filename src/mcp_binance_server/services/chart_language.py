@@ -45,7 +45,7 @@ class ChartLanguageService:
 
     def prepare(self) -> None:
         """Load the symbol list in the background, so that the first words find it."""
-        self.flights.begin("symbols", self.directory.table, lock_ms=self._longest_ms)
+        self.directory.begin()
 
     async def construct(self, text: str, preferences: "Preferences | None" = None) -> "Construction":
         """Turn words into a chart's configuration.
