@@ -3,10 +3,12 @@
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
+from mcp import Client
 
 from mcp_binance_server.app import App
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.opening import Opening
+from mcp_binance_server.surface.server import build_early_server
 
 
 async def test_all_who_wait_get_the_one_that_was_made_though_one_of_them_goes_away(app: App) -> None:
@@ -16,7 +18,7 @@ async def test_all_who_wait_get_the_one_that_was_made_though_one_of_them_goes_aw
         nonlocal made
         assert await opening.is_needed()
         made += 1
-        await opening.keep(app.dispatcher)
+        await opening.keep(app.dispatcher, checkpoint)
 
     async def need() -> None:
         got.append(await opening.opened())
@@ -32,6 +34,57 @@ async def test_all_who_wait_get_the_one_that_was_made_though_one_of_them_goes_aw
 
     assert made == 1
     assert got == [app.dispatcher] * 3
+
+
+async def test_a_question_is_answered_while_the_lists_are_still_being_made(app: App) -> None:
+    opening, go, listed, early = Opening(), anyio.Event(), list[int](), -1
+    catalogue = app.dispatcher.catalogue
+    server = build_early_server(opening, catalogue.toolsets, live=True, has_updates=False)
+
+    async def list_tools(client: Client) -> None:
+        listed.append(len((await client.list_tools()).tools))
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group, Client(server, cache=None) as client:
+            group.start_soon(opening.keep, app.dispatcher, go.wait)
+            group.start_soon(list_tools, client)
+            await client.get_prompt("trading_analysis", {"symbol": "BTCUSDT"})
+            early = len(listed)
+            go.set()
+            await list_tools(client)
+            opening.end()
+
+    assert early == 0
+    assert listed == [len(catalogue.tools)] * 2
+
+
+async def test_lists_that_cannot_be_made_are_told_to_who_waits_for_them(app: App) -> None:
+    opening, failures = Opening(), list[str]()
+
+    async def fail() -> None:
+        await checkpoint()
+        raise OSError("the disk is gone")
+
+    async def make() -> None:
+        try:
+            await opening.keep(app.dispatcher, fail)
+        except OSError as failure:
+            await opening.refuse(failure)
+
+    async def need() -> None:
+        with pytest.raises(OSError, match="the disk is gone") as caught:
+            await opening.listed()
+        failures.append(str(caught.value))
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(make)
+            async with anyio.create_task_group() as needing:
+                needing.start_soon(need)
+            await need()
+            opening.end()
+
+    assert len(failures) == 2
 
 
 async def test_nothing_is_made_while_nobody_needs_it_nor_when_all_is_over() -> None:

@@ -86,8 +86,8 @@ async def _open(settings: Settings, opening: Opening) -> None:
     try:
         running_app = await loading.run(_load)
         async with running_app(settings) as app:
-            await loading.run(app.dispatcher.catalogue.prepare)
-            await opening.keep(app.dispatcher)
+            # An answer to a question waits for the exchange meanwhile.
+            await opening.keep(app.dispatcher, partial(loading.run, app.dispatcher.catalogue.prepare))
     except Exception as failure:
         # The thread that reads standard input cannot be woken: the client must hear of it, and leave, first.
         await opening.refuse(failure)

@@ -1,5 +1,6 @@
 """A dispatcher that is made when it is first needed: once, however many wait for it."""
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import anyio
@@ -15,6 +16,7 @@ class Opening:
         self._dispatcher: Dispatcher | None = None
         self._failure: Exception | None = None
         self._needed, self._decided, self._over = anyio.Event(), anyio.Event(), anyio.Event()
+        self._listed = anyio.Event()
 
     def begin(self) -> None:
         """Say that it will be needed soon."""
@@ -29,6 +31,12 @@ class Opening:
                 raise self._failure
         return self._dispatcher
 
+    async def listed(self) -> "Dispatcher":
+        """Return it as soon as its lists are made too: no other answer needs to wait for them."""
+        await self.opened()
+        await self._listed.wait()
+        return await self.opened()
+
     def end(self) -> None:
         """Say that nobody will need it any more."""
         self._over.set()
@@ -39,14 +47,17 @@ class Opening:
         await self._needed.wait()
         return not self._over.is_set()
 
-    async def keep(self, dispatcher: "Dispatcher") -> None:
-        """Give it to all who need it, until that is over."""
+    async def keep(self, dispatcher: "Dispatcher", make_lists: Callable[[], Awaitable[None]]) -> None:
+        """Give it to all who need it, and to those who need its lists once these are made, until that is over."""
         self._dispatcher = dispatcher
         self._decided.set()
+        await make_lists()
+        self._listed.set()
         await self._over.wait()
 
     async def refuse(self, failure: Exception) -> None:
         """Tell all who need it why there is none, until that is over."""
-        self._failure = failure
+        self._dispatcher, self._failure = None, failure
         self._decided.set()
+        self._listed.set()
         await self._over.wait()

@@ -29,11 +29,11 @@ LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
 class Surface:
     """The protocol's methods: parameters in, the dispatcher's answer out."""
 
-    def __init__(self, opened: Opened) -> None:
-        self._opened = opened
+    def __init__(self, opened: Opened, listed: Opened) -> None:
+        self._opened, self._listed = opened, listed
 
     async def list_tools(self, _ctx: RequestContext, _params: Paginated) -> types.ListToolsResult:
-        catalogue = (await self._opened()).catalogue
+        catalogue = (await self._listed()).catalogue
         return types.ListToolsResult(tools=[spec.wire for spec in catalogue.tools])
 
     async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -41,11 +41,11 @@ class Surface:
         return await ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress)
 
     async def list_resources(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourcesResult:
-        catalogue = (await self._opened()).catalogue
+        catalogue = (await self._listed()).catalogue
         return types.ListResourcesResult(resources=[spec.wire for spec in catalogue.resources])
 
     async def list_templates(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourceTemplatesResult:
-        catalogue = (await self._opened()).catalogue
+        catalogue = (await self._listed()).catalogue
         return types.ListResourceTemplatesResult(resource_templates=[spec.wire for spec in catalogue.templates])
 
     async def read_resource(
@@ -55,7 +55,7 @@ class Surface:
         return await ask.read_resource(caller_of(ctx), params.uri)
 
     async def list_prompts(self, _ctx: RequestContext, _params: Paginated) -> types.ListPromptsResult:
-        catalogue = (await self._opened()).catalogue
+        catalogue = (await self._listed()).catalogue
         return types.ListPromptsResult(prompts=[spec.wire for spec in catalogue.prompts])
 
     async def get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -81,7 +81,7 @@ class Surface:
         """Add the templates to the resource list, as the guide contract asks; MCP lists them separately too."""
         result = await call_next(ctx)
         if ctx.method == "resources/list" and isinstance(result, dict):
-            catalogue = (await self._opened()).catalogue
+            catalogue = (await self._listed()).catalogue
             listed = [
                 spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True) for spec in catalogue.templates
             ]
@@ -98,14 +98,15 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
     catalogue = dispatcher.catalogue
     has_updates = dispatcher.context.updates.is_on and MARKET in catalogue.readers
     live = any(spec.live for spec in catalogue.tools)
-    server = _server(opened, instructions(catalogue.toolsets, live=live), catalogue.has_guides, has_updates)
+    server = _server((opened, opened), instructions(catalogue.toolsets, live=live), catalogue.has_guides, has_updates)
     server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
     return server
 
 
 def build_early_server(opening: Opening, toolsets: AbstractSet[str], *, live: bool, has_updates: bool) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
-    server = _server(opening.opened, instructions(toolsets, live=live), GUIDE in toolsets, has_updates)
+    both = (opening.opened, opening.listed)
+    server = _server(both, instructions(toolsets, live=live), GUIDE in toolsets, has_updates)
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()
@@ -114,8 +115,8 @@ def build_early_server(opening: Opening, toolsets: AbstractSet[str], *, live: bo
     return server
 
 
-def _server(opened: Opened, told: str, has_guides: bool, has_updates: bool) -> Server[Any]:  # noqa: FBT001 - private
-    surface, guard = Surface(opened), partial(guarded, has_guides=has_guides)
+def _server(opened: tuple[Opened, Opened], told: str, has_guides: bool, has_updates: bool) -> Server[Any]:  # noqa: FBT001 - private
+    surface, guard = Surface(*opened), partial(guarded, has_guides=has_guides)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
