@@ -44,7 +44,7 @@ def main(files: list[str]) -> int:
         if outcome == "skipped" and not any(re.search(pattern, reason) for pattern in expected)
     ]
     for name, reason in unexpected:
-        print(f"skipped without leave: {name}: {reason}")
+        print(f"unexpected skip: {name}: {reason}")
     counts = Counter(outcome for _, outcome, _ in seen)
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if unexpected or counts["failed"] or not counts["passed"] else 0

@@ -84,7 +84,7 @@ class _Shelved:
     until_ms: float
 
 
-class Shelf:
+class ValueShelf:
     """Values that may be lost but must not pile up: each has its time, and all together have so many bytes."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from mcp_binance_server.state.engine import (
     check_size,
     check_ttl,
 )
-from mcp_binance_server.state.expiry import Expiring, Shelf
+from mcp_binance_server.state.expiry import Expiring, ValueShelf
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.weight import EDGE_MS, Ledger
 
@@ -37,7 +37,7 @@ class MemoryEngine:
         self._leases: Expiring[str, Lease] = Expiring()
         self._newest_tokens: dict[str, int] = {}
         self._pools: dict[str, Expiring[str, str]] = {}
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[str, ValueShelf] = {}
         self._channels = Channels()
         self._flights = Flights[bytes](clock)
         self._ledger = Ledger(reserves or Reserves(), edge_ms=edge_ms)
@@ -75,7 +75,7 @@ class MemoryEngine:
         check_ttl(ttl_ms)
         check_size(value, MAX_SHELVED_BYTES)
         now = self._clock.monotonic_ms()
-        place = self._shelves.setdefault(shelf, Shelf())
+        place = self._shelves.setdefault(shelf, ValueShelf())
         place.put(key, value, until_ms=now + ttl_ms, most_bytes=most_bytes, now_ms=now)
 
     async def shelved(self, shelf: str, key: str) -> bytes | None:

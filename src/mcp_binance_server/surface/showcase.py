@@ -28,7 +28,7 @@ CHART_MS = 15_000
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class PriceTag:
     """One pair as people read it."""
 
     base: str
@@ -44,7 +44,7 @@ class Showcase:
 
     dispatcher: Dispatcher
     clock: Clock
-    _quotes: tuple[float, tuple[Quote, ...]] | None = field(default=None, init=False, repr=False)
+    _quotes: tuple[float, tuple[PriceTag, ...]] | None = field(default=None, init=False, repr=False)
     _charts: dict[Theme, tuple[float, bytes]] = field(
         default_factory=dict[Theme, tuple[float, bytes]], init=False, repr=False
     )
@@ -53,7 +53,7 @@ class Showcase:
     def has_chart(self) -> bool:
         return self.dispatcher.catalogue.tool(TOOL) is not None
 
-    async def quotes(self) -> tuple[Quote, ...]:
+    async def quotes(self) -> tuple[PriceTag, ...]:
         """Return the prices of now; none while the market cannot be asked."""
         now_ms = self.clock.monotonic_ms()
         if self._quotes is None or now_ms - self._quotes[0] >= PRICES_MS:
@@ -62,7 +62,7 @@ class Showcase:
             except AppError:
                 return ()
             quotes = tuple(
-                Quote(
+                PriceTag(
                     view.rules.base,
                     view.rules.quote,
                     shown_price(view, view.ticker.last_price),

@@ -16,7 +16,7 @@ from mcp_binance_server.cli.setup.clients import CLIENTS
 from mcp_binance_server.cli.setup.command import client_name
 from mcp_binance_server.cli.setup.machine import Machine
 from mcp_binance_server.cli.setup.run import Course
-from mcp_binance_server.cli.setup.trial import Verdict, try_key
+from mcp_binance_server.cli.setup.trial import KeyTrial, try_key
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.key_file import written
 from mcp_binance_server.simulator.rights import KeyRights
@@ -224,7 +224,7 @@ def test_a_removal_without_a_client_offers_those_that_have_the_entry(tmp_path: P
     assert again.seen == "No client here has an entry named binance; nothing to remove.\n"
 
 
-def tried(served: ServedExchange, folder: Path, *, secret: str | None = None, network: str = "mainnet") -> Verdict:
+def tried(served: ServedExchange, folder: Path, *, secret: str | None = None, network: str = "mainnet") -> KeyTrial:
     account = served.exchange.account
     keys = folder / "keys.env"
     keys.write_text(

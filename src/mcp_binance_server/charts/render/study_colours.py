@@ -10,7 +10,7 @@ PALETTE = ("#2979ff", "#ff9800", "#ab47bc", "#00acc1", "#ec407a", "#7cb342")
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ColourFamily:
     """The upper, middle and lower line of a band and the shade between; `taken` are the palette's colours like them."""
 
     lines: tuple[str, str, str]
@@ -20,10 +20,10 @@ class Family:
 
 # The first is TradingView's for Bollinger bands.
 FAMILIES = (
-    Family(("#2196f3", "#ff6d00", "#2196f3"), ("rgba(33,150,243,0.09)",), PALETTE[:2]),
-    Family(("#ab47bc", "#c678d6", "#ab47bc"), ("rgba(171,71,188,0.08)",), PALETTE[2:3]),
-    Family(("#7cb342", "#9bc65a", "#7cb342"), ("rgba(124,179,66,0.08)",), PALETTE[5:]),
-    Family(("#a1887f", "#b79f95", "#a1887f"), ("rgba(161,136,127,0.08)",), ()),
+    ColourFamily(("#2196f3", "#ff6d00", "#2196f3"), ("rgba(33,150,243,0.09)",), PALETTE[:2]),
+    ColourFamily(("#ab47bc", "#c678d6", "#ab47bc"), ("rgba(171,71,188,0.08)",), PALETTE[2:3]),
+    ColourFamily(("#7cb342", "#9bc65a", "#7cb342"), ("rgba(124,179,66,0.08)",), PALETTE[5:]),
+    ColourFamily(("#a1887f", "#b79f95", "#a1887f"), ("rgba(161,136,127,0.08)",), ()),
 )
 
 
@@ -38,7 +38,7 @@ class Colouring:
         self._spares = left or list(PALETTE)
         self._bands = self._given = 0
 
-    def family_for(self, study: Study) -> Family | None:
+    def family_for(self, study: Study) -> ColourFamily | None:
         """Return the next family for a band, None for what is no band."""
         if not _is_band(study):
             return None

@@ -18,7 +18,7 @@ TELLS_RIGHTS = "mainnet"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class KeyTrial:
     """What became of a trial: a sentence, what to do about it, and how alarming it is."""
 
     said: str
@@ -26,7 +26,7 @@ class Verdict:
     colour: Colour = "green"
 
 
-async def try_key(environment: Mapping[str, str], keys: Path, network: str) -> Verdict | None:
+async def try_key(environment: Mapping[str, str], keys: Path, network: str) -> KeyTrial | None:
     """Read the account with the keys of a file, as the server will; none if the file holds no Binance key."""
     around = {name: value for name, value in environment.items() if name not in PAIR}
     around |= {KEY_FILE: str(keys), "BINANCE_NETWORK": network}
@@ -35,18 +35,18 @@ async def try_key(environment: Mapping[str, str], keys: Path, network: str) -> V
         async with running_app(settings) as app:
             return await _read_with(app, network) if app.account.principal else None
     except SettingsError as error:
-        return Verdict("The key cannot be used.", "\n".join(error.problems), "red")
+        return KeyTrial("The key cannot be used.", "\n".join(error.problems), "red")
 
 
-async def _read_with(app: App, network: str) -> Verdict:
+async def _read_with(app: App, network: str) -> KeyTrial:
     host = host_of(app.network.rest_url)
     try:
         await app.account.account()
     except InvalidCredentials as error:
         advice = error.explanation or f"Look at the key at {error.help_url} and run this again."
-        return Verdict(f"{network} refuses the key.", advice, "red")
+        return KeyTrial(f"{network} refuses the key.", advice, "red")
     except AppError as error:
-        return Verdict(f"The key could not be tried: {error.message}", "It is stored all the same.", "yellow")
+        return KeyTrial(f"The key could not be tried: {error.message}", "It is stored all the same.", "yellow")
     return _accepted(host, await _rights(app, network))
 
 
@@ -57,11 +57,11 @@ async def _rights(app: App, network: str) -> KeyRights | None:
         return None  # the account was read: that matters, and not every host tells the rest
 
 
-def _accepted(host: str, rights: KeyRights | None) -> Verdict:
+def _accepted(host: str, rights: KeyRights | None) -> KeyTrial:
     if rights is None:
-        return Verdict(f"{host} accepts the key: it may read the account.")
+        return KeyTrial(f"{host} accepts the key: it may read the account.")
     if rights.withdrawals:
-        return Verdict(
+        return KeyTrial(
             f"{host} accepts the key, and IT CAN WITHDRAW YOUR MONEY.",
             "Untick 'Enable Withdrawals' for this key now: nothing here needs it.",
             "alarm",
@@ -69,5 +69,5 @@ def _accepted(host: str, rights: KeyRights | None) -> Verdict:
     listed = "" if rights.ip_restricted else "Any address may use the key: give it an IP access list."
     if more := rights.beyond_reading:
         advice = "A key that can only read is enough for everything but placing orders."
-        return Verdict(f"{host} accepts the key: it may read, {', '.join(more)}.", f"{advice}\n{listed}", "yellow")
-    return Verdict(f"{host} accepts the key: it may read, and nothing else.", listed)
+        return KeyTrial(f"{host} accepts the key: it may read, {', '.join(more)}.", f"{advice}\n{listed}", "yellow")
+    return KeyTrial(f"{host} accepts the key: it may read, and nothing else.", listed)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from starlette.types import Scope, Send
 
-from mcp_binance_server.surface.showcase import CHARTED, Quote, Showcase, Theme
+from mcp_binance_server.surface.showcase import CHARTED, PriceTag, Showcase, Theme
 from mcp_binance_server.transports.http.refusals import refuse
 
 PRICES = "/demo/prices"
@@ -53,7 +53,7 @@ every(chart, 30000);
 """
 
 
-def market_section(quotes: tuple[Quote, ...], *, has_chart: bool) -> str:
+def market_section(quotes: tuple[PriceTag, ...], *, has_chart: bool) -> str:
     """Return the part of the page that shows the market; nothing while there is none."""
     if not quotes:
         return ""
@@ -78,7 +78,7 @@ async def reply_showcase(showcase: Showcase, scope: Scope, send: Send) -> None:
         await _reply(send, b"image/png", picture)
 
 
-def _told(quote: Quote) -> dict[str, str]:
+def _told(quote: PriceTag) -> dict[str, str]:
     way: Literal["rise", "fall"] = "rise" if quote.has_risen else "fall"
     return {
         "symbol": f"{quote.base}{quote.quote}",
