@@ -23,6 +23,9 @@ READ_OTHERWISE: dict[int, dict[str, Any]] = {
         "warnings": [],
     },
 }
+BESIDE = pytest.mark.skipif(
+    not ROWS, reason="needs ../shared/data/charts/phrasings.jsonl, which is not beside this checkout"
+)
 USUAL = {"theme": "dark", "width": 1200, "height": 675}
 POSITION = {"entry": "entryPrice", "target": "targetPrice", "stop": "stopPrice"}
 
@@ -55,7 +58,7 @@ def understood(text: str) -> tuple[dict[str, Any], set[str]]:
     return shape, warned
 
 
-@pytest.mark.skipif(not ROWS, reason="needs ../shared/data/charts/phrasings.jsonl, which is not beside this checkout")
+@BESIDE
 @requirement("charts/construct_chart_config/checked")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
 def test_a_shared_phrasing_becomes_exactly_the_chart_it_means(row: dict[str, Any]) -> None:
@@ -73,5 +76,6 @@ def test_a_shared_phrasing_becomes_exactly_the_chart_it_means(row: dict[str, Any
     assert warned == set(row["warnings"])
 
 
+@BESIDE
 def test_hardly_any_phrasing_is_read_otherwise() -> None:
     assert len(READ_OTHERWISE) <= len(ROWS) * 0.03
