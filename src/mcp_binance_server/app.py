@@ -20,20 +20,14 @@ from mcp_binance_server.charts.listings import Listings
 from mcp_binance_server.charts.pictures import Pictures
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
-from mcp_binance_server.clock import Clock, SystemClock
+from mcp_binance_server.clock import Clock
 from mcp_binance_server.exchange.account import AccountClient
-from mcp_binance_server.exchange.attempt import Attempts
-from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
-from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import NETWORKS, Network
-from mcp_binance_server.exchange.other_networks import OtherNetworks
 from mcp_binance_server.exchange.rest import SpotClient
-from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
-from mcp_binance_server.foundation import engine_of, network_of, principal_of, streams_markets, thresholds_of
+from mcp_binance_server.foundation import streams_markets, thresholds_of
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
@@ -59,7 +53,7 @@ from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.services.updates import UpdateService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.state.engine import Reserves, StateEngine
+from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.opening import MEMORY
 from mcp_binance_server.surface.catalogue import CATALOGUE
@@ -67,9 +61,8 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 from mcp_binance_server.telemetry.tracing import flush_spans
+from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 
-# A read answers a person who waits: three seconds an attempt, ten in all.
-ATTEMPT_SECS = 3.0
 # A list of chart-img.com within ten seconds; an image may take three times, a stored one six times as long.
 CHART_SECS = 10.0
 
@@ -105,36 +98,50 @@ async def running_app(
     """Build the server from settings and take it down again; nothing is sent before the first request.
 
     With `preload` one thing is: the symbol list is loaded in the background, since every first question needs it.
-    Where callers bring keys of their own, weight is kept back for private reads though the process has no key.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
     """
-    clock = clock or SystemClock()
-    network = network or network_of(settings)
-    principal, thresholds = principal_of(settings), thresholds_of(settings)
+    async with (
+        opened_upstream(
+            settings,
+            clock=clock,
+            network=network,
+            networks=networks,
+            transport=transport,
+            attempt_secs=attempt_secs,
+            callers_bring_keys=callers_bring_keys,
+        ) as upstream,
+        app_on(upstream, settings, transport=transport, dialer=dialer) as app,
+    ):
+        if preload:
+            upstream.directory.begin()
+        yield app
+
+
+@asynccontextmanager
+async def app_on(
+    upstream: Upstream,
+    settings: Settings,
+    *,
+    transport: httpx2.AsyncBaseTransport | None = None,
+    dialer: Dialer | None = None,
+) -> AsyncGenerator[App]:
+    """Build the server on a way to the exchange that is open already.
+
+    Raises:
+        SettingsError: a threshold is wrong.
+    """
+    clock, engine, client = upstream.clock, upstream.engine, upstream.client
+    caller, network, time = upstream.caller, upstream.caller.network, upstream.caller.time
+    thresholds = thresholds_of(settings)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(flush_spans, settings.otlp_url)
-        # Nothing here places orders, so nothing is kept back for them.
-        has_keys = principal is not None or callers_bring_keys
-        reserves = Reserves(order_percent=0) if has_keys else Reserves.none()
-        engine = engine_of(settings, clock, reserves)
-        await engine.start()
-        stack.push_async_callback(engine.close)
-        channel = Channel(deadline_secs=attempt_secs, transport=transport)
-        stack.push_async_callback(channel.close)
-        time = ServerTime(clock)
-        budget = Budget(engine, time, clock, settings.egress_id)
-        attempts = Attempts(network, channel, budget, time)
-        caller = Caller(attempts, clock, OtherNetworks.beside(attempts, networks, clock))
-        client = SpotClient(caller, engine)
         hub = _hub(settings, thresholds, client, dialer or NetworkDialer(), engine)
         if hub is not None:
             await stack.enter_async_context(hub.running())
         streamed = Streamed(hub, network, time, thresholds)
-        directory = Directory(caller, engine, clock)
-        stack.push_async_callback(directory.flights.close)
-        market = MarketService(client, directory, time, streamed)
+        market = MarketService(client, upstream.directory, time, streamed)
         # Services are built for nobody's account: one that forgets whom it acts for has none to show.
         account = AccountClient(caller, None)
         accounts = AccountService(account, client, time)
@@ -178,10 +185,8 @@ async def running_app(
             updates=await stack.enter_async_context(UpdateService(live).running()),
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
-        dispatcher = Dispatcher(shown, context, principal)
-        own = AccountClient(caller, principal)
-        if preload:
-            language.prepare()
+        dispatcher = Dispatcher(shown, context, upstream.principal)
+        own = AccountClient(caller, upstream.principal)
         yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
 
 

@@ -13,10 +13,11 @@ WAY_SECS = 0.1
 QUESTION = {"name": "trading_analysis", "arguments": {"symbol": "BTCUSDT"}}
 
 
-# A second without a key, one and a half with one, in round trips. Measured: 2 and 4; a busy machine may put reads that
-# were meant to go side by side one after the other. That they do not wait is shown in surface/test_first_questions.py.
+# A second without a key, one and a half with one, in round trips. Measured: 3 with and without one, two of them while
+# the server is still loading; a busy machine may put reads that were meant to go side by side one after the other.
+# That they do not wait is shown in surface/test_first_questions.py.
 @requirement("SC-001")
-@pytest.mark.parametrize(("has_key", "most_rounds"), [(False, 4), (True, 6)])
+@pytest.mark.parametrize(("has_key", "most_rounds"), [(False, 4), (True, 5)])
 def test_a_first_analysis_waits_for_few_round_trips(*, has_key: bool, most_rounds: int) -> None:
     with Process("simulator") as simulator:
         exchange = json.loads(simulator.line())

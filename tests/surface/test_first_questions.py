@@ -8,15 +8,20 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
-from mcp_binance_server.app import running_app
+from mcp_binance_server.app import app_on, running_app
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.upstream import MORE_CONNECTIONS, opened_upstream
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.requirement import requirement
 
 LIST, TICKER, CANDLES = "/api/v3/exchangeInfo", "/api/v3/ticker/24hr", "/api/v3/klines"
-ACCOUNT, PRICES = "/api/v3/account", "/api/v3/ticker/price"
+ACCOUNT, PRICES, TIME = "/api/v3/account", "/api/v3/ticker/price", "/api/v3/time"
+
+
+def _refuse(request: httpx2.Request) -> httpx2.Response:
+    raise httpx2.ConnectError("refused", request=request)
 
 
 class LateList(Loop):
@@ -103,6 +108,32 @@ async def test_a_question_that_comes_before_the_list_was_even_asked_for_does_not
             await app.market.ticker("btcusdt")
 
     assert asked(exchange) == {LIST: 1, TICKER: 1}
+
+
+@requirement("SC-001")
+async def test_what_a_first_question_needs_is_under_way_before_the_server_is_built(
+    clock: FakeClock, exchange: SimulatedExchange
+) -> None:
+    chosen, transport = read_settings({}), Loop(exchange)
+    async with opened_upstream(chosen, clock=clock, network=NETWORK, transport=transport) as upstream:
+        await upstream.prepare()
+        await upstream.directory.table()
+        early = asked(exchange)
+        async with app_on(upstream, chosen, transport=transport) as app, Client(app.server, cache=None) as client:
+            await client.get_prompt("trading_analysis", {"symbol": "BTCUSDT"})
+
+    assert early == {LIST: 1, TIME: MORE_CONNECTIONS}
+    assert asked(exchange) == {**early, TICKER: 1, CANDLES: 2}
+
+
+async def test_an_exchange_that_cannot_be_reached_does_not_stop_the_start(clock: FakeClock) -> None:
+    chosen, transport = read_settings({}), httpx2.MockTransport(_refuse)
+    async with opened_upstream(chosen, clock=clock, network=NETWORK, transport=transport) as upstream:
+        await upstream.prepare()
+        async with app_on(upstream, chosen, transport=transport) as app, Client(app.server, cache=None) as client:
+            result = await client.call_tool("get_ticker", {"symbol": "BTCUSDT"})
+
+    assert result.is_error is True
 
 
 @requirement("ruling/10")

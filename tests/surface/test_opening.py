@@ -58,6 +58,28 @@ async def test_a_question_is_answered_while_the_lists_are_still_being_made(app: 
     assert listed == [len(catalogue.tools)] * 2
 
 
+async def test_lists_are_made_when_the_first_is_asked_for_and_once(app: App) -> None:
+    opening, made, before = Opening(), 0, -1
+
+    async def make_lists() -> None:
+        nonlocal made
+        made += 1
+        await checkpoint()
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(opening.keep, app.dispatcher, make_lists)
+            for _ in range(5):
+                await opening.opened()
+                await checkpoint()
+            before = made
+            for _ in range(2):
+                await opening.listed()
+            opening.end()
+
+    assert (before, made) == (0, 1)
+
+
 async def test_lists_that_cannot_be_made_are_told_to_who_waits_for_them(app: App) -> None:
     opening, failures = Opening(), list[str]()
 

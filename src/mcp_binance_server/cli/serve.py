@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from mcp_binance_server.app import App
+    from mcp_binance_server.upstream import Upstream
 
 WAITING = """mcp-binance-server speaks MCP on standard input and is waiting for a client.
 An MCP client starts it by itself; to look around by hand, try: mcp-binance-server demo
@@ -84,10 +85,14 @@ async def _open(settings: Settings, opening: Opening) -> None:
         return
     loading = SideThread("loading")
     try:
-        running_app = await loading.run(_load)
-        async with running_app(settings) as app:
-            # An answer to a question waits for the exchange meanwhile.
-            await opening.keep(app.dispatcher, partial(loading.run, app.dispatcher.catalogue.prepare))
+        opened_upstream = await loading.run(_load_upstream)
+        async with opened_upstream(settings) as upstream, anyio.create_task_group() as tasks:
+            # The exchange takes its time to answer, and the rest takes its time to load: both at once.
+            tasks.start_soon(upstream.prepare)
+            app_on = await loading.run(_load_app)
+            async with app_on(upstream, settings) as app:
+                await opening.keep(app.dispatcher, partial(loading.run, app.dispatcher.catalogue.prepare))
+            tasks.cancel_scope.cancel()
     except Exception as failure:
         # The thread that reads standard input cannot be woken: the client must hear of it, and leave, first.
         await opening.refuse(failure)
@@ -96,8 +101,15 @@ async def _open(settings: Settings, opening: Opening) -> None:
         loading.close()
 
 
-def _load() -> "Callable[[Settings], AbstractAsyncContextManager[App]]":
+def _load_upstream() -> "Callable[[Settings], AbstractAsyncContextManager[Upstream]]":
     with uncollected():
-        from mcp_binance_server.app import running_app  # noqa: PLC0415 - a greeting needs none of it
+        from mcp_binance_server.upstream import opened_upstream  # noqa: PLC0415 - a greeting needs none of it
 
-    return partial(running_app, preload=True)
+    return opened_upstream
+
+
+def _load_app() -> "Callable[[Upstream, Settings], AbstractAsyncContextManager[App]]":
+    with uncollected():
+        from mcp_binance_server.app import app_on  # noqa: PLC0415 - likewise
+
+    return app_on

@@ -10,6 +10,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.services.gathering import gather
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,9 @@ class AccountService:
         return AccountView(reading.value, self.client.venue(reading.host), self.time.now_ms())
 
     async def valued(self) -> ValuedAccount:
-        """Value the holdings at the last prices; the account first, so that a refused key costs nothing else."""
-        reading = await self.client.account()
-        prices = await self.market.prices()
+        """Value the holdings at the last prices, both read at once."""
+        self.client.require_key()
+        held, priced = await gather(self.client.account, self.market.prices)
+        reading, prices = held.required(), priced.required()
         portfolio = value_portfolio(reading.value.holdings, prices.value)
         return ValuedAccount(portfolio, prices.value, self.client.venue(reading.host), self.time.now_ms())

@@ -43,10 +43,6 @@ class ChartLanguageService:
     catalogue: Callable[[], Catalogue] = bundled_catalogue
     _arranged: "tuple[Catalogue, SymbolTable | None, Knowledge] | None" = field(default=None, init=False, repr=False)
 
-    def prepare(self) -> None:
-        """Load the symbol list in the background, so that the first words find it."""
-        self.directory.begin()
-
     async def construct(self, text: str, preferences: "Preferences | None" = None) -> "Construction":
         """Turn words into a chart's configuration.
 

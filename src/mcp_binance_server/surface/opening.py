@@ -16,7 +16,7 @@ class Opening:
         self._dispatcher: Dispatcher | None = None
         self._failure: Exception | None = None
         self._needed, self._decided, self._over = anyio.Event(), anyio.Event(), anyio.Event()
-        self._listed = anyio.Event()
+        self._lists_needed, self._listed = anyio.Event(), anyio.Event()
 
     def begin(self) -> None:
         """Say that it will be needed soon."""
@@ -33,6 +33,7 @@ class Opening:
 
     async def listed(self) -> "Dispatcher":
         """Return it as soon as its lists are made too: no other answer needs to wait for them."""
+        self._lists_needed.set()
         await self.opened()
         await self._listed.wait()
         return await self.opened()
@@ -41,6 +42,7 @@ class Opening:
         """Say that nobody will need it any more."""
         self._over.set()
         self._needed.set()
+        self._lists_needed.set()
 
     async def is_needed(self) -> bool:
         """Wait until it is; return false if all is over before that."""
@@ -48,9 +50,10 @@ class Opening:
         return not self._over.is_set()
 
     async def keep(self, dispatcher: "Dispatcher", make_lists: Callable[[], Awaitable[None]]) -> None:
-        """Give it to all who need it, and to those who need its lists once these are made, until that is over."""
+        """Give it to all who need it until that is over; its lists are made when one is asked for."""
         self._dispatcher = dispatcher
         self._decided.set()
+        await self._lists_needed.wait()
         await make_lists()
         self._listed.set()
         await self._over.wait()

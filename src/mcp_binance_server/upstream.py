@@ -1,0 +1,93 @@
+"""The way to the exchange that all parts share; it can be open before the rest of the server is even loaded."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import anyio
+import httpx2
+
+from mcp_binance_server.channel import Channel, NoAnswer
+from mcp_binance_server.clock import Clock, SystemClock
+from mcp_binance_server.errors import RateLimited
+from mcp_binance_server.exchange.attempt import Attempts, Refused
+from mcp_binance_server.exchange.budget import Budget
+from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.directory import Directory
+from mcp_binance_server.exchange.endpoints import TIME
+from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.other_networks import OtherNetworks
+from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.foundation import engine_of, network_of, principal_of
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.state.engine import Reserves, StateEngine
+
+# A read answers a person who waits: three seconds an attempt, ten in all.
+ATTEMPT_SECS = 3.0
+# A first analysis with a key asks five things at once; the symbol list has left one connection open.
+MORE_CONNECTIONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """Who asks the exchange, by which clock, within which budget, and the list of its symbols."""
+
+    principal: Principal | None
+    clock: Clock
+    engine: StateEngine
+    client: SpotClient
+    directory: Directory
+
+    @property
+    def caller(self) -> Caller:
+        return self.client.caller
+
+    async def prepare(self) -> None:
+        """Ask for the symbol list, and open connections beside it: with TLS a handshake takes three round trips."""
+        self.directory.begin()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(MORE_CONNECTIONS):
+                tasks.start_soon(self._connect)
+
+    async def _connect(self) -> None:
+        with suppress(NoAnswer, Refused, RateLimited):  # the first question meets the same, and says so
+            await self.caller.attempts.send(TIME, {})
+
+
+@asynccontextmanager
+async def opened_upstream(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    network: Network | None = None,
+    networks: Mapping[str, Network] = NETWORKS,
+    transport: httpx2.AsyncBaseTransport | None = None,
+    attempt_secs: float = ATTEMPT_SECS,
+    callers_bring_keys: bool = False,
+) -> AsyncGenerator[Upstream]:
+    """Open the way to the exchange and close it again; nothing is sent by itself.
+
+    Where callers bring keys of their own, weight is kept back for private reads though the process has no key.
+
+    Raises:
+        SettingsError: the private key or the address of the state cannot be used.
+    """
+    clock = clock or SystemClock()
+    principal = principal_of(settings)
+    async with AsyncExitStack() as stack:
+        # Nothing here places orders, so nothing is kept back for them.
+        has_keys = principal is not None or callers_bring_keys
+        engine = engine_of(settings, clock, Reserves(order_percent=0) if has_keys else Reserves.none())
+        await engine.start()
+        stack.push_async_callback(engine.close)
+        channel = Channel(deadline_secs=attempt_secs, transport=transport)
+        stack.push_async_callback(channel.close)
+        time = ServerTime(clock)
+        budget = Budget(engine, time, clock, settings.egress_id)
+        attempts = Attempts(network or network_of(settings), channel, budget, time)
+        caller = Caller(attempts, clock, OtherNetworks.beside(attempts, networks, clock))
+        directory = Directory(caller, engine, clock)
+        stack.push_async_callback(directory.flights.close)
+        yield Upstream(principal, clock, engine, SpotClient(caller, engine), directory)
