@@ -1,0 +1,66 @@
+"""Move everything to its newest release, in this checkout: the pins, and beyond our bounds where we use internals.
+
+    python scripts/newest.py within   pins only: the newest that our bounds allow
+    python scripts/newest.py beyond   bounds too: each is lifted, and set again above what was found
+
+Run the whole of CI afterwards. What moved is printed, and is what to commit if all is well.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PROJECT = ROOT / "pyproject.toml"
+PINS = ROOT / "requirements" / "dev.txt"
+
+# A quoted requirement that ends in an upper bound of major and minor, which is how those with used internals are bound.
+BOUND = re.compile(r'"(?P<name>[A-Za-z0-9-]+)(?P<extras>\[\w+\])?(?P<floor>>=[\d.]+),<\d+\.\d+"')
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
+
+
+def without_bounds(project: str) -> str:
+    """Return the project with every such upper bound taken away."""
+    return BOUND.sub(r'"\g<name>\g<extras>\g<floor>"', project)
+
+
+def with_bounds(project: str, found: dict[str, str]) -> str:
+    """Return the project with each bound just above the minor release that was found."""
+
+    def above(match: re.Match[str]) -> str:
+        major, minor = found[match["name"].lower()].split(".")[:2]
+        return f'"{match["name"]}{match["extras"] or ""}{match["floor"]},<{major}.{int(minor) + 1}"'
+
+    return BOUND.sub(above, project)
+
+
+def pins(requirements: str) -> dict[str, str]:
+    """Return the version of each package that the file pins."""
+    return {name.lower(): version for name, version in PIN.findall(requirements)}
+
+
+def compile_newest() -> None:
+    """Compile every file of requirements again, without regard to what was pinned."""
+    subprocess.run([ROOT / "scripts" / "requirements", "--upgrade"], check=True)  # noqa: S603 - ours
+
+
+def main(bounds: str) -> None:
+    """Move the pins, and the bounds too if asked."""
+    project, before = PROJECT.read_text(encoding="utf-8"), pins(PINS.read_text(encoding="utf-8"))
+    if bounds == "beyond":
+        PROJECT.write_text(without_bounds(project), encoding="utf-8")
+    compile_newest()
+    after = pins(PINS.read_text(encoding="utf-8"))
+    if bounds == "beyond":
+        PROJECT.write_text(with_bounds(project, after), encoding="utf-8")
+    moved = [
+        f"{name} {before.get(name, '-')} -> {after[name]}" for name in sorted(after) if before.get(name) != after[name]
+    ]
+    print("\n".join(moved) or "nothing newer")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in (["within"], ["beyond"]):
+        sys.exit("usage: python scripts/newest.py within|beyond")
+    main(sys.argv[1])
