@@ -2,14 +2,16 @@
 #   docker run -i --rm mcp-binance-server
 #   docker run --rm -p 127.0.0.1:3000:3000 mcp-binance-server --http --host 0.0.0.0 --unsafe-no-auth
 
+# scripts/base_image writes the digest of this tag here; no release is made without.
 FROM python:3.13-slim-bookworm AS build
 WORKDIR /build
-COPY requirements/host.txt requirements/
+COPY requirements/host.txt requirements/build.txt requirements/
 RUN python -m venv /opt/server \
- && /opt/server/bin/pip install --no-cache-dir --require-hashes -r requirements/host.txt
+ && /opt/server/bin/pip install --no-cache-dir --require-hashes -r requirements/host.txt \
+ && pip install --no-cache-dir --require-hashes -r requirements/build.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip wheel --no-cache-dir --no-deps --wheel-dir /build/dist . \
+RUN pip wheel --no-cache-dir --no-build-isolation --no-deps --wheel-dir /build/dist . \
  && /opt/server/bin/pip install --no-cache-dir --no-deps /build/dist/*.whl \
  && /opt/server/bin/pip uninstall --yes pip
 

@@ -1,6 +1,7 @@
 """The workflows: pinned, without stored secrets, and with no more rights than they need."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ def jobs(name: str) -> dict[str, dict[str, Any]]:
     return yaml.safe_load(WORKFLOWS[name])["jobs"]
 
 
-def test_there_is_one_for_changes_one_for_releases_and_one_for_the_site() -> None:
-    assert sorted(WORKFLOWS) == ["ci.yml", "release.yml", "site.yml"]
+def test_there_is_one_for_changes_one_for_releases_one_for_the_site_and_one_for_each_week() -> None:
+    assert sorted(WORKFLOWS) == ["ci.yml", "newest.yml", "release.yml", "site.yml"]
 
 
 def test_every_python_that_the_package_names_is_tested() -> None:
@@ -52,13 +53,59 @@ def test_an_issue_form_asks_for_no_secret_and_every_form_is_complete() -> None:
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
-def test_every_action_has_a_version_and_no_secret_is_named(name: str) -> None:
-    used = re.findall(r"uses: (\S+)", WORKFLOWS[name])
+def test_every_action_is_a_commit_with_its_version_beside_it_and_no_secret_is_named(name: str) -> None:
+    used = re.findall(r"uses: (.+)", WORKFLOWS[name])
 
     assert used
-    assert [each for each in used if not re.search(r"@v\d+(\.\d+)*$|^\./", each)] == []
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\$/\S+", each)] == []
     assert "secrets." not in WORKFLOWS[name]
     assert yaml.safe_load(WORKFLOWS[name])["permissions"] == {"contents": "read"}
+
+
+def test_one_action_is_one_commit_everywhere() -> None:
+    used = set(re.findall(r"uses: ([\w./-]+)@(.+)", "".join(WORKFLOWS.values())))
+
+    assert len(used) == len({name for name, _ in used})
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_everything_that_a_workflow_installs_has_a_hash(name: str) -> None:
+    text = WORKFLOWS[name]
+    installs = [line for line in re.findall(r"run: (.*(?:pip install|uv build).*)", text) if "--no-deps" not in line]
+
+    assert [line for line in installs if "--require-hashes" not in line] == []
+    assert text.count("curl ") == text.count("sha256sum --check") + text.count("http://127.0.0.1")
+
+
+def test_workflows_are_audited_with_every_change() -> None:
+    assert "check zizmor --offline" in (FOLDER.parents[1] / "scripts" / "check").read_text(encoding="utf-8")
+
+
+def test_once_a_week_the_suite_meets_the_newest_releases_within_and_beyond_our_bounds() -> None:
+    suite, audit = jobs("newest.yml")["suite"], jobs("newest.yml")["audit"]
+    steps = [step.get("run", "") for step in suite["steps"]]
+
+    assert suite["strategy"]["matrix"]["bounds"] == ["within", "beyond"]
+    assert steps.index('python scripts/newest.py "$BOUNDS"') < steps.index("bash .ci/run")
+    assert "scripts/audit" in [step.get("run") for step in audit["steps"]]
+    assert "schedule:" in WORKFLOWS["newest.yml"]
+
+
+def test_a_release_asks_for_the_digest_of_its_base_before_anything_is_built() -> None:
+    steps = [step.get("run", "") for step in jobs("release.yml")["build"]["steps"]]
+
+    assert steps.index("scripts/base_image --check") < min(i for i, run in enumerate(steps) if "build" in run.split())
+
+
+def test_what_builds_a_release_is_pinned() -> None:
+    root = FOLDER.parents[1]
+    needed = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    pinned = re.findall(r"^([\w-]+)==", (root / "requirements" / "build.txt").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert {re.split(r"[><=]", each)[0] for each in needed} | {"uv"} <= set(pinned)
+    assert "--build-constraints requirements/build.txt --require-hashes" in (root / ".ci" / "run").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -68,7 +115,7 @@ def test_every_job_ends(name: str) -> None:
 
 def test_changes_are_tested_by_the_same_command_as_everywhere() -> None:
     assert "bash .ci/run" in WORKFLOWS["ci.yml"]
-    assert jobs("release.yml")["test"]["uses"] == "./.github/workflows/ci.yml"
+    assert jobs("release.yml")["test"]["uses"] == "$/.github/workflows/ci.yml"
 
 
 def test_only_the_job_that_publishes_may_and_it_builds_nothing() -> None:
