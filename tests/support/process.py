@@ -66,6 +66,11 @@ class Process:
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line
 
+    def has_spoken(self, patience_secs: float) -> bool:
+        """Wait so long for something on standard output, and tell whether there is."""
+        assert self._process.stdout is not None
+        return bool(select.select([self._process.stdout], [], [], patience_secs)[0])
+
     def answer(self) -> dict[str, Any]:
         return json.loads(self.line())
 

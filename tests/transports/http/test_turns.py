@@ -76,6 +76,18 @@ async def test_each_address_has_its_turn_however_much_one_of_them_asks(clock: Fa
     assert len(work.begun) == 52
 
 
+async def test_a_probe_waits_for_nobody_not_even_of_its_own_address_unless_it_asks_ahead(clock: FakeClock) -> None:
+    work = Work(clock, 2 * ROUND_MS)
+    many = [asked(f"many {number}") for number in range(50)]
+    probes = [asked("/healthz"), asked("/healthz", ahead=True)]
+
+    await answered(Turns(work, clock, frozenset({"/healthz"})), *many, *probes)
+
+    assert work.begun[:2] == ["many 0", "/healthz"]
+    assert "/healthz" not in work.begun[2:10]
+    assert work.begun.count("/healthz") == 2
+
+
 async def test_whoever_asks_ahead_gives_way(clock: FakeClock) -> None:
     work = Work(clock, 2 * ROUND_MS)
     ahead = [asked(f"ahead {number}", ahead=True) for number in range(3)]

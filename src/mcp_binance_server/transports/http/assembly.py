@@ -19,7 +19,7 @@ from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.showcase import Showcase
 from mcp_binance_server.telemetry.metrics import Metrics, Moment
-from mcp_binance_server.transports.http.app import ROUTES, Entrance, HttpApp
+from mcp_binance_server.transports.http.app import PROBES, ROUTES, Entrance, HttpApp
 from mcp_binance_server.transports.http.counting import counting_answers, counting_requests
 from mcp_binance_server.transports.http.failures import contained
 from mcp_binance_server.transports.http.forwarded import Forwarded
@@ -105,7 +105,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         showcase=Showcase(dispatcher, clock) if options.shows_market else None,
     )
     relay = Relay(heart, options.seat) if options.seat else None
-    inner = Turns(contained(relay or heart), clock)
+    inner = Turns(contained(relay or heart), clock, frozenset(PROBES))
     app: ASGIApp = counting_answers(Guard(inner, options.allowed), metrics, ROUTES)
     if options.trusted_proxies:
         app = Forwarded(app, options.trusted_proxies)

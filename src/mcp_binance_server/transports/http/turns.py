@@ -24,11 +24,13 @@ Turn = asyncio.Future[None]
 class Turns:
     """Gives an application its requests, and lets those wait that would keep everybody else waiting.
 
-    Each address has its turn. Whoever asks ahead gives way to those who wait for their answers.
+    Each address has its turn. Whoever asks ahead gives way to those who wait for their answers. What is `first` costs
+    next to nothing and waits for nobody: a balancer often has the address of its crowd.
     """
 
-    def __init__(self, app: ASGIApp, clock: Clock) -> None:
+    def __init__(self, app: ASGIApp, clock: Clock, first: frozenset[str] = frozenset()) -> None:
         self._app = app
+        self._first = first
         self._clock = clock
         self._patient = _Waiting()
         self._ahead = _Waiting()
@@ -38,16 +40,20 @@ class Turns:
         self._is_watched = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_ahead = scope.get(AHEAD, False)
-        if not is_ahead and self._has_room():
-            self._begin()
-        else:
-            client = scope.get("client")
-            await (self._ahead if is_ahead else self._patient).add(client[0] if client else "", self._watch())
-            leaving: Leaving | None = scope.get(LEAVING)
-            if leaving is not None and leaving.has_left:
-                return
-        await self._app(scope, receive, send)
+        if scope.get(AHEAD, False):
+            await self._wait_among(self._ahead, scope)
+        elif scope["path"] not in self._first:
+            if self._has_room():
+                self._begin()
+            else:
+                await self._wait_among(self._patient, scope)
+        leaving: Leaving | None = scope.get(LEAVING)
+        if leaving is None or not leaving.has_left:
+            await self._app(scope, receive, send)
+
+    async def _wait_among(self, others: "_Waiting", scope: Scope) -> None:
+        client = scope.get("client")
+        await others.add(client[0] if client else "", self._watch())
 
     def _has_room(self) -> bool:
         return not self._patient and (not self._begun or self._clock.monotonic_ms() - self._began_ms < ROUND_MS)
