@@ -49,6 +49,7 @@ from typing import Any, ClassVar
 EXAMPLE_SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT")
 ECHO_LIMIT = 200
 NOT_SET = "not set"
+NOT_LENT = "key_not_lent"
 GUIDE_HELP = "guide://help"
 _PLAYBOOKS = "guide://document/"
 
@@ -142,6 +143,11 @@ class InvalidCredentials(AppError):
     def _suggestion(self) -> str:
         if self.setting is not None:
             return f"Set {self.setting} in the environment of this server and start it again"
+        if self.likely_cause == NOT_LENT:
+            return (
+                "Send your own key in X-Binance-Api-Key and X-Binance-Secret-Key, over TLS or on the server's machine; "
+                "whoever runs the server finds in docs/hosting.md, Whose account, what to set"
+            )
         if self.masked_api_key != NOT_SET:
             return f"Verify credentials at {self.help_url} and ensure correct environment variables"
         variables = "BINANCE_API_KEY and BINANCE_SECRET_KEY"

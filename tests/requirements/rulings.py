@@ -311,7 +311,7 @@ RULINGS: Final = contract(
             "Binance's own spellings of arguments are accepted beside ours and not listed.",
             "The documents know one spelling each; assistants know the exchange's.",
         ),
-        planned(
+        covered(
             "ruling/47",
             "Secrets of callers are refused on plaintext beyond this machine, on every transport.",
             "Data model hands credentials to any transport; only TLS or this machine may carry them.",

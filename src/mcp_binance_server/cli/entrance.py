@@ -31,7 +31,12 @@ class Place:
 
 
 def refuse_strangers(settings: Settings, place: Place, *, unsafe: bool) -> None:
-    """Make sure that callers are told apart wherever others than this machine's user can call."""
+    """Make sure that callers are told apart wherever others than this machine's user can call.
+
+    Raises:
+        SettingsError: they would not be; the message says what to set.
+    """
+    _refuse_to_expose_the_key(settings, place)
     if settings.token_file or settings.oauth_issuer or place.is_local or unsafe:
         return
     raise SettingsError(
@@ -43,12 +48,12 @@ def refuse_strangers(settings: Settings, place: Place, *, unsafe: bool) -> None:
     )
 
 
-def lends_own_key(settings: Settings, place: Place) -> bool:
-    """Tell whether callers without a key read the account of this process's own.
+def lends_own_key(settings: Settings) -> bool:
+    """Tell whether callers without a key may read the account of this process's own; each call decides for itself.
 
-    A token of ours is given to a friend; an issuer's users, and strangers, are not the owners of this key.
+    A token of ours is given to a friend; an issuer's users are not the owners of this key.
     """
-    return settings.oauth_issuer is None and (place.is_local or settings.token_file is not None)
+    return settings.oauth_issuer is None
 
 
 @asynccontextmanager
@@ -74,3 +79,22 @@ async def entrance_of(settings: Settings, clock: Clock) -> AsyncGenerator[Entran
             await channel.close()
     else:
         yield Entrance(Open())
+
+
+def _refuse_to_expose_the_key(settings: Settings, place: Place) -> None:
+    # Also where something in front asks callers who they are: which of them is the operator, it cannot say.
+    if settings.api_key is None or settings.token_file or settings.oauth_issuer:
+        return
+    if settings.trusted_proxies:
+        beyond = "MCP_BINANCE_TRUSTED_PROXIES is set, so others call through a proxy"
+    elif not place.is_local:
+        beyond = f"--host {place.host} can be reached by others"
+    else:
+        return
+    key = "BINANCE_API_KEY" if settings.key_file is None else f"the key in {settings.key_file}"
+    raise SettingsError(
+        problems=(
+            f"{beyond}, and nobody is asked who they are, while {key} opens your account. Set MCP_BINANCE_TOKEN_FILE "
+            "(mcp-binance-server token new NAME --file FILE) or MCP_BINANCE_OAUTH_ISSUER, or start without the key",
+        )
+    )

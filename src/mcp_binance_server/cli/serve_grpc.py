@@ -45,7 +45,8 @@ async def _serve(settings: Settings, place: Place, manners: Manners, last_moment
             port=place.port,
             ready=lambda address: manners.tell(f"provider.v1 on {address}\n"),
             authenticate=authenticating(entrance.authenticator),
-            lends_own_key=lends_own_key(settings, place),
+            lends_own_key=lends_own_key(settings),
+            trusted_proxies=settings.trusted_proxies,
             at_ctrl_c=last_moment.begin,
         )
 

@@ -51,7 +51,7 @@ def options_of(settings: Settings, place: Place, entrance: Entrance, seat: Seat 
     return Options(
         entrance=entrance,
         allowed=allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins)),
-        lends_own_key=lends_own_key(settings, place),
+        lends_own_key=lends_own_key(settings),
         session_cap=settings.session_cap,
         session_idle_secs=settings.session_idle_secs,
         per_client=0 if place.is_local else STRANGERS_SHARE,

@@ -15,6 +15,11 @@ class Visitor:
     name: str = ANYBODY
     scopes: frozenset[Scope] = SCOPES
 
+    @property
+    def is_known(self) -> bool:
+        """Whether somebody was asked who this is."""
+        return self.name != ANYBODY
+
     def lacks(self, needed: frozenset[Scope]) -> frozenset[Scope]:
         return needed - self.scopes
 

@@ -7,7 +7,7 @@ from mcp_binance_server.domain.account import Account, Venue
 from mcp_binance_server.domain.market import Reading
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.errors import NOT_SET, InvalidCredentials
+from mcp_binance_server.errors import NOT_LENT, NOT_SET, InvalidCredentials
 from mcp_binance_server.exchange.account_wire import AccountWire, FillWire, OrderWire
 from mcp_binance_server.exchange.attempt import Params
 from mcp_binance_server.exchange.caller import Caller
@@ -25,6 +25,11 @@ from mcp_binance_server.exchange.principal import Principal
 
 WireT = TypeVar("WireT")
 
+WHO_MAY_BORROW = (
+    "It is lent to programs on the server's own machine that no proxy stands before, and to tokens of its token file "
+    "that come from that machine, over TLS or through a trusted proxy that says https."
+)
+
 # The trades of one known order are a quarter of the price: .../rest-api/account-endpoints#account-trade-list-user_data
 MY_TRADES_OF_ORDER = replace(MY_TRADES, weight=5)
 
@@ -35,21 +40,27 @@ class AccountClient:
 
     caller: Caller
     principal: Principal | None
+    is_withheld: bool = False
+    """Whether there is a key that the one who asks is not lent."""
 
     def require_key(self) -> Principal:
         """Return whose account this is.
 
         Raises:
-            InvalidCredentials: no key is configured; found out without any request.
+            InvalidCredentials: no key is configured, or none is lent; found out without any request.
         """
         if self.principal is None:
             network = self.caller.network
-            raise InvalidCredentials(
+            error = InvalidCredentials(
                 masked_api_key=NOT_SET,
                 help_url=network.help_url,
                 network=network.name,
                 reason="no API key is configured",
             )
+            if self.is_withheld:
+                error.reason, error.likely_cause = "this server's own key is not lent to you", NOT_LENT
+                error.explanation = WHO_MAY_BORROW
+            raise error
         return self.principal
 
     def venue(self, host: str) -> Venue:

@@ -57,9 +57,9 @@ class Context:
     updates: UpdateService
     progress: Report | None = None
 
-    def acting_for(self, principal: Principal | None) -> "Context":
+    def acting_for(self, principal: Principal | None, *, is_withheld: bool = False) -> "Context":
         """Return the same services, each of which reads this principal's account, or nobody's."""
-        return lent_to(principal, self, self._ways)
+        return lent_to(principal, self, self._ways, is_withheld=is_withheld)
 
     @cached_property
     def _ways(self) -> Ways:

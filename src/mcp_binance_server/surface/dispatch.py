@@ -153,7 +153,9 @@ class Dispatcher:
         # Who may not read an account has none, also where a page would only look at it in passing.
         is_private = "account:read" in caller.visitor.scopes
         principal = caller.principal if is_private else None
-        return self._owners_context if principal is self.owner else self.context.acting_for(principal)
+        if principal is self.owner:
+            return self._owners_context
+        return self.context.acting_for(principal, is_withheld=principal is None)
 
     @contextmanager
     def _in_time(self) -> Generator[None]:

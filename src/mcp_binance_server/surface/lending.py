@@ -33,14 +33,14 @@ def ways_to_accounts(whole: object) -> Ways:
     return ways
 
 
-def lent_to(principal: Principal | None, whole: WholeT, ways: Ways) -> WholeT:
+def lent_to(principal: Principal | None, whole: WholeT, ways: Ways, *, is_withheld: bool = False) -> WholeT:
     """Return a copy in which every account client is this principal's; what leads to none is shared, not copied."""
     copies: dict[int, Any] = {}
 
     def copy(node: Any) -> Any:  # noqa: ANN401 - any record
         if id(node) not in copies:
             copies[id(node)] = (
-                replace(node, principal=principal)
+                replace(node, principal=principal, is_withheld=is_withheld)
                 if isinstance(node, AccountClient)
                 else replace(node, **{name: copy(getattr(node, name)) for name in ways.get(id(node), ())})
             )

@@ -10,13 +10,19 @@ from grpc import StatusCode
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.errors import InvalidArguments
+from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.transports.arrival import Proxies
+from mcp_binance_server.transports.grpc.callers import Callers
 from mcp_binance_server.transports.grpc.errors import TokenRefused
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.provider import Metadata, Provider, provided, refused
+from support.requirement import requirement
 
 BALANCES = "binance://account/balances"
 
@@ -145,6 +151,60 @@ async def test_a_server_with_a_lock_lets_nobody_in_without_a_token(app: App) -> 
             assert (seen[0].status, seen[0].error["code"]) == (StatusCode.UNAUTHENTICATED, -32600)
 
         assert (await provider.read(BALANCES, ADA)).contents
+
+
+# By the peer, whether it speaks TLS and what it says: whether nobody reads along, and whether it is on this machine.
+HTTPS = (("x-forwarded-proto", "https"),)
+WAYS: list[tuple[str, bool, Metadata, bool, bool]] = [
+    ("ipv4:127.0.0.1:1", False, (), True, True),
+    ("ipv6:%5B::1%5D:1", False, (), True, True),
+    ("ipv6:[::ffff:127.0.0.1]:1", False, (), True, True),
+    ("ipv4:203.0.113.9:1", True, (), True, False),
+    ("ipv4:10.0.0.1:1", False, HTTPS, True, False),
+    ("ipv4:203.0.113.9:1", False, (), False, False),
+    ("ipv6:%5B2001:db8::1%5D:1", False, HTTPS, False, False),
+    ("unix:/tmp/x", False, (), False, False),
+    ("ipv4:10.0.0.1:1", False, (), False, False),
+    ("ipv4:127.0.0.1:1", False, (("x-forwarded-for", "127.0.0.1"),), False, False),
+    ("ipv4:127.0.0.1:1", False, (("x-envoy-peer-metadata-id", "x"),), False, False),
+]
+
+
+@requirement("ruling/47")
+@pytest.mark.parametrize(("peer", "tls", "said", "private", "here"), WAYS)
+async def test_keys_travel_and_are_lent_by_the_same_rule_as_over_http(
+    exchange: SimulatedExchange, peer: str, said: Metadata, *, tls: bool, private: bool, here: bool
+) -> None:
+    own = Principal.of(Credentials(exchange.account.api_key, exchange.account.secret_key))
+    proxies = Proxies(("10.0.0.1",))
+    asking = Callers(own, by_token, proxies, is_tls=tls)
+    open_to_all = Callers(own, None, proxies, is_tls=tls)
+    brought = (("x-binance-api-key", "k" * 64), ("x-binance-secret-key", "s" * 64))
+
+    known, anybody = await asking.of((*ADA, *said), peer), await open_to_all.of(said, peer)
+
+    assert (known.principal is own, anybody.principal is own) == (private, here)
+    for callers, token in ((asking, ADA), (open_to_all, ())):
+        if private:
+            caller = await callers.of((*token, *said, *brought), peer)
+            assert caller.principal is not None
+            assert caller.principal is not own
+        else:
+            with pytest.raises(InvalidArguments, match="Keys are taken over TLS or on this machine only"):
+                await callers.of((*token, *said, *brought), peer)
+
+
+async def test_who_was_passed_on_reads_no_account_of_ours(app: App) -> None:
+    async with provided(app.dispatcher) as provider:
+        mine = await provider.read(BALANCES)
+        async with refused() as page:
+            await provider.read(BALANCES, (("x-forwarded-for", "203.0.113.9"),))
+        async with refused() as keys_sent:
+            await provider.read(BALANCES, (("x-forwarded-for", "203.0.113.9"), *keys(DemoAccount(99))))
+
+    assert mine.contents
+    assert page[0].error["data"]["likely_cause"] == "key_not_lent"
+    assert (keys_sent[0].status, keys_sent[0].error["code"]) == (StatusCode.INVALID_ARGUMENT, -32602)
 
 
 async def test_a_token_for_the_market_reads_no_account(app: App) -> None:

@@ -1,13 +1,15 @@
-"""Who calls, by the metadata of the call; none of it is kept or logged."""
+"""Who calls, by the metadata of the call and the way it came; none of it is kept or logged."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import InvalidArguments, SettingsError
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.surface.caller import Caller
+from mcp_binance_server.transports.arrival import KEYS_READABLE, Proxies
 
 API_KEY = "x-binance-api-key"
 SECRET_KEY = "x-binance-secret-key"  # noqa: S105 - the name of a header, not a secret
@@ -22,27 +24,40 @@ Authenticate = Callable[[Mapping[str, str]], Awaitable[Visitor]]
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """Without an authenticator everybody is the local user; without a key of their own they use the server's."""
+    """Without an authenticator nobody is asked; without a key of their own some are lent the server's."""
 
     own: Principal | None = field(repr=False)
     authenticate: Authenticate | None = None
+    proxies: Proxies = field(default_factory=Proxies)
+    is_tls: bool = False
 
-    async def of(self, metadata: Metadata) -> Caller | None:
-        """Return who calls; None for the process's own user with the process's own key.
+    async def of(self, metadata: Metadata, peer: str) -> Caller:
+        """Return who calls from a peer, which is named as gRPC does.
 
         Raises:
             TokenRefused: the authenticator did not let them in.
-            InvalidArguments: half a key, one sent twice, or a secret that is none.
+            InvalidArguments: half a key, one sent twice, a secret that is none, or keys that others could read.
         """
         told = _single(metadata)
+        arrival = self.proxies.arrival(address_of(peer), _headers(told), is_tls=self.is_tls)
         visitor = LOCAL
         if self.authenticate is not None:
             words = {name: value for name, value in told.items() if isinstance(value, str) and name not in CREDENTIALS}
             visitor = await self.authenticate(words)
         principal = _principal(told)
-        if self.authenticate is None and principal is None:
-            return None
-        return Caller(visitor, principal or self.own)
+        if principal is not None and not arrival.is_private:
+            raise InvalidArguments(summary=KEYS_READABLE)
+        return Caller(visitor, principal or (self.own if arrival.lends_to(visitor) else None))
+
+
+def address_of(peer: str) -> str | None:
+    """Return the address in the name that gRPC has for a peer: `ipv4:127.0.0.1:1`, `ipv6:%5B::1%5D:1`, `unix:…`."""
+    family, _, rest = unquote(peer).partition(":")
+    return rest.rpartition(":")[0].strip("[]") if family in ("ipv4", "ipv6") else None
+
+
+def _headers(told: Mapping[str, str | bytes]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode() if isinstance(value, str) else value) for name, value in told.items()]
 
 
 def _single(metadata: Metadata) -> dict[str, str | bytes]:

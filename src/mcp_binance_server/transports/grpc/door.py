@@ -101,7 +101,7 @@ class Door:
 
     async def _who(self, context: Context) -> Who:
         try:
-            return await self._callers.of(context.invocation_metadata() or ())
+            return await self._callers.of(context.invocation_metadata() or (), context.peer())
         except TokenRefused as refused:
             if refused.reason == CANNOT_TELL:
                 raise IssuerUnavailable from None

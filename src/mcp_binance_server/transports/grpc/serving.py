@@ -16,6 +16,7 @@ from grpc_reflection.v1alpha import reflection
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.transports.addresses import is_loopback
+from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
 from mcp_binance_server.transports.grpc.door import SERVICE, Door
 from mcp_binance_server.transports.grpc.service import Provider
@@ -72,6 +73,7 @@ async def serve_grpc(
     ready: Callable[[str], None],
     authenticate: Authenticate | None = None,
     lends_own_key: bool = True,
+    trusted_proxies: tuple[str, ...] = (),
     grace_secs: float = GRACE_SECS,
     at_ctrl_c: Callable[[], None] | None = None,
 ) -> None:
@@ -86,7 +88,12 @@ async def serve_grpc(
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         grace = Grace(grace_secs)
         async with running_service(
-            dispatcher, address, authenticate=authenticate, lends_own_key=lends_own_key, grace=grace
+            dispatcher,
+            address,
+            authenticate=authenticate,
+            lends_own_key=lends_own_key,
+            trusted_proxies=trusted_proxies,
+            grace=grace,
         ) as bound:
             ready(str(bound))
             async for number in signals:
@@ -104,6 +111,7 @@ async def running_service(
     *,
     authenticate: Authenticate | None = None,
     lends_own_key: bool = True,
+    trusted_proxies: tuple[str, ...] = (),
     grace: Grace | None = None,
 ) -> AsyncGenerator[Address]:
     """Listen, with a port of the system's choice where it is 0, and say where; at the end, drain."""
@@ -113,7 +121,8 @@ async def running_service(
         )
     provider = Provider(dispatcher)
     own = dispatcher.owner if lends_own_key else None
-    door = Door(provider, Callers(own, authenticate), has_guides=dispatcher.catalogue.has_guides)
+    callers = Callers(own, authenticate, Proxies(trusted_proxies))
+    door = Door(provider, callers, has_guides=dispatcher.catalogue.has_guides)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
     server.add_generic_rpc_handlers((door.handlers(),))
     states = health.aio.HealthServicer()

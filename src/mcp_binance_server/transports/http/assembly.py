@@ -19,6 +19,7 @@ from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.showcase import Showcase
 from mcp_binance_server.telemetry.metrics import Metrics, Moment
+from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.http.app import PROBES, ROUTES, Entrance, HttpApp
 from mcp_binance_server.transports.http.counting import counting_answers, counting_requests
 from mcp_binance_server.transports.http.failures import contained
@@ -40,7 +41,7 @@ class Options:
     entrance: Entrance
     allowed: Allowed
     lends_own_key: bool
-    """Whether callers who bring no key read the account of this process's own."""
+    """Whether callers who bring no key may read the account of this process's own, if they come the right way."""
     session_cap: int = 50
     session_idle_secs: int = 30
     per_client: int = 0
@@ -106,10 +107,8 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
     )
     relay = Relay(heart, options.seat) if options.seat else None
     inner = Turns(contained(relay or heart), clock, frozenset(PROBES))
-    app: ASGIApp = counting_answers(Guard(inner, options.allowed), metrics, ROUTES)
-    if options.trusted_proxies:
-        app = Forwarded(app, options.trusted_proxies)
-    return Assembled(app, heart, relay)
+    guarded = counting_answers(Guard(inner, options.allowed), metrics, ROUTES)
+    return Assembled(Forwarded(guarded, Proxies(options.trusted_proxies)), heart, relay)
 
 
 def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None) -> Callable[[], Awaitable[Moment]]:

@@ -7,7 +7,8 @@ from starlette.types import Scope
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.transports.addresses import is_loopback
+from mcp_binance_server.transports.arrival import KEYS_READABLE
+from mcp_binance_server.transports.http.forwarded import arrival_of
 
 API_KEY = b"x-binance-api-key"
 SECRET_KEY = b"x-binance-secret-key"
@@ -39,8 +40,8 @@ def principal_in(scope: Scope) -> Principal | None:
         return None
     if len(keys) != 1 or len(secrets) != 1:
         raise KeysRefused("X-Binance-Api-Key and X-Binance-Secret-Key belong together, each once")
-    if not _is_private(scope):
-        raise KeysRefused("Keys are taken over TLS or on this machine only; they were not used")
+    if not arrival_of(scope).is_private:
+        raise KeysRefused(KEYS_READABLE)
     try:
         return Principal.of(Credentials(_text(keys[0]), _text(secrets[0])))
     except (ValueError, SettingsError):
@@ -62,10 +63,3 @@ def _text(value: bytes) -> str:
         raise ValueError
     # A PEM has lines and a header has not: they come as the two characters that stand for a line's end.
     return text.replace("\\n", "\n")
-
-
-def _is_private(scope: Scope) -> bool:
-    if scope.get("scheme") == "https":
-        return True
-    client = scope.get("client")
-    return client is not None and is_loopback(client[0])

@@ -10,8 +10,10 @@ import httpx2
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
+from mcp_binance_server.transports.arrival import Arrival
 from mcp_binance_server.transports.http.connection import ConnectionLimits
 from mcp_binance_server.transports.http.conversation import unknown_session
+from mcp_binance_server.transports.http.forwarded import ARRIVAL, arrival_of
 from mcp_binance_server.transports.http.merged_figures import merged
 from mcp_binance_server.transports.http.seat import Seat
 
@@ -111,9 +113,11 @@ class Handed:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         told = dict(scope["headers"]).get(CALLER, b"").decode("latin-1")
-        scheme, _, address = told.partition(" ")
+        scheme, _, rest = told.partition(" ")
+        arrival, _, address = rest.partition(" ")
         scope["scheme"] = scheme or "http"
         scope["client"] = (address, 0) if address else None
+        scope[ARRIVAL] = Arrival(arrival or Arrival.READABLE)
         await self._app(scope, receive, send)
 
 
@@ -141,7 +145,7 @@ async def _stream(response: httpx2.Response, send: Send) -> None:
 
 def _request(scope: Scope, body: bytes) -> httpx2.Request:
     client = scope.get("client")
-    caller = f"{scope.get('scheme', 'http')} {client[0] if client else ''}".encode("latin-1")
+    caller = f"{scope.get('scheme', 'http')} {arrival_of(scope)} {client[0] if client else ''}".encode("latin-1")
     headers = [(name, value) for name, value in scope["headers"] if name not in _OF_ONE_HOP]
     url = httpx2.URL("http://worker", path=scope["path"], query=scope.get("query_string", b"") or None)
     return httpx2.Request(

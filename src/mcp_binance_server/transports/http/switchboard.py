@@ -17,6 +17,7 @@ from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
 from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.caller import CALLER, Caller
+from mcp_binance_server.transports.http.forwarded import arrival_of
 from mcp_binance_server.transports.http.keys import KeysMisplaced, named_key, principal_in
 from mcp_binance_server.transports.http.line import Line
 
@@ -38,7 +39,7 @@ class Switchboard:
     server: Server[Any]
     registry: Registry[Principal]
     own: Principal | None
-    """The key this process lends to callers who bring none; nobody's where strangers call."""
+    """The key this process lends to callers who bring none, each time anew by how they came."""
     _calls: dict[ConnectionId, Call] = field(default_factory=dict[ConnectionId, Call])
     _group: TaskGroup | None = None
 
@@ -102,7 +103,7 @@ class Switchboard:
         Raises:
             KeysRefused: its keys are not taken.
         """
-        scope[CALLER] = Caller(visitor, principal_in(scope) or self.own)
+        scope[CALLER] = Caller(visitor, principal_in(scope) or self._lent(scope, visitor))
 
     def _lines(self) -> TaskGroup:
         """Return where lines run; there is no such place any more while the server winds down."""
@@ -111,8 +112,11 @@ class Switchboard:
         return self._group
 
     def _noted(self, scope: Scope, visitor: Visitor, call: Call) -> Call:
-        scope[CALLER] = Caller(visitor, call.session.credentials or self.own)
+        scope[CALLER] = Caller(visitor, call.session.credentials or self._lent(scope, visitor))
         return call
+
+    def _lent(self, scope: Scope, visitor: Visitor) -> Principal | None:
+        return self.own if arrival_of(scope).lends_to(visitor) else None
 
     async def _run(self, call: Call) -> None:
         try:

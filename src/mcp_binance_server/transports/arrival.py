@@ -1,0 +1,86 @@
+"""How a call reached this process: from this machine itself, over TLS, or on a line that others can read."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from ipaddress import ip_network
+
+from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.errors import SettingsError, echo
+from mcp_binance_server.transports.addresses import is_loopback, unmapped
+
+PROTO = b"x-forwarded-proto"
+# Whoever passes a request on says so by one of these; what is passed on is not from here, whoever did it.
+FORWARDING = frozenset({
+    b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip", b"client-ip",
+    b"x-original-host", b"x-original-url", b"x-remote-addr", b"x-remote-ip", b"x-proxyuser-ip", b"cdn-loop",
+    b"fastly-client-ip", b"fly-client-ip", b"x-nf-client-connection-ip", b"x-amzn-trace-id", b"x-arr-log-id",
+})  # fmt: skip
+FORWARDING_PREFIXES = (b"x-forwarded", b"x-original-forwarded", b"x-envoy-", b"cf-", b"x-azure-", b"x-appengine-")
+KEYS_READABLE = (
+    "Keys are taken over TLS or on this machine only; they were not used. Behind a proxy, its address must be in "
+    "MCP_BINANCE_TRUSTED_PROXIES and it must send X-Forwarded-Proto: https"
+)
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+class Arrival(StrEnum):
+    """What is known of the way between a caller and this process."""
+
+    LOCAL = "local"  # from a program on this machine, passed on by nobody who says so
+    ENCRYPTED = "encrypted"  # TLS up to here, or up to a proxy that is trusted to say so
+    READABLE = "readable"  # anybody on the way can read it
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it may carry secrets."""
+        return self is not Arrival.READABLE
+
+    def lends_to(self, visitor: Visitor) -> bool:
+        """Tell whether a caller who came so may use the operator's own key.
+
+        Where nobody is asked who they are, only who is here already is the operator.
+        """
+        return self.is_private if visitor.is_known else self is Arrival.LOCAL
+
+
+class Proxies:
+    """The proxies whose word counts."""
+
+    def __init__(self, trusted: Iterable[str] = ()) -> None:
+        """Take addresses or networks.
+
+        Raises:
+            SettingsError: one of them is neither.
+        """
+        try:
+            self._trusted = [ip_network(each, strict=False) for each in trusted]
+        except ValueError as error:
+            raise SettingsError(problems=(f"MCP_BINANCE_TRUSTED_PROXIES: {echo(str(error))}",)) from None
+
+    def trusts(self, address: str | None) -> bool:
+        if not self._trusted or address is None:
+            return False
+        try:
+            found = unmapped(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self._trusted)
+
+    def arrival(self, peer: str | None, headers: Headers, *, is_tls: bool, is_relayed: bool = False) -> Arrival:
+        """Return how a call came from this peer with these headers, whose names are in lower case.
+
+        It was passed on if a header says so, or whatever else made the caller of this function sure of it.
+        """
+        said = [value.strip().lower() for name, value in headers if name == PROTO]
+        if self.trusts(peer):
+            is_secure = said == [b"https"] if said else is_tls
+            return Arrival.ENCRYPTED if is_secure else Arrival.READABLE
+        if peer is not None and is_loopback(peer) and not is_relayed and not is_forwarded(headers):
+            return Arrival.LOCAL
+        return Arrival.ENCRYPTED if is_tls else Arrival.READABLE
+
+
+def is_forwarded(headers: Headers) -> bool:
+    """Tell whether a request was passed on, by its headers."""
+    return any(name in FORWARDING or name.startswith(FORWARDING_PREFIXES) for name, _ in headers)
