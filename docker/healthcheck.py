@@ -1,6 +1,7 @@
 """Whether the server in this container is alive, as its first process was started; no word means yes."""
 
 import socket
+import ssl
 import sys
 import urllib.request
 from pathlib import Path
@@ -16,9 +17,13 @@ def check(words: list[str]) -> None:
         OSError: it does not answer.
     """
     if "--http" in words or "--sse" in words:
-        # Straight there, whatever proxy the environment names.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"http://127.0.0.1:{port_in(words, HTTP_PORT)}/healthz", timeout=SECS):
+        # Straight there, whatever proxy the environment names. The certificate is for the name that clients use.
+        unchecked = ssl.create_default_context()
+        unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
+        handlers = urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=unchecked)
+        opener = urllib.request.build_opener(*handlers)
+        scheme = "https" if any(word.partition("=")[0] == "--tls-cert" for word in words) else "http"
+        with opener.open(f"{scheme}://127.0.0.1:{port_in(words, HTTP_PORT)}/healthz", timeout=SECS):
             pass
     elif "--grpc" in words:
         socket.create_connection(("127.0.0.1", port_in(words, GRPC_PORT)), timeout=SECS).close()

@@ -38,7 +38,7 @@ def service() -> Iterator[ServedExchange]:
 @pytest.fixture
 def around(state: StateServer, service: ServedExchange) -> Surroundings:
     settings = {**service.environment(), "MCP_BINANCE_STATE_URL": state.url, "MCP_BINANCE_LOG_LEVEL": "WARNING"}
-    return Surroundings(state, settings)
+    return Surroundings(state, settings, {})
 
 
 def client(port: int) -> HttpClient:

@@ -22,6 +22,8 @@ class Surroundings:
 
     state: StateServer
     environment: dict[str, str]
+    key: dict[str, str]
+    """A key that the exchange knows, for a server that shall have one of its own."""
 
 
 @contextmanager
@@ -39,6 +41,7 @@ def surroundings() -> Generator[Surroundings]:
                     "MCP_BINANCE_SESSION_IDLE_SECS": "600",
                     "MCP_BINANCE_LOG_LEVEL": "WARNING",
                 },
+                {"BINANCE_API_KEY": exchange["api_key"], "BINANCE_SECRET_KEY": exchange["secret_key"]},
             )
         finally:
             simulator.terminate()

@@ -52,6 +52,8 @@ def parser() -> Parser:
     root.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine)")
     root.add_argument("--port", type=_port, help="port to listen on; 0 takes a free one")
     root.add_argument("--workers", type=int, default=1, metavar="N", help="processes that share the HTTP port (1)")
+    root.add_argument("--tls-cert", metavar="FILE", help="speak TLS with this certificate (PEM, with its chain)")
+    root.add_argument("--tls-key", metavar="FILE", help="its private key (PEM, without a passphrase)")
     root.add_argument(
         "--unsafe-no-auth", action="store_true", help="listen beyond this machine without asking callers who they are"
     )
@@ -105,6 +107,8 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
         root.error(f"--{door} and the command {options.command} exclude each other")
     if door in (None, "stdio") and not options.command:
         _refuse_addresses(root, options)
+    if bool(options.tls_cert) != bool(options.tls_key):
+        root.error("--tls-cert and --tls-key belong together")
     if not 1 <= options.workers <= MOST_WORKERS:
         root.error(f"--workers is 1 to {MOST_WORKERS}, not {options.workers}")
     if options.workers > 1 and door not in ("http", "sse"):
@@ -134,7 +138,13 @@ def _port(text: str) -> int:
 
 
 def _refuse_addresses(root: Parser, options: argparse.Namespace) -> None:
-    given = {"--host": options.host, "--port": options.port, "--unsafe-no-auth": options.unsafe_no_auth or None}
+    given = {
+        "--host": options.host,
+        "--port": options.port,
+        "--tls-cert": options.tls_cert,
+        "--tls-key": options.tls_key,
+        "--unsafe-no-auth": options.unsafe_no_auth or None,
+    }
     useless = [flag for flag, value in given.items() if value is not None]
     if useless:
         root.error(f"{', '.join(useless)}: a pipe has no address; with --http or --grpc it has")

@@ -45,6 +45,8 @@ def run_crew(place: Place, workers: int, manners: Manners, *, unsafe: bool) -> i
     settings = prepare(manners)
     refuse_strangers(settings, place, unsafe=unsafe)
     refuse_what_cannot_be_shared(settings, workers)
+    if place.certificate:
+        place.certificate.context()  # what is wrong with it is said once, not by every worker
     listener = listen(place.host, place.port)
     with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # made for this user alone
         port = listener.getsockname()[1]
@@ -122,6 +124,7 @@ class Crew:
             host=self.place.host,
             port=self.place.port,
             listener=self.listener.fileno(),
+            certificate=self.place.certificate,
         )
         # In a session of its own, Ctrl+C reaches only us; twice told, a worker would drop what it has in hand.
         async with await anyio.open_process(

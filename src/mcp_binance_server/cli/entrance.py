@@ -10,6 +10,7 @@ from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.addresses import is_loopback
+from mcp_binance_server.transports.certificate import Certificate
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.auth.authenticator import Open
 from mcp_binance_server.transports.http.auth.metadata import resource_metadata
@@ -24,6 +25,8 @@ class Place:
 
     host: str
     port: int
+    certificate: Certificate | None = None
+    """By which the server speaks TLS itself."""
 
     @property
     def is_local(self) -> bool:

@@ -4,6 +4,8 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcp_binance_server.cli.arguments import (
     EXIT_INTERRUPTED,
@@ -17,6 +19,9 @@ from mcp_binance_server.cli.arguments import (
 )
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.errors import SettingsError
+
+if TYPE_CHECKING:
+    from mcp_binance_server.cli.entrance import Place
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -139,11 +144,9 @@ def _serve(options: argparse.Namespace) -> int:
     manners = Manners.of(options)
     if options.http or options.sse:
         with uncollected():
-            from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs no web server
-            from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - likewise
+            from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - a pipe needs no web server
 
-        port = HTTP_PORT if options.port is None else options.port
-        place = Place(options.host or HOST, port)
+        place = _place(options, HTTP_PORT)
         if options.workers > 1:
             from mcp_binance_server.cli.crew import run_crew  # noqa: PLC0415 - one process needs no others
 
@@ -151,15 +154,21 @@ def _serve(options: argparse.Namespace) -> int:
         return run_http(place, manners, unsafe=options.unsafe_no_auth)
     if options.grpc:
         with uncollected():
-            from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - likewise
             from mcp_binance_server.cli.serve_grpc import run_grpc  # noqa: PLC0415 - an extra that few install
 
-        port = GRPC_PORT if options.port is None else options.port
-        return run_grpc(Place(options.host or HOST, port), manners, unsafe=options.unsafe_no_auth)
+        return run_grpc(_place(options, GRPC_PORT), manners, unsafe=options.unsafe_no_auth)
     with uncollected():
         from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - likewise
 
     return run_stdio(manners)
+
+
+def _place(options: argparse.Namespace, usual_port: int) -> "Place":
+    from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs none
+    from mcp_binance_server.transports.certificate import Certificate  # noqa: PLC0415 - likewise
+
+    certificate = Certificate(Path(options.tls_cert), Path(options.tls_key)) if options.tls_cert else None
+    return Place(options.host or HOST, usual_port if options.port is None else options.port, certificate)
 
 
 COMMANDS = {

@@ -43,10 +43,11 @@ async def _serve(settings: Settings, place: Place, manners: Manners, last_moment
             app.dispatcher,
             host=place.host,
             port=place.port,
-            ready=lambda address: manners.tell(f"provider.v1 on {address}\n"),
+            ready=lambda address: manners.tell(f"provider.v1 {'over TLS ' if place.certificate else ''}on {address}\n"),
             authenticate=authenticating(entrance.authenticator),
             lends_own_key=lends_own_key(settings),
             trusted_proxies=settings.trusted_proxies,
+            certificate=place.certificate,
             at_ctrl_c=last_moment.begin,
         )
 

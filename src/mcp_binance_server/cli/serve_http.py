@@ -80,6 +80,7 @@ async def serve_at(
             http.asgi,
             host=place.host,
             port=place.port,
+            tls=place.certificate.context() if place.certificate else None,
             ready=ready,
             drain=http.heart.drain,
             stop=Stop(at_ctrl_c=last_moment.begin),
@@ -92,6 +93,7 @@ def announcing(place: Place, manners: Manners, about: str = "") -> Callable[[int
     def ready(port: int) -> None:
         shown = f"[{place.host}]" if ":" in place.host else place.host
         notes = f"{about}health: /healthz, metrics: /metrics; Ctrl+C stops"
-        manners.tell(f"MCP at http://{shown}:{port}/mcp  ({notes})\n")
+        scheme = "https" if place.certificate else "http"
+        manners.tell(f"MCP at {scheme}://{shown}:{port}/mcp  ({notes})\n")
 
     return ready

@@ -19,6 +19,7 @@ from mcp_binance_server.cli.serve_http import fastest_loop, options_of
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings, read_settings
+from mcp_binance_server.transports.certificate import Certificate
 from mcp_binance_server.transports.http.assembly import assemble
 from mcp_binance_server.transports.http.failures import contained
 from mcp_binance_server.transports.http.relay import INSIDE, Handed, listen_inside
@@ -38,22 +39,29 @@ class Post(msgspec.Struct, frozen=True):
     host: str
     port: int
     listener: int
+    certificate: Certificate | None = None
 
     def command(self) -> list[str]:
-        return [sys.executable, "-m", "mcp_binance_server.cli.worker", msgspec.json.encode(self).decode()]
+        told = msgspec.json.encode(self, enc_hook=str).decode()
+        return [sys.executable, "-m", "mcp_binance_server.cli.worker", told]
 
 
 def main(told: str) -> int:
     """Serve until told to stop, or until the one who started this process is gone."""
     calm()
     try:
-        settings, post = read_settings(), msgspec.json.decode(told, type=Post)
+        settings, post = read_settings(), msgspec.json.decode(told, type=Post, dec_hook=_path)
         prepare_logging(settings, post.manners)
         anyio.run(_work, settings, post, LastMoment(0), backend_options=fastest_loop())
     except SettingsError as error:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
         return EXIT_USAGE
     return 0
+
+
+def _path(kind: type, text: object) -> Path:
+    assert kind is Path  # noqa: S101 - nothing else of a post needs help
+    return Path(str(text))
 
 
 async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None:
@@ -69,7 +77,7 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
         app.dispatcher.catalogue.prepare()
         http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, entrance, seat))
         doors = [
-            Door(listener, http.asgi),
+            Door(listener, http.asgi, tls=post.certificate.context() if post.certificate else None),
             Door(listen_inside(seat.address(post.number)), Handed(contained(http.heart)), INSIDE),
         ]
         try:

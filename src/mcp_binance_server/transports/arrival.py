@@ -17,8 +17,8 @@ FORWARDING = frozenset({
 })  # fmt: skip
 FORWARDING_PREFIXES = (b"x-forwarded", b"x-original-forwarded", b"x-envoy-", b"cf-", b"x-azure-", b"x-appengine-")
 KEYS_READABLE = (
-    "Keys are taken over TLS or on this machine only; they were not used. Behind a proxy, its address must be in "
-    "MCP_BINANCE_TRUSTED_PROXIES and it must send X-Forwarded-Proto: https"
+    "Keys are taken over TLS or on this machine only; they were not used. Start the server with --tls-cert and "
+    "--tls-key, or behind a proxy that sends X-Forwarded-Proto: https and is named in MCP_BINANCE_TRUSTED_PROXIES"
 )
 
 Headers = Iterable[tuple[bytes, bytes]]

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
+import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_health.v1.health_pb2 import HealthCheckResponse
@@ -17,6 +18,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.transports.addresses import is_loopback
 from mcp_binance_server.transports.arrival import Proxies
+from mcp_binance_server.transports.certificate import Certificate
 from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
 from mcp_binance_server.transports.grpc.door import SERVICE, Door
 from mcp_binance_server.transports.grpc.service import Provider
@@ -74,6 +76,7 @@ async def serve_grpc(
     authenticate: Authenticate | None = None,
     lends_own_key: bool = True,
     trusted_proxies: tuple[str, ...] = (),
+    certificate: Certificate | None = None,
     grace_secs: float = GRACE_SECS,
     at_ctrl_c: Callable[[], None] | None = None,
 ) -> None:
@@ -93,6 +96,7 @@ async def serve_grpc(
             authenticate=authenticate,
             lends_own_key=lends_own_key,
             trusted_proxies=trusted_proxies,
+            certificate=certificate,
             grace=grace,
         ) as bound:
             ready(str(bound))
@@ -112,6 +116,7 @@ async def running_service(
     authenticate: Authenticate | None = None,
     lends_own_key: bool = True,
     trusted_proxies: tuple[str, ...] = (),
+    certificate: Certificate | None = None,
     grace: Grace | None = None,
 ) -> AsyncGenerator[Address]:
     """Listen, with a port of the system's choice where it is 0, and say where; at the end, drain."""
@@ -121,16 +126,17 @@ async def running_service(
         )
     provider = Provider(dispatcher)
     own = dispatcher.owner if lends_own_key else None
-    callers = Callers(own, authenticate, Proxies(trusted_proxies))
+    callers = Callers(own, authenticate, Proxies(trusted_proxies), is_tls=certificate is not None)
     door = Door(provider, callers, has_guides=dispatcher.catalogue.has_guides)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
     server.add_generic_rpc_handlers((door.handlers(),))
     states = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(states, server)
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    tls = None if certificate is None else _credentials(certificate)
     _refuse_taken(address)
     try:
-        bound = server.add_insecure_port(str(address))
+        bound = server.add_secure_port(str(address), tls) if tls else server.add_insecure_port(str(address))
     except RuntimeError:
         raise SettingsError(problems=(f"--port: cannot listen on {address}; is it in use?",)) from None
     await server.start()
@@ -140,6 +146,11 @@ async def running_service(
     finally:
         with anyio.CancelScope(shield=True):
             await _drain(server, states, provider, door, (grace or Grace()).secs)
+
+
+def _credentials(certificate: Certificate) -> grpc.ServerCredentials:
+    certificate.context()  # gRPC would take files that do not fit, and refuse every caller
+    return grpc.ssl_server_credentials([certificate.read()])
 
 
 def _refuse_taken(address: Address) -> None:

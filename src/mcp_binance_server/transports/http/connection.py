@@ -76,7 +76,8 @@ class Connection(H11Protocol):
             return
         super().connection_made(transport)
         # Whatever the kernel does not take at once counts as unread: the deadline must see the last byte too.
-        transport.set_write_buffer_limits(high=0)
+        # Over TLS the limit itself is too much already: 0 would never be met.
+        transport.set_write_buffer_limits(high=1 if self.scheme == "https" else 0)
         self._expect_a_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -30,10 +30,11 @@ class Reading(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         self._connection.connection_made(transport)
 
-    def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002 - the loop's wish, not ours
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's wish, not ours
         # A new one for each read: a connection that only waits holds none, and none is ever another client's.
         self._buffer = bytearray(READ_SIZE)
-        return self._buffer
+        # A view: over TLS asyncio fills it in pieces, and a piece of a bytearray would be a copy that nobody reads.
+        return memoryview(self._buffer)
 
     def buffer_updated(self, nbytes: int) -> None:
         buffer, self._buffer = self._buffer, bytearray()

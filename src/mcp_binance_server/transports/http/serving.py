@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from ssl import SSLContext
 from types import FrameType
 
 import anyio
@@ -54,6 +55,7 @@ class Door:
     listener: socket.socket
     app: ASGIApp
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+    tls: SSLContext | None = None
 
 
 async def serve_http(
@@ -67,6 +69,7 @@ async def serve_http(
     limits: ConnectionLimits | None = None,
     clock: Clock | None = None,
     stop: Stop | None = None,
+    tls: SSLContext | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, on the loop that runs, whichever the caller chose; then return.
 
@@ -80,7 +83,7 @@ async def serve_http(
     """
     listener = listen(host, port)
     await serve_doors(
-        [Door(listener, app, limits or ConnectionLimits())],
+        [Door(listener, app, limits or ConnectionLimits(), tls)],
         ready=lambda: ready(listener.getsockname()[1]),
         drain=drain,
         stop=stop or Stop(),
@@ -103,7 +106,7 @@ async def serve_doors(
     try:
         with told_by_signals(stop):
             for house, door in zip(houses, doors, strict=True):
-                await house.open(door.listener)
+                await house.open(door.listener, door.tls)
             ready()
             await stop.asked.wait()
             for house in houses:
@@ -146,10 +149,18 @@ class _House:
             timeout_keep_alive=self._limits.idle_secs,
         )
 
-    async def open(self, listener: socket.socket) -> None:
+    async def open(self, listener: socket.socket, tls: SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
-        # asyncio takes the number for both: how many may wait, and how many it lets in before anybody else has a turn.
-        self._server = await loop.create_server(self._connection, sock=listener, backlog=AT_A_TIME)
+        self._server = await loop.create_server(
+            self._connection,
+            sock=listener,
+            # asyncio takes it for both: how many may wait, and how many it lets in before anybody else has a turn.
+            backlog=AT_A_TIME,
+            ssl=tls,
+            # Who is still shaking hands is no connection yet, so nothing else would end a slow one.
+            ssl_handshake_timeout=self._limits.head_secs if tls else None,
+            ssl_shutdown_timeout=self._limits.last_secs if tls else None,
+        )
         listener.listen(BACKLOG)
 
     def shut_the_door(self) -> None:
