@@ -16,9 +16,9 @@ FORWARDING = frozenset({
     b"fastly-client-ip", b"fly-client-ip", b"x-nf-client-connection-ip", b"x-amzn-trace-id", b"x-arr-log-id",
 })  # fmt: skip
 FORWARDING_PREFIXES = (b"x-forwarded", b"x-original-forwarded", b"x-envoy-", b"cf-", b"x-azure-", b"x-appengine-")
-KEYS_READABLE = (
-    "Keys are taken over TLS or on this machine only; they were not used. Start the server with --tls-cert and "
-    "--tls-key, or behind a proxy that sends X-Forwarded-Proto: https and is named in MCP_BINANCE_TRUSTED_PROXIES"
+KEYS_READABLE = (  # an error shows 200 characters
+    "Keys are taken over TLS or on this machine only; these were not used. Set --tls-cert and --tls-key, or let a "
+    "proxy of MCP_BINANCE_TRUSTED_PROXIES send X-Forwarded-Proto: https"
 )
 
 Headers = Iterable[tuple[bytes, bytes]]
