@@ -1,6 +1,6 @@
 """What every call passes: who calls, what they sent, and the one place where a failure becomes a status."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import Any, TypeVar
 
 import anyio
@@ -13,6 +13,7 @@ from mcp_binance_server.errors import AppError, InvalidArguments
 from mcp_binance_server.surface.errors import internal, to_mcp
 from mcp_binance_server.transports.grpc.callers import Callers
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY, IssuerUnavailable, TokenRefused, refusal_of
+from mcp_binance_server.transports.grpc.lobby import MESSAGE_SECS, first_message
 from mcp_binance_server.transports.grpc.service import Provider, Who
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 
@@ -28,7 +29,8 @@ CANNOT_TELL = "temporarily_unavailable"
 class Door:
     """Lets calls in and counts those that are inside.
 
-    Requests come as bytes: the library would answer what it cannot read as if it were our defect.
+    Requests come as bytes: the library would answer what it cannot read as if it were our defect. They come as streams
+    of one, which to a client is the same: so a caller is asked for a token before anything is waited for.
     """
 
     def __init__(self, provider: Provider, callers: Callers, *, has_guides: bool) -> None:
@@ -61,31 +63,35 @@ class Door:
     def _unary(
         self, kind: type[RequestT], answer: Callable[[RequestT, Who], Awaitable[Message]]
     ) -> "grpc.RpcMethodHandler[Any, Any]":
-        async def handle(data: bytes, context: Context) -> bytes:
-            return (await self._answered(kind, data, context, answer)).SerializeToString()
+        async def handle(requests: AsyncIterable[bytes], context: Context) -> bytes:
+            return (await self._answered(kind, requests, context, answer)).SerializeToString()
 
-        return grpc.unary_unary_rpc_method_handler(handle)
+        return grpc.stream_unary_rpc_method_handler(handle)
 
     def _streaming(self) -> "grpc.RpcMethodHandler[Any, Any]":
-        async def handle(data: bytes, context: Context) -> None:
+        async def handle(requests: AsyncIterable[bytes], context: Context) -> None:
             async def write(event: pb.CloudEvent) -> None:
                 await context.write(event.SerializeToString())
 
             async def tell(request: pb.StreamRequest, who: Who) -> None:
                 await self._provider.stream(request, who, write)
 
-            await self._answered(pb.StreamRequest, data, context, tell)
+            await self._answered(pb.StreamRequest, requests, context, tell)
 
-        return grpc.unary_stream_rpc_method_handler(handle)
+        return grpc.stream_stream_rpc_method_handler(handle)
 
     async def _answered(
-        self, kind: type[RequestT], data: bytes, context: Context, answer: Callable[[RequestT, Who], Awaitable[ResultT]]
+        self,
+        kind: type[RequestT],
+        requests: AsyncIterable[bytes],
+        context: Context,
+        answer: Callable[[RequestT, Who], Awaitable[ResultT]],
     ) -> ResultT:
         uri: str | None = None
         self._inside += 1
         try:
             who = await self._who(context)
-            request = _read(kind, data)
+            request = _read(kind, await first_message(requests))
             uri = request.uri if isinstance(request, pb.ReadResourceRequest) else None
             return await answer(request, who)
         except AppError as error:
@@ -108,7 +114,9 @@ class Door:
             raise
 
 
-def _read(kind: type[RequestT], data: bytes) -> RequestT:
+def _read(kind: type[RequestT], data: bytes | None) -> RequestT:
+    if data is None:
+        raise InvalidArguments(summary=f"A call has one message, within {MESSAGE_SECS:g} seconds")
     try:
         return kind.FromString(data)
     except DecodeError:

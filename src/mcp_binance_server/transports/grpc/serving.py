@@ -10,9 +10,6 @@ from dataclasses import dataclass
 import anyio
 import grpc
 import grpc.aio
-from grpc_health.v1 import health, health_pb2_grpc
-from grpc_health.v1.health_pb2 import HealthCheckResponse
-from grpc_reflection.v1alpha import reflection
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.surface.dispatch import Dispatcher
@@ -21,6 +18,7 @@ from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.certificate import Certificate
 from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
 from mcp_binance_server.transports.grpc.door import SERVICE, Door
+from mcp_binance_server.transports.grpc.lobby import Health, Reflection
 from mcp_binance_server.transports.grpc.service import Provider
 
 HOST, PORT = "127.0.0.1", 50053
@@ -130,9 +128,8 @@ async def running_service(
     door = Door(provider, callers, has_guides=dispatcher.catalogue.has_guides)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
     server.add_generic_rpc_handlers((door.handlers(),))
-    states = health.aio.HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(states, server)
-    reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    health = Health(SERVICE)
+    server.add_generic_rpc_handlers((health.handlers(), Reflection(SERVICE).handlers()))
     tls = None if certificate is None else _credentials(certificate)
     _refuse_taken(address)
     try:
@@ -140,12 +137,13 @@ async def running_service(
     except RuntimeError:
         raise SettingsError(problems=(f"--port: cannot listen on {address}; is it in use?",)) from None
     await server.start()
-    await states.set(SERVICE, HealthCheckResponse.SERVING)
     try:
         yield Address(address.host, bound)
     finally:
         with anyio.CancelScope(shield=True):
-            await _drain(server, states, provider, door, (grace or Grace()).secs)
+            health.stop()
+            provider.stop_streams()
+            await _drain(server, door, (grace or Grace()).secs)
 
 
 def _credentials(certificate: Certificate) -> grpc.ServerCredentials:
@@ -165,17 +163,11 @@ def _refuse_taken(address: Address) -> None:
             raise SettingsError(problems=(f"cannot listen on {address}: {error.strerror}",)) from None
 
 
-async def _drain(
-    server: grpc.aio.Server, states: health.aio.HealthServicer, provider: Provider, door: Door, grace_secs: float
-) -> None:
-    # Whoever watches our health and does not read holds the library's lock on it.
-    with anyio.move_on_after(grace_secs / 10):
-        await states.enter_graceful_shutdown()
-    provider.stop_streams()
+async def _drain(server: grpc.aio.Server, door: Door, grace_secs: float) -> None:
     is_over = anyio.Event()
 
     async def stop() -> None:
-        await server.stop(grace_secs * 9 / 10)
+        await server.stop(grace_secs)
         is_over.set()
 
     async with anyio.create_task_group() as tasks:
