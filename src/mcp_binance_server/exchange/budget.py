@@ -39,7 +39,7 @@ class Budget:
             RateLimited: the budget is used up, or the exchange has told us to stop.
         """
         grant = await self._ask(endpoint)
-        if not grant and grant.reason == "budget" and grant.retry_ms <= self.patience_ms:
+        if grant.reason == "budget" and grant.retry_ms <= self.patience_ms and endpoint.may_queue:
             await self.clock.sleep_ms(grant.retry_ms)
             grant = await self._ask(endpoint)
         if not grant:

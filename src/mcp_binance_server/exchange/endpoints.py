@@ -14,7 +14,8 @@ DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
 class Endpoint:
     """One call: `shared_ms` long equal reads share an answer, and a large one may take `patience` times as long.
 
-    One that nobody waits for runs `in_background` and leaves half of the budget to those who do.
+    One that nobody waits for runs `in_background` and leaves half of the budget to those who do. One that `may_queue`
+    waits for the next minute where that is near.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Endpoint:
     body_cap: int = 2 * MIB
     patience: int = 1
     in_background: bool = False
+    may_queue: bool = True
     root: str = "/api/v3"
 
     @property
@@ -40,6 +42,8 @@ def _signed(name: str, weight: int) -> Endpoint:
 
 
 TIME = Endpoint("time", 1, shared_ms=0)
+# Whether the exchange is there, for one who has a second to find out.
+REACH = replace(TIME, may_queue=False)
 # Three thousand symbols with their filters are several MiB, seconds on a slow line; nothing else comes near that.
 EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB, patience=6)
 TICKER_24H = Endpoint("ticker/24hr", 2)
@@ -69,6 +73,7 @@ KEY_RIGHTS = replace(_signed("account/apiRestrictions", 1), root="/sapi/v1")
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     TIME,
+    REACH,
     EXCHANGE_INFO,
     TICKER_24H,
     TICKER_PRICE,

@@ -21,6 +21,7 @@ from mcp_binance_server.exchange.endpoints import (
     CLOSED_KLINES,
     DAILY_KLINES,
     KLINES,
+    REACH,
     SNAPSHOT,
     TICKER_24H,
     TICKER_PRICE_ALL,
@@ -107,6 +108,14 @@ class SpotClient:
         server_ms = body.value.server_time
         check = ClockCheck(round(server_ms + round_trip_ms / 2), clock.now_ms(), round(round_trip_ms))
         return Reading(check, body.host, self._origin(body.host, host_of(self.caller.network.rest_url)))
+
+    async def reach(self) -> None:
+        """Find out whether the exchange answers, at the least cost.
+
+        Raises:
+            AppError: it does not, or may not be asked now.
+        """
+        await self.caller.read(REACH, {}, TimeWire)
 
     async def prices(self) -> Reading[dict[Symbol, Price]]:
         """Return the last price of every symbol: cheaper than asking for more than two."""

@@ -30,13 +30,41 @@ async def test_without_the_market_it_is_alive_but_not_ready(
     broken = await http.get("/readyz")
     exchange.faults.clear()
     kept = await http.get("/readyz")
-    clock.advance(10_000)
+    clock.advance(1_000)
     mended = await http.get("/readyz")
 
     assert (await http.get("/healthz")).status_code == 200
     assert (broken.status_code, broken.json()["upstream"]) == (503, "exchange_unavailable")
     assert kept.json() == broken.json()
     assert mended.status_code == 200
+
+
+@pytest.mark.parametrize("later_ms", [0, 39_300], ids=["early in the minute", "just before the next"])
+async def test_who_may_not_ask_the_market_now_is_ready_all_the_same(
+    http: HttpClient, exchange: SimulatedExchange, clock: FakeClock, later_ms: int
+) -> None:
+    clock.advance(60_000 - clock.now_ms() % 60_000 + 20_000)
+    exchange.meter.charge(5_500, exchange.now_ms())
+    session_id = await http.initialize()
+    refused = await http.ask("resources/read", session_id, {"uri": "binance://market/btcusdt"})
+    clock.advance(later_ms)
+    clock.slept_ms.clear()
+
+    ready = await http.get("/readyz")
+
+    assert refused.json()["error"]["code"] == -32001
+    assert ready.status_code == 200
+    assert ready.json() == {"status": "ready", "engine": "ok", "upstream": "rate_limited"}
+    assert clock.slept_ms == []
+
+
+async def test_who_was_told_to_stop_is_ready_all_the_same(http: HttpClient, exchange: SimulatedExchange) -> None:
+    exchange.faults.add(Fault(kind="status", status=429, code=-1003, headers={"Retry-After": "60"}))
+
+    asked, again = await http.get("/readyz"), await http.get("/readyz")
+
+    assert (asked.status_code, asked.json()["upstream"]) == (200, "rate_limited")
+    assert (again.status_code, len(exchange.requests)) == (200, 1)
 
 
 async def test_a_balancer_that_asks_often_costs_the_exchange_little(

@@ -96,7 +96,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
             clock=clock,
             metrics=metrics,
             engine=lambda: client.engine.get("ready"),
-            upstream=client.clock_check,
+            upstream=client.reach,
             moment=_moments(client, registry, context.live.hub),
         ),
         scope_needed=dispatcher.scope_needed,
