@@ -9,6 +9,9 @@ import httpx2
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 CONNECT_SECS = 3.0
+# Whoever asks for a longer pause is asked again after this: the longest may be a mistake, or meant to do harm.
+LONGEST_RETRY_AFTER_SECS = 600
+LONGEST_COUNT = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,12 @@ class NoAnswer(Exception):
 
     def __str__(self) -> str:
         return self.reason
+
+
+def count_in(headers: Mapping[str, str], name: str) -> int | None:
+    """Read a whole number from a header; None if there is none, or one with more digits than anybody means."""
+    text = headers.get(name, "")
+    return int(text) if len(text) <= LONGEST_COUNT and text.isascii() and text.isdecimal() else None
 
 
 class Channel:

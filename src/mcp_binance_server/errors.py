@@ -47,6 +47,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 EXAMPLE_SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT")
+EXAMPLE_PAGES = ("binance://market/btcusdt", "binance://account/balances", "binance://orders/open")
 ECHO_LIMIT = 200
 NOT_SET = "not set"
 NOT_LENT = "key_not_lent"
@@ -102,10 +103,14 @@ class RateLimited(AppError):
     current_weight: int | None
     """What the exchange's header said of this minute; None while it has said nothing."""
     weight_limit: int
+    exchange_wait_secs: int | None = None
+    """The wait that the exchange asked for, where it is longer than the one after which it is asked again."""
 
     @property
     def message(self) -> str:
-        return f"Rate limit exceeded. Please wait {self.retry_after_secs} seconds before retrying."
+        longer = f" Binance asked for {self.exchange_wait_secs} seconds and may refuse again."
+        said = f"Rate limit exceeded. Please wait {self.retry_after_secs} seconds before retrying."
+        return said if self.exchange_wait_secs is None else said + longer
 
     def data(self) -> dict[str, Any]:
         return {**super().data(), "current_weight": self.current_weight}
@@ -203,11 +208,7 @@ class ResourceNotFound(AppError):
 
     provided_uri: str
     valid_categories: tuple[str, ...] = ("market", "account", "orders")
-    valid_examples: tuple[str, ...] = (
-        "binance://market/btcusdt",
-        "binance://account/balances",
-        "binance://orders/open",
-    )
+    valid_examples: tuple[str, ...] = EXAMPLE_PAGES
     guide_examples: tuple[str, ...] = (GUIDE_HELP, "guide://collection/start")
 
     def __post_init__(self) -> None:

@@ -245,7 +245,9 @@ async def test_too_fast_for_too_long_is_told_with_the_seconds_to_wait(
 @requirement("ruling/45")
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    ("told", "requests"), [("2", 2), ("25", 2), ("26", 1), ("60", 1), ("99999999", 2), ("soon", 2)]
+    ("told", "requests"),
+    [("2", 2), ("25", 2), ("26", 1), ("60", 1), ("99999999999", 1), ("9" * 5000, 2), ("soon", 2)],
+    ids=lambda value: str(value)[:12],
 )
 async def test_a_told_wait_is_kept_for_half_a_minute_and_a_longer_one_answered(
     exchange: SimulatedExchange, clock: FakeClock, status: int, told: str, requests: int
@@ -260,7 +262,7 @@ async def test_a_told_wait_is_kept_for_half_a_minute_and_a_longer_one_answered(
                 await desk.client.draw(BODY)
             assert isinstance(caught.value, ChartLimitReached) is (status == 429)
             if isinstance(caught.value, ChartLimitReached):
-                assert caught.value.retry_after_secs == int(told)
+                assert caught.value.retry_after_secs == min(int(told), 600)
                 with pytest.raises(ChartLimitReached):
                     await desk.client.draw(BODY)
 

@@ -201,6 +201,48 @@ async def test_a_stop_without_a_time_lasts_to_the_next_minute_and_a_ban_two_minu
     assert least <= caught.value.retry_after_secs <= most
 
 
+@requirement("ruling/07")
+async def test_a_stop_of_years_is_kept_for_ten_minutes_and_told(
+    desk: Desk, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    exchange.faults.add(Fault(kind="status", status=418, code=-1003, headers={"Retry-After": "259200"}))
+
+    with pytest.raises(RateLimited) as first:
+        await desk.spot.ticker(BTC)
+    clock.advance(599_000)
+    with pytest.raises(RateLimited) as last:
+        await desk.spot.ticker(BTC)
+    clock.advance(1_000)
+
+    assert (await desk.spot.ticker(BTC)).value.symbol == BTC
+    assert len(exchange.requests) == 2
+    assert (first.value.retry_after_secs, first.value.exchange_wait_secs) == (600, 259_200)
+    assert (last.value.retry_after_secs, last.value.exchange_wait_secs) == (1, 259_200 - 599)
+    assert first.value.message.endswith("Binance asked for 259200 seconds and may refuse again.")
+    assert "exchange_wait_secs" not in RateLimited(retry_after_secs=1, current_weight=1, weight_limit=1).data()
+
+
+@pytest.mark.parametrize(
+    "digits", ["9" * 11, "9" * 5_000, "-1", "\N{SUPERSCRIPT TWO}", "1e9"], ids=lambda text: text[:12]
+)
+async def test_no_number_in_a_header_is_an_internal_error_or_stops_us_for_ever(
+    digits: str, desk: Desk, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    headers = {"Retry-After": digits, "X-MBX-USED-WEIGHT-1M": digits, "Date": "Fri, 31 Dec 9999 23:59:59 GMT"}
+    exchange.faults.add(Fault(kind="status", status=429, code=-1003, headers=headers))
+
+    with pytest.raises(RateLimited) as caught:
+        await desk.spot.ticker(BTC)
+    clock.advance(600_000)
+    await desk.spot.ticker(BTC)
+    exchange.faults.add(Fault(kind="status", status=429, code=-1003, headers={"Retry-After": "5"}))
+    with pytest.raises(RateLimited) as later:
+        await desk.spot.quote(BTC)
+
+    assert caught.value.retry_after_secs <= 600
+    assert later.value.current_weight == exchange.meter.used(exchange.now_ms())
+
+
 async def test_weight_that_others_spent_on_our_address_counts(
     desk: Desk, exchange: SimulatedExchange, clock: FakeClock
 ) -> None:

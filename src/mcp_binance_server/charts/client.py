@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from mcp_binance_server.channel import Answer
+from mcp_binance_server.channel import Answer, count_in
 from mcp_binance_server.charts.caller import Call, Caller, Refused
 from mcp_binance_server.charts.errors import ChartRefused, ChartUnavailable
 from mcp_binance_server.charts.image_file import ImageFile, checked_image
@@ -185,8 +185,8 @@ class ChartImgClient:
         return await self.caller.send(Call("POST", path, cap, content, patience, is_image=True))
 
     async def _images_left(self, answer: Answer) -> int | None:
-        told = answer.headers.get("x-ratelimit-remaining", "")
-        return int(told) if told.isdecimal() and len(told) < 10 else await self.caller.limiter.images_left()
+        told = count_in(answer.headers, "x-ratelimit-remaining")
+        return await self.caller.limiter.images_left() if told is None else told
 
     def _is_ours(self, url: str) -> bool:
         own, found = urlsplit(self.caller.address), urlsplit(url)

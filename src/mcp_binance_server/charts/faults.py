@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from mcp_binance_server.channel import Answer
+from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, Answer, count_in
 from mcp_binance_server.charts.config import is_list, is_object
 from mcp_binance_server.charts.errors import (
     ChartKeyRefused,
@@ -70,8 +70,8 @@ def read_refusal(answer: Answer) -> Refusal:
         body = None
     details = tuple(_details(body))[:MOST_DETAILS]
     text = echo(_words(body)) or f"HTTP {answer.status}"
-    retry_after = answer.headers.get("retry-after", "")
-    waits = int(retry_after) if retry_after.isdecimal() and len(retry_after) < 7 else None
+    asked_secs = count_in(answer.headers, "retry-after")
+    waits = None if asked_secs is None else min(asked_secs, LONGEST_RETRY_AFTER_SECS)
     return Refusal(_kind(answer.status, text), answer.status, text, details, waits)
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, count_in
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import RateLimited
 from mcp_binance_server.exchange.endpoints import Endpoint
@@ -17,7 +18,7 @@ from mcp_binance_server.state.engine import Grant, StateEngine
 # The smallest limit Binance has ever published; in force only until exchangeInfo has told the true one.
 BOOTSTRAP_LIMIT = 1200
 BAN_SECS = 120
-MINUTE_MS = 60_000
+SECOND_MS, MINUTE_MS = 1_000, 60_000
 
 
 @dataclass
@@ -31,6 +32,7 @@ class Budget:
     patience_ms: int = 2_000
     limit: int = field(default=BOOTSTRAP_LIMIT, init=False)
     _told: tuple[int, int] = field(default=(0, 0), init=False)
+    _asked_until_ms: float = field(default=0, init=False)
 
     async def spend(self, endpoint: Endpoint) -> None:
         """Book a call's weight before it leaves; wait a little if the next minute is near.
@@ -51,14 +53,16 @@ class Budget:
 
     async def settle(self, headers: Mapping[str, str]) -> None:
         """Raise our count to the one in the answer's header, if both speak of the same minute."""
-        used, minute = headers.get("x-mbx-used-weight-1m", ""), minute_of(headers.get("date", ""))
-        if used.isdecimal() and minute is not None:
-            told = (minute, int(used))
-            self._told = max(self._told, told)  # answers may overtake each other
-            await self.engine.report_weight(self.egress_id, int(used), minute=minute)
+        self._asked_until_ms = 0
+        used, minute = count_in(headers, "x-mbx-used-weight-1m"), minute_of(headers.get("date", ""))
+        if used is not None and minute is not None:
+            known = self._told if self._told[0] <= self._minute + 1 else (0, 0)
+            self._told = max(known, (minute, used))  # answers may overtake each other
+            await self.engine.report_weight(self.egress_id, used, minute=minute)
 
     async def halt(self, refusal: Refusal) -> RateLimited:
-        """Stop every caller on this IP for as long as the exchange says; return the error for this one."""
+        """Stop every caller on this IP for as long as the exchange says, ten minutes at most; return the error."""
+        self._asked_until_ms = self.clock.monotonic_ms() + (refusal.retry_after_secs or 0) * 1000
         left_ms = await self.engine.stop_weight(
             self.egress_id, ms=self._pause_ms(refusal), reason=f"HTTP {refusal.status}"
         )
@@ -75,16 +79,22 @@ class Budget:
 
     def _pause_ms(self, refusal: Refusal) -> int:
         if refusal.retry_after_secs is not None:
-            return refusal.retry_after_secs * 1000
+            return min(refusal.retry_after_secs, LONGEST_RETRY_AFTER_SECS) * 1000
         if refusal.status == IP_BANNED:
             return BAN_SECS * 1000
         return MINUTE_MS - self.time.now_ms() % MINUTE_MS + 1000
 
     def _error(self, retry_ms: int) -> RateLimited:
         minute, used = self._told
+        asked_ms = self._asked_until_ms - self.clock.monotonic_ms()
         return RateLimited(
             retry_after_secs=max(1, math.ceil(retry_ms / 1000)),
             # Our own count also holds what was booked and not answered yet; a reader is told what the exchange said.
-            current_weight=used if minute == self.time.now_ms() // MINUTE_MS else None,
+            current_weight=used if minute == self._minute else None,
             weight_limit=self.limit,
+            exchange_wait_secs=math.ceil(asked_ms / 1000) if asked_ms > retry_ms + SECOND_MS else None,
         )
+
+    @property
+    def _minute(self) -> int:
+        return self.time.now_ms() // MINUTE_MS

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from mcp_binance_server.channel import Answer
+from mcp_binance_server.channel import Answer, count_in
 
 FaultClass = Literal["definite", "unknown", "retryable", "partial"]
 
@@ -69,8 +69,7 @@ def read_refusal(answer: Answer) -> Refusal:
         code, text = body.code, body.msg
     except msgspec.MsgspecError:
         code, text = None, f"HTTP {answer.status}"
-    retry_after = answer.headers.get("retry-after", "")
-    return Refusal(answer.status, code, text, int(retry_after) if retry_after.isdecimal() else None)
+    return Refusal(answer.status, code, text, count_in(answer.headers, "retry-after"))
 
 
 def classify(refusal: Refusal, *, is_write: bool) -> FaultClass:

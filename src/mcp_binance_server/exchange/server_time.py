@@ -65,5 +65,5 @@ def minute_of(date: str) -> int | None:
 def _epoch_seconds(date: str) -> int | None:
     try:
         return int(parsedate_to_datetime(date).timestamp())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
