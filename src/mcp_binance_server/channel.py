@@ -12,6 +12,7 @@ CONNECT_SECS = 3.0
 # Whoever asks for a longer pause is asked again after this: the longest may be a mistake, or meant to do harm.
 LONGEST_RETRY_AFTER_SECS = 600
 LONGEST_COUNT = 12
+MOST_CONNECTIONS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,15 @@ class Answer:
 
 @dataclass(eq=False)
 class NoAnswer(Exception):
-    """Nothing usable came back; `sent` says whether the other side may have acted on it, `cut` that the line broke."""
+    """Nothing usable came back; `sent` says whether the other side may have acted on it, `cut` that the line broke.
+
+    With `answered` the other side is well: only what it said cannot be used.
+    """
 
     reason: str
     sent: bool
     cut: bool = False
+    answered: bool = False
 
     def __str__(self) -> str:
         return self.reason
@@ -99,19 +104,19 @@ class Channel:
         response = await self._open().send(request, stream=True)
         try:
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise NoAnswer("the answer is compressed although none was asked for", sent=True)
+                raise NoAnswer("the answer is compressed although none was asked for", sent=True, answered=True)
             body = bytearray()
             async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > body_cap:
-                    raise NoAnswer(f"the answer is larger than {body_cap} bytes", sent=True)
+                    raise NoAnswer(f"the answer is larger than {body_cap} bytes", sent=True, answered=True)
             return Answer(response.status_code, response.headers, bytes(body))
         finally:
             await response.aclose()
 
     def _open(self) -> httpx2.AsyncClient:
         if self._client is None:
-            limits = httpx2.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=30)
+            limits = httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=16, keepalive_expiry=30)
             self._client = httpx2.AsyncClient(transport=self._transport, limits=limits)
         return self._client
 

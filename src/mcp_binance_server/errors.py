@@ -308,6 +308,7 @@ class ExchangeUnavailable(ExchangeError):
     )
 
     reason: str = "no answer"
+    retry_after_secs: int | None = None
 
     @property
     def message(self) -> str:

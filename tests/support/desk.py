@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 
 from mcp_binance_server.channel import Channel
+from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.attempt import Attempts
@@ -20,7 +21,6 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
-from support.clock import FakeClock
 
 NETWORK = Network("testnet", "http://exchange.test", "https://testnet.binance.vision/")
 
@@ -47,7 +47,7 @@ async def raw(exchange: SimulatedExchange, path: str) -> Any:  # noqa: ANN401 - 
 class Desk:
     """One client, taken apart."""
 
-    def __init__(self, engine: MemoryEngine, channel: Channel, clock: FakeClock, network: Network) -> None:
+    def __init__(self, engine: MemoryEngine, channel: Channel, clock: Clock, network: Network) -> None:
         self.engine, self.channel = engine, channel
         self.time = ServerTime(clock)
         self.budget = Budget(engine, self.time, clock, "test")

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcp_binance_server.channel import Channel
+from mcp_binance_server.channel import Answer, Channel, NoAnswer
+from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.endpoints import Endpoint
 from mcp_binance_server.exchange.faults import Refusal, read_refusal
@@ -15,6 +16,7 @@ from mcp_binance_server.exchange.signing import rest_query, signed_query
 Params = Mapping[str, str | int]
 
 RECV_WINDOW_MS = 5_000
+OK, SERVER_ERROR = 200, 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Attempts:
     budget: Budget
     time: ServerTime
     _rerouted: bool = field(default=False, init=False)
+    _breakers: dict[str, Breaker] = field(default_factory=dict[str, Breaker], init=False, repr=False)
 
     async def send(self, endpoint: Endpoint, params: Params, principal: Principal | None = None) -> Body:
         """Send one request and return the body of its success.
@@ -50,18 +53,23 @@ class Attempts:
             Refused: the exchange said no.
             NoAnswer: nothing usable came back.
             RateLimited: it was not sent, the budget does not allow it.
+            ExchangeUnavailable: it was not sent, the host has failed and is asked once a second.
         """
-        await self.budget.spend(endpoint)
         base = self._base_url(endpoint)
-        query, headers = self._written(params, principal)
-        answer = await self.channel.get(
-            f"{base}{endpoint.path}{query}", headers, body_cap=endpoint.body_cap, patience=endpoint.patience
-        )
+        breaker = self._breaker(host_of(base))
+        await breaker.enter()
+        await self.budget.spend(endpoint)
+        answer = await self._exchange(breaker, base, endpoint, params, principal)
         self.time.glimpse(answer.headers.get("date", ""))
         await self.budget.settle(answer.headers)
-        if answer.status != 200:
+        if answer.status != OK:
             raise Refused(read_refusal(answer))
         return Body(answer.body, host_of(base))
+
+    @property
+    def hosts_down(self) -> int:
+        """Count the hosts that fail and are asked once a second."""
+        return sum(breaker.is_open for breaker in self._breakers.values())
 
     def reroute(self, endpoint: Endpoint) -> bool:
         """Send public reads to the public data host from now on, if there is one and it was not tried yet."""
@@ -69,6 +77,28 @@ class Attempts:
             return False
         self._rerouted = True
         return True
+
+    async def _exchange(
+        self, breaker: Breaker, base: str, endpoint: Endpoint, params: Params, principal: Principal | None
+    ) -> Answer:
+        query, headers = self._written(params, principal)
+        url, sent_ms = f"{base}{endpoint.path}{query}", self.budget.clock.monotonic_ms()
+        try:
+            answer = await self.channel.get(url, headers, body_cap=endpoint.body_cap, patience=endpoint.patience)
+        except NoAnswer as failure:
+            if not failure.answered:
+                breaker.failed(sent_ms, failure.reason)
+            raise
+        if answer.status >= SERVER_ERROR:
+            breaker.failed(sent_ms, f"HTTP {answer.status}")
+        else:
+            await breaker.answered()
+        return answer
+
+    def _breaker(self, host: str) -> Breaker:
+        if host not in self._breakers:
+            self._breakers[host] = Breaker(host, self.budget.clock, self.budget.engine)
+        return self._breakers[host]
 
     def _written(self, params: Params, principal: Principal | None) -> tuple[str, dict[str, str]]:
         if principal is None:

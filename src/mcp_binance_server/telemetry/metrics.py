@@ -24,6 +24,7 @@ class Moment:
     """The figures of this moment, taken when somebody asks."""
 
     upstream_weight_used: int
+    upstream_hosts_down: int
     sessions: int
     streams: int
     streamed_symbols: int
@@ -34,6 +35,7 @@ class Moment:
 
 DESCRIPTIONS = {
     "upstream_weight_used": "Request weight used at Binance in this minute by this outgoing IP",
+    "upstream_hosts_down": "Hosts of Binance that fail and are asked once a second; 0 when all is well",
     "sessions": "Live sessions",
     "streams": "Open market-stream connections to Binance",
     "streamed_symbols": "Symbols with a live order book",

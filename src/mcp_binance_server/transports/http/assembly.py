@@ -115,6 +115,7 @@ def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None)
     async def moment() -> Moment:
         return Moment(
             upstream_weight_used=await client.caller.budget.used(),
+            upstream_hosts_down=client.caller.attempts.hosts_down,
             sessions=registry.snapshot().live,
             streams=len(hub.sockets()) if hub else 0,
             streamed_symbols=len(hub.watched()) if hub else 0,

@@ -1,0 +1,129 @@
+"""A host that fails is asked once a second, by one process of all; when it answers, the others return in turn."""
+
+import logging
+import math
+from contextlib import suppress
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from mcp_binance_server.channel import MOST_CONNECTIONS
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import EngineUnavailable, ExchangeUnavailable
+from mcp_binance_server.state.engine import StateEngine
+
+LOG = logging.getLogger(__name__)
+
+# Idle connections may all be cut at once, which the next attempt does not notice: only what lasts is an outage.
+FAILURES, LEAST_OUTAGE_MS = 3, 100
+BETWEEN_TRIES_MS = 1_000
+# How often one looks whether another process was answered, while that one has the try.
+BETWEEN_LOOKS_MS = 250
+TOLD_MS = 3_000
+# In the first second after an outage as many requests leave as there are connections, each in its turn; in the next
+# second twice as many, and so on.
+TURN_MS = 1_000 / MOST_CONNECTIONS
+RETURN_MS = 4_000
+LONGEST_TURN_MS = 2_000
+
+
+@dataclass
+class Breaker:
+    """Whether requests to one host may leave; those who may not are told at once how long to wait."""
+
+    host: str
+    clock: Clock
+    engine: StateEngine
+    _owner: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False)
+    _failures: int = field(default=0, init=False)
+    _failing_since_ms: float = field(default=0, init=False)
+    _reason: str = field(default="", init=False)
+    _answered_ms: float = field(default=float("-inf"), init=False)
+    _returned_ms: float = field(default=0, init=False)
+    _next_try_ms: float = field(default=0, init=False)
+    _turn_ms: float | None = field(default=None, init=False)
+    is_open: bool = field(default=False, init=False)
+    """Whether the host is taken to be down."""
+
+    async def enter(self) -> None:
+        """Return when a request may leave.
+
+        Raises:
+            ExchangeUnavailable: the host has failed, and this is not the request that finds out whether it still does.
+        """
+        if not self.is_open and self._turn_ms is not None:
+            await self._take_turn(self._turn_ms)
+        if self.is_open:
+            await self._try()
+
+    def failed(self, sent_ms: float, reason: str) -> None:
+        """Take note that a request sent at a moment was not answered, or with a failure of the host itself."""
+        if sent_ms < self._answered_ms:
+            return  # it has answered since
+        now_ms = self.clock.monotonic_ms()
+        if self._failures == 0:
+            self._failing_since_ms = now_ms
+        self._failures += 1
+        self._reason = reason
+        lasts = now_ms - self._failing_since_ms >= LEAST_OUTAGE_MS
+        if not self.is_open and self._failures >= FAILURES and lasts:
+            self.is_open = True
+            self._next_try_ms = now_ms + BETWEEN_TRIES_MS
+            LOG.warning("%s fails (%s); it is asked once a second", self.host, reason)
+
+    async def answered(self) -> None:
+        """Take note that the host answered, whatever it said; the other processes are told if it was down."""
+        was_open = self.is_open
+        self._close()
+        if was_open:
+            with suppress(EngineUnavailable):
+                await self.engine.put(self._key, b"", ttl_ms=TOLD_MS)
+
+    async def _try(self) -> None:
+        now_ms = self.clock.monotonic_ms()
+        if now_ms < self._next_try_ms:
+            raise self._error()
+        self._next_try_ms = now_ms + BETWEEN_TRIES_MS
+        with suppress(EngineUnavailable):
+            if await self.engine.lease(f"try:{self.host}", self._owner, ttl_ms=BETWEEN_TRIES_MS) is not None:
+                return
+            self._next_try_ms = now_ms + BETWEEN_LOOKS_MS
+            if await self.engine.get(self._key) is None:
+                raise self._error()
+            self._close()
+
+    async def _take_turn(self, turn_ms: float) -> None:
+        now_ms = self.clock.monotonic_ms()
+        if now_ms - self._returned_ms >= RETURN_MS:
+            self._turn_ms = None
+            return
+        turn_ms = max(turn_ms, now_ms)
+        wait_ms = turn_ms - now_ms
+        if wait_ms > LONGEST_TURN_MS:
+            raise ExchangeUnavailable(
+                reason="it answers again, and many are waiting for their turn", retry_after_secs=_whole_secs(wait_ms)
+            )
+        self._turn_ms = turn_ms + TURN_MS / 2 ** int((turn_ms - self._returned_ms) / 1000)
+        await self.clock.sleep_ms(wait_ms)
+
+    def _close(self) -> None:
+        self._answered_ms = now_ms = self.clock.monotonic_ms()
+        if self.is_open:
+            LOG.warning("%s answers again, after %d s", self.host, (now_ms - self._failing_since_ms) / 1000)
+            self._returned_ms, self._turn_ms = now_ms, now_ms + TURN_MS
+        self.is_open, self._failures = False, 0
+
+    def _error(self) -> ExchangeUnavailable:
+        now_ms = self.clock.monotonic_ms()
+        since_secs = _whole_secs(now_ms - self._failing_since_ms)
+        return ExchangeUnavailable(
+            reason=f"{self._reason}; it has failed for {since_secs} s and is asked once a second",
+            retry_after_secs=_whole_secs(self._next_try_ms - now_ms),
+        )
+
+    @property
+    def _key(self) -> str:
+        return f"answered:{self.host}"
+
+
+def _whole_secs(duration_ms: float) -> int:
+    return max(1, math.ceil(duration_ms / 1000))
