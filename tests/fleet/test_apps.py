@@ -1,13 +1,16 @@
 """Two whole servers on one state: what one has asked the other knows, what one was told the other obeys."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
+import anyio
 import pytest
 from mcp import Client, MCPError
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import RateLimited
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.desk import NETWORK, Loop
@@ -75,6 +78,39 @@ async def test_a_stop_told_to_one_holds_the_other_back(apps: list[App], exchange
 
     assert refused.code == -32001
     assert len(exchange.requests) == before
+
+
+async def test_after_an_emptied_state_reads_go_on_within_the_limit(
+    apps: list[App], server: StateServer, exchange: SimulatedExchange
+) -> None:
+    for app in apps:
+        await read(app)
+    await away_from_the_edge(exchange)
+    # Weight that only the exchange still knows of when the state is lost: all but 40 of what public reads may use.
+    exchange.meter.charge(2_660 - exchange.meter.used(exchange.now_ms()), exchange.now_ms())
+    before = len(exchange.requests)
+
+    server.command("FLUSHALL")
+    async with anyio.create_task_group() as group:
+        for number in range(40):
+            group.start_soon(candles, apps[number % 2], number + 1)
+
+    sent = [request.path.rpartition("/")[2] for request in exchange.requests[before:]]
+    assert sent[0] == "time"
+    assert 10 <= sent.count("klines") <= 20
+    assert {request.status for request in exchange.requests} == {200}
+
+
+async def away_from_the_edge(exchange: SimulatedExchange) -> None:
+    """Wait for a moment after which a minute still has a while to go."""
+    left_ms = 60_000 - exchange.now_ms() % 60_000
+    if left_ms < 15_000:
+        await SystemClock().sleep_ms(left_ms + 1_100)
+
+
+async def candles(app: App, limit: int) -> None:
+    with suppress(RateLimited):
+        await app.context.live.client.candles(Symbol("BTCUSDT"), "1m", limit)
 
 
 async def test_without_its_state_a_server_sends_nothing_and_says_why(

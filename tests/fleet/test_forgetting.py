@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.flood]
 CLOCK = SystemClock()
 MINUTE = 29_743_202
 MIDDLE_MS = MINUTE * 60_000 + 30_000
+NEXT_MS = (MINUTE + 1) * 60_000 + 1_000
 
 
 class Skipping(SystemClock):
@@ -44,6 +45,17 @@ async def emptied(server: StateServer, *engines: StateEngine) -> None:
                 await CLOCK.sleep_ms(50)
 
 
+async def asked_to_recount(engine: StateEngine) -> bool:
+    """Ask until the engine wants the exchange's count from us, or has it."""
+    for _ in range(100):
+        grant = await engine.acquire_weight("ip", "order", 1, limit=1000, now_ms=MIDDLE_MS)
+        if grant.reason != "forgotten" or grant.retry_ms == 0:
+            return not grant.granted
+        assert grant.retry_ms <= 1_500
+        await CLOCK.sleep_ms(min(grant.retry_ms, 100))
+    raise AssertionError("nobody is asked to recount")
+
+
 async def test_a_minute_that_was_forgotten_counts_as_full_for_everybody(server: StateServer, connect: Connect) -> None:
     clock = Skipping()
     veteran = await connect(clock=clock)
@@ -52,11 +64,58 @@ async def test_a_minute_that_was_forgotten_counts_as_full_for_everybody(server: 
     await emptied(server, veteran)
     refused = await veteran.acquire_weight("ip", "order", 1, limit=1000, now_ms=MIDDLE_MS)
 
-    assert (refused.granted, refused.reason, refused.used) == (False, "budget", 900)
+    assert (refused.granted, refused.reason, refused.used) == (False, "forgotten", 900)
     newcomer = await connect()
     assert not await spend(newcomer, 1)
-    clock.ahead_ms = refused.retry_ms
-    assert await spend(veteran, 900, now_ms=MIDDLE_MS + refused.retry_ms)
+    clock.ahead_ms = NEXT_MS - MIDDLE_MS
+    assert await spend(veteran, 900, now_ms=NEXT_MS)
+
+
+async def test_the_exchanges_own_count_ends_the_forgetting_within_seconds(
+    server: StateServer, connect: Connect
+) -> None:
+    veteran, other = await connect(), await connect()
+    assert await spend(veteran, 300)
+
+    server.command("FLUSHALL")
+    began_ms = CLOCK.monotonic_ms()
+    assert await asked_to_recount(veteran)
+    assert not await spend(other, 1)
+    assert CLOCK.monotonic_ms() - began_ms > 1_000  # what was on its way has arrived
+    await veteran.recall_weight("ip", 300, minute=MINUTE)
+
+    assert not await spend(other, 601)
+    assert await spend(other, 600)
+    assert not await spend(veteran, 1)
+
+
+async def test_one_caller_a_second_is_asked_to_recount(server: StateServer, connect: Connect) -> None:
+    first, second = await connect(), await connect()
+    assert await spend(first, 300)
+    server.command("FLUSHALL")
+    assert await asked_to_recount(first)
+
+    others = [
+        await engine.acquire_weight("ip", "public", 1, limit=1000, now_ms=MIDDLE_MS) for engine in (first, second)
+    ]
+
+    assert {each.reason for each in others} == {"forgotten"}
+    assert all(0 < each.retry_ms <= 1_000 for each in others)
+    assert await asked_to_recount(second)
+
+
+async def test_a_count_that_was_asked_for_before_the_next_loss_is_not_trusted(
+    server: StateServer, connect: Connect
+) -> None:
+    engine = await connect()
+    assert await spend(engine, 300)
+    server.command("FLUSHALL")
+    assert await asked_to_recount(engine)
+
+    server.command("FLUSHALL")
+    await engine.recall_weight("ip", 300, minute=MINUTE)
+
+    assert not await spend(engine, 1)
 
 
 async def test_one_who_comes_after_the_loss_was_noticed_is_told_of_it(server: StateServer, connect: Connect) -> None:

@@ -131,6 +131,17 @@ async def test_a_report_raises_the_count_of_its_own_minute_and_never_lowers_it(e
     assert await engine.read_weight("ip", now_ms=MIDDLE - 60_000) == 800
 
 
+async def test_a_recalled_count_is_raised_like_a_reported_one(engine: StateEngine) -> None:
+    await spend(engine, "public", 100)
+
+    await engine.recall_weight("ip", 890, minute=MINUTE)
+    await engine.recall_weight("ip", 50, minute=MINUTE)
+
+    assert await engine.read_weight("ip", now_ms=MIDDLE) == 890
+    assert not await spend(engine, "order", 11)
+    assert await spend(engine, "order", 10)
+
+
 async def test_reported_weight_counts_against_the_ceiling(engine: StateEngine) -> None:
     await engine.report_weight("ip", 890, minute=MINUTE)
 

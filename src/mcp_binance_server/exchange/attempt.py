@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mcp_binance_server.channel import Answer, Channel, NoAnswer
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.endpoints import Endpoint
+from mcp_binance_server.exchange.endpoints import TIME, Endpoint
 from mcp_binance_server.exchange.faults import Refusal, read_refusal
 from mcp_binance_server.exchange.networks import Network, host_of
 from mcp_binance_server.exchange.principal import Principal
@@ -58,12 +58,15 @@ class Attempts:
         base = self._base_url(endpoint)
         breaker = self._breaker(host_of(base))
         await breaker.enter()
-        await self.budget.spend(endpoint)
-        answer = await self._exchange(breaker, base, endpoint, params, principal)
-        self.time.glimpse(answer.headers.get("date", ""))
-        await self.budget.settle(answer.headers)
-        if answer.status != OK:
-            raise Refused(read_refusal(answer))
+        if not await self.budget.spend(endpoint):
+            await self._recount(breaker, base)
+            if not await self.budget.spend(endpoint):
+                raise NoAnswer("the weight of this minute could not be found out", sent=False, answered=True)
+        try:
+            answer = await self._exchange(breaker, base, endpoint, params, principal)
+        finally:
+            self.budget.landed(endpoint)
+        await self._heed(answer)
         return Body(answer.body, host_of(base))
 
     @property
@@ -77,6 +80,18 @@ class Attempts:
             return False
         self._rerouted = True
         return True
+
+    async def _recount(self, breaker: Breaker, base: str) -> None:
+        """Ask the exchange what this minute has cost, by a call that is not booked and has the least weight."""
+        answer = await self._exchange(breaker, base, TIME, {}, None)
+        await self._heed(answer)
+        await self.budget.recall(answer.headers)
+
+    async def _heed(self, answer: Answer) -> None:
+        self.time.glimpse(answer.headers.get("date", ""))
+        await self.budget.settle(answer.headers)
+        if answer.status != OK:
+            raise Refused(read_refusal(answer))
 
     async def _exchange(
         self, breaker: Breaker, base: str, endpoint: Endpoint, params: Params, principal: Principal | None

@@ -18,7 +18,10 @@ from mcp_binance_server.state.engine import Grant, StateEngine
 # The smallest limit Binance has ever published; in force only until exchangeInfo has told the true one.
 BOOTSTRAP_LIMIT = 1200
 BAN_SECS = 120
+USED_WEIGHT = "x-mbx-used-weight-1m"
 SECOND_MS, MINUTE_MS = 1_000, 60_000
+# How long a call waits for a count that was forgotten, and how often it looks meanwhile.
+LONGEST_RECOUNT_MS, BETWEEN_LOOKS_MS = 3_000, 200
 
 
 @dataclass
@@ -32,20 +35,32 @@ class Budget:
     patience_ms: int = 2_000
     limit: int = field(default=BOOTSTRAP_LIMIT, init=False)
     _told: tuple[int, int] = field(default=(0, 0), init=False)
+    _under_way: int = field(default=0, init=False)
     _asked_until_ms: float = field(default=0, init=False)
 
-    async def spend(self, endpoint: Endpoint) -> None:
+    async def spend(self, endpoint: Endpoint) -> bool:
         """Book a call's weight before it leaves; wait a little if the next minute is near.
+
+        `landed` ends what this began. False if nothing was booked: the minute's count was lost, and it is on this
+        caller to `recall` it first.
 
         Raises:
             RateLimited: the budget is used up, or the exchange has told us to stop.
         """
-        grant = await self._ask(endpoint)
+        grant = await self._ask_until_counted(endpoint)
+        if grant.reason == "forgotten" and grant.retry_ms == 0:
+            return False
         if grant.reason == "budget" and grant.retry_ms <= self.patience_ms and endpoint.may_queue:
             await self.clock.sleep_ms(grant.retry_ms)
             grant = await self._ask(endpoint)
         if not grant:
             raise self._error(grant.retry_ms)
+        self._under_way += endpoint.weight
+        return True
+
+    def landed(self, endpoint: Endpoint) -> None:
+        """Take note that a call which was booked is over, whatever became of it."""
+        self._under_way -= endpoint.weight
 
     async def used(self) -> int:
         """Return what this minute has cost so far, as far as we know."""
@@ -54,11 +69,18 @@ class Budget:
     async def settle(self, headers: Mapping[str, str]) -> None:
         """Raise our count to the one in the answer's header, if both speak of the same minute."""
         self._asked_until_ms = 0
-        used, minute = count_in(headers, "x-mbx-used-weight-1m"), minute_of(headers.get("date", ""))
+        used, minute = count_in(headers, USED_WEIGHT), minute_of(headers.get("date", ""))
         if used is not None and minute is not None:
             known = self._told if self._told[0] <= self._minute + 1 else (0, 0)
             self._told = max(known, (minute, used))  # answers may overtake each other
             await self.engine.report_weight(self.egress_id, used, minute=minute)
+
+    async def recall(self, headers: Mapping[str, str]) -> None:
+        """Take the count in an answer's header for the one that the state engine has forgotten."""
+        used, minute = count_in(headers, USED_WEIGHT), minute_of(headers.get("date", ""))
+        if used is not None and minute is not None:
+            # What is on its way from here may not have been counted yet.
+            await self.engine.recall_weight(self.egress_id, used + self._under_way, minute=minute)
 
     async def halt(self, refusal: Refusal) -> RateLimited:
         """Stop every caller on this IP for as long as the exchange says, ten minutes at most; return the error."""
@@ -67,6 +89,14 @@ class Budget:
             self.egress_id, ms=self._pause_ms(refusal), reason=f"HTTP {refusal.status}"
         )
         return self._error(left_ms)
+
+    async def _ask_until_counted(self, endpoint: Endpoint) -> Grant:
+        grant = await self._ask(endpoint)
+        until_ms = self.clock.monotonic_ms() + (LONGEST_RECOUNT_MS if endpoint.may_queue else 0)
+        while grant.reason == "forgotten" and grant.retry_ms and self.clock.monotonic_ms() < until_ms:
+            await self.clock.sleep_ms(min(grant.retry_ms, BETWEEN_LOOKS_MS))
+            grant = await self._ask(endpoint)
+        return grant
 
     async def _ask(self, endpoint: Endpoint) -> Grant:
         return await self.engine.acquire_weight(

@@ -16,7 +16,7 @@ MAX_VALUE_BYTES = 512 * 1024
 MAX_SHELVED_BYTES = 2 * 1024 * 1024
 
 CallKind = Literal["order", "private", "public"]
-Refusal = Literal["", "budget", "stopped"]
+Refusal = Literal["", "budget", "stopped", "forgotten"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,10 @@ class Grant:
 
     `used` is the count of the minute that decided. `retry_ms` is 0 when granted; after waiting exactly that long, the
     minute or the stop that refused no longer counts.
+
+    `forgotten` means that the engine was emptied and does not know what the minute has cost. One caller a second gets
+    it with a `retry_ms` of 0: that one asks the exchange for its count and tells it by `recall_weight`. The others ask
+    again after `retry_ms`, or sooner.
     """
 
     granted: bool
@@ -213,6 +217,10 @@ class StateEngine(Protocol):
 
     async def report_weight(self, ip: str, used: int, *, minute: int) -> None:
         """Raise the count of one minute (exchange time // 60,000) to what the exchange says; never lower it."""
+        ...
+
+    async def recall_weight(self, ip: str, used: int, *, minute: int) -> None:
+        """Raise the count as `report_weight` does, and trust it: what was forgotten of that minute is in it."""
         ...
 
     async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:

@@ -151,6 +151,9 @@ class MemoryEngine:
     async def report_weight(self, ip: str, used: int, *, minute: int) -> None:
         self._ledger.report(ip, used, minute=minute, at=self._clock.monotonic_ms())
 
+    async def recall_weight(self, ip: str, used: int, *, minute: int) -> None:
+        await self.report_weight(ip, used, minute=minute)
+
     async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
         return self._ledger.stop(ip, ms=ms, reason=reason, at=self._clock.monotonic_ms())
 

@@ -166,6 +166,9 @@ class RedisEngine:
     async def report_weight(self, ip: str, used: int, *, minute: int) -> None:
         await self._ledger.report(ip, used, minute=minute)
 
+    async def recall_weight(self, ip: str, used: int, *, minute: int) -> None:
+        await self._ledger.recall(ip, used, minute=minute)
+
     async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
         return await self._ledger.stop(ip, ms=ms, reason=reason)
 

@@ -10,19 +10,24 @@ from mcp_binance_server.state.engine import CallKind, Grant, Reserves
 from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.link import Link
 from mcp_binance_server.state.redis.memory import Memory
-from mcp_binance_server.state.redis.scripts import ACQUIRE, REPORT, STOP
+from mcp_binance_server.state.redis.scripts import ACQUIRE, RECALL, REPORT, STOP
 from mcp_binance_server.state.redis.wire import Reply
 from mcp_binance_server.state.weight import KEEP_MS, MINUTE_MS, ceiling, charged_minutes
 
 STOPPED = -2
 NO_ROOM = -1
+FORGOTTEN = -4
+# What had been granted when a memory was lost has reached the exchange after this, or never will.
+ARRIVAL_MS = 1_500
+BETWEEN_RECOUNTS_MS = 1_000
 
 
 class SharedLedger:
     """The rules of `state.weight.Ledger`, decided in one script.
 
     A server that lost its memory has forgotten what the minute cost and who was told to stop. A process that lived
-    through it tells: the minutes begun before count as full, and a stop it knows of holds on.
+    through it tells: a stop it knows of holds on, and the minutes begun before count as full until one caller has asked
+    the exchange for its count.
     """
 
     def __init__(self, link: Link, memory: Memory, clock: Clock, reserves: Reserves, *, edge_ms: int) -> None:
@@ -32,6 +37,7 @@ class SharedLedger:
         self._reserves = reserves
         self._edge_ms = edge_ms
         self._stops: dict[str, tuple[str, float]] = {}
+        self._recounts: dict[str, str] = {}
 
     async def acquire(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int) -> Grant:
         if cost < 0:
@@ -41,7 +47,7 @@ class SharedLedger:
         top = ceiling(limit)
         words = (
             kind, cost, top, top * self._reserves.order_percent // 100, top * self._reserves.private_percent // 100,
-            KEEP_MS - 1, minutes[0], own + 1,
+            KEEP_MS - 1, minutes[0], own + 1, ARRIVAL_MS, BETWEEN_RECOUNTS_MS,
         )  # fmt: skip
         named = (keys.stop(ip), keys.MEMORY, *(keys.minute(ip, minute) for minute in minutes))
 
@@ -57,6 +63,9 @@ class SharedLedger:
         if verdict == STOPPED:
             self._stops[ip] = (told, self._clock.monotonic_ms() + rest[0])
             return Grant(granted=False, reason="stopped", used=used, retry_ms=rest[0])
+        if verdict == FORGOTTEN:
+            self._recounts[ip] = told
+            return Grant(granted=False, reason="forgotten", used=used, retry_ms=rest[0])
         if verdict == NO_ROOM:
             retry_ms = (minutes[rest[0] - 1] + 1) * MINUTE_MS + self._edge_ms - now_ms
             return Grant(granted=False, reason="budget", used=used, retry_ms=retry_ms)
@@ -68,6 +77,11 @@ class SharedLedger:
 
     async def report(self, ip: str, used: int, *, minute: int) -> None:
         await self._link.run("report_weight", REPORT, (keys.minute(ip, minute),), used, KEEP_MS - 1)
+
+    async def recall(self, ip: str, used: int, *, minute: int) -> None:
+        # Told to the memory that asked for it: another one has to wait for what was on its way when it began.
+        told = self._recounts.pop(ip, self._memory.id)
+        await self._link.run("recall_weight", RECALL, (keys.minute(ip, minute), keys.MEMORY), told, used, KEEP_MS - 1)
 
     async def stop(self, ip: str, *, ms: int, reason: str) -> int:
         told = self._memory.id

@@ -1,0 +1,7 @@
+-- Take the exchange's count of a minute for what this memory has forgotten of it.
+-- KEYS minute, memory   ARGV memory, used, keep_ms   -> 1 | -3 another memory
+if redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then return -3 end
+local total = math.max(tonumber(ARGV[2]), tonumber(redis.call('HGET', KEYS[1], 'total') or '0'))
+redis.call('HSET', KEYS[1], 'total', string.format('%.0f', total), 'known', '1')
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1
