@@ -1,30 +1,29 @@
 """Every question a client can ask, answered from the catalogue: the one way in, whatever the transport."""
 
 from base64 import b64encode
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import anyio
 from mcp import types
 from pydantic import ValidationError
 
 from mcp_binance_server.domain.access import Scope
-from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, TookTooLong, echo
+from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.completions import complete
 from mcp_binance_server.surface.context import Context, Report
-from mcp_binance_server.surface.errors import bad_arguments, tool_failure
+from mcp_binance_server.surface.errors import LONGEST_SECS, bad_arguments, in_time, tool_failure
 from mcp_binance_server.surface.freshness import doubted, warned_text
 from mcp_binance_server.surface.spec import Page, Picture, scope_of
 from mcp_binance_server.surface.uris import parse
 
-# Widely used clients give up after a minute, some after 45 seconds; an answer that says what to do is worth more.
-LONGEST_SECS = 44.0
+# A second less than a whole request has: what a tool could not do in time is an answer to its model.
+WORK_SECS = LONGEST_SECS - 1
 # The toolsets whose numbers are of a market, and so may be old.
 PRICED = frozenset({"market", "analysis"})
 
@@ -39,7 +38,7 @@ class Dispatcher:
     catalogue: Catalogue
     context: Context
     owner: Principal | None = None
-    longest_secs: float = LONGEST_SECS
+    longest_secs: float = WORK_SECS
 
     async def call_tool(
         self, caller: Caller | None, name: str, arguments: Mapping[str, Any] | None, report: Report | None = None
@@ -63,7 +62,7 @@ class Dispatcher:
             context = self.context_for(caller, spec.scope_of_call(given))
         try:
             # A write bounds itself: one that was broken off may have been executed.
-            with self._in_time() if spec.read_only else nullcontext():
+            with in_time(self.longest_secs) if spec.read_only else nullcontext():
                 answer = await spec.run(replace(context, progress=report) if spec.slow else context, given)
                 symbol: object = getattr(given, "symbol", None)
                 if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
@@ -82,7 +81,7 @@ class Dispatcher:
         if reader is None:
             raise ResourceNotFound(provided_uri=uri)
         context = self.context_for(caller, scope_of(address.category))
-        with self._in_time():
+        with in_time(self.longest_secs):
             page = await reader(context, address.identifier)
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
@@ -98,7 +97,7 @@ class Dispatcher:
             given = spec.arguments.model_validate(arguments or {})
         except ValidationError as error:
             raise bad_arguments(spec.name, error) from None
-        with self._in_time():
+        with in_time(self.longest_secs):
             content = types.TextContent(type="text", text=await spec.render(context, given))
         message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(description=spec.description, messages=[message])
@@ -156,13 +155,6 @@ class Dispatcher:
         if principal is self.owner:
             return self._owners_context
         return self.context.acting_for(principal, is_withheld=principal is None)
-
-    @contextmanager
-    def _in_time(self) -> Generator[None]:
-        with anyio.move_on_after(self.longest_secs) as scope:
-            yield
-        if scope.cancelled_caught:
-            raise TookTooLong(after_secs=self.longest_secs)
 
     @cached_property
     def _owners_context(self) -> Context:

@@ -3,15 +3,17 @@
 import functools
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
+import anyio
 from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from mcp_binance_server.errors import AppError, InvalidArguments, echo
+from mcp_binance_server.errors import AppError, InvalidArguments, TookTooLong, echo
 
 LOG = logging.getLogger(__name__)
 
@@ -19,6 +21,8 @@ RequestContext = ServerRequestContext[Any, Any]
 ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")
 
+# Widely used clients give up after a minute, some after 45 seconds; an answer that says what to do is worth more.
+LONGEST_SECS = 45.0
 # 2026-07-28 forbids -32002 outright; every other number of the contract goes out as it is, in every era.
 MODERN_CODES = {-32002: 32002}
 GUIDE_MEMBERS = frozenset({"guide", "guide_examples"})
@@ -40,10 +44,26 @@ def _data(error: AppError, *, has_guides: bool) -> dict[str, Any]:
     return {name: value for name, value in error.data().items() if has_guides or name not in GUIDE_MEMBERS}
 
 
+@contextmanager
+def in_time(longest_secs: float) -> Generator[None]:
+    """Break off what is done in here when it takes too long.
+
+    Raises:
+        TookTooLong: it did.
+    """
+    with anyio.move_on_after(longest_secs) as scope:
+        yield
+    if scope.cancelled_caught:
+        raise TookTooLong(after_secs=longest_secs)
+
+
 def guarded(
-    handler: Callable[[RequestContext, ParamsT], Awaitable[ResultT]], *, has_guides: bool = True
+    handler: Callable[[RequestContext, ParamsT], Awaitable[ResultT]],
+    *,
+    has_guides: bool = True,
+    longest_secs: float = LONGEST_SECS,
 ) -> Callable[[RequestContext, ParamsT], Awaitable[ResultT]]:
-    """Wrap a handler so that only errors we chose leave it.
+    """Wrap a handler so that it ends in time, and only errors we chose leave it.
 
     Without this the SDK sends the text of any exception to handshake clients, and reports a pydantic error of our own
     as the caller's fault.
@@ -52,7 +72,8 @@ def guarded(
     @functools.wraps(handler)
     async def wrapper(ctx: RequestContext, params: ParamsT) -> ResultT:
         try:
-            return await handler(ctx, params)
+            with in_time(longest_secs):
+                return await handler(ctx, params)
         except AppError as error:
             uri = getattr(params, "uri", None)
             raise to_mcp(error, ctx.protocol_version, uri, has_guides=has_guides) from None

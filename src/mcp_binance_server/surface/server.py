@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from mcp import types
@@ -146,7 +147,7 @@ def _server(opened: tuple[Opened, Opened], told: str, has_guides: bool, has_upda
         offered = server.add_request_handler
         offered("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
         offered("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))
-        offered("subscriptions/listen", types.SubscriptionsListenRequestParams, guard(surface.listen))
+        offered("subscriptions/listen", types.SubscriptionsListenRequestParams, guard(surface.listen, longest_secs=inf))
         server.middleware.append(_lists_stay)
     return server
 

@@ -4,6 +4,7 @@ import logging
 import os
 import stat
 import sys
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ class Writer:
     """The outgoing half: messages become lines, whole and in turn."""
 
     write_all: WriteAll
-    pending: set[str | int] = field(default_factory=set[str | int])
+    pending: Counter[str | int] = field(default_factory=Counter[str | int])
     idle: anyio.Event = field(default_factory=anyio.Event)
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
 
@@ -45,10 +46,11 @@ class Writer:
             self.answered(item.message.id)
 
     def asked(self, request_id: str | int) -> None:
-        self.pending.add(request_id)
+        self.pending[request_id] += 1
 
     def answered(self, request_id: str | int) -> None:
-        self.pending.discard(request_id)
+        # A client may use the id of one that is not answered yet: both are answered.
+        self.pending -= Counter([request_id])
         if not self.pending:
             self.idle.set()
 

@@ -5,7 +5,9 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.transports.frames import Refused, read_frame
-from mcp_binance_server.transports.http.line import IdInUse, LineClosed
+from mcp_binance_server.transports.http.leaving import ends_with_client
+from mcp_binance_server.transports.http.line import IdInUse
+from mcp_binance_server.transports.http.outlet import LineClosed
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import dumped, reply_empty, reply_from, reply_json
 from mcp_binance_server.transports.http.switchboard import Call, Switchboard, header
@@ -23,11 +25,9 @@ async def converse(call: Call, message: jsonrpc.JSONRPCMessage, scope: Scope, re
             await reply_empty(send, 202, named(call))
             return
         streams = accepts(scope, "text/event-stream")
-        outlet = await call.line.ask(message, request, streams=streams)
-        try:
-            await reply_from(outlet, receive, send, named(call), streams=streams)
-        finally:
-            call.line.forget(message.id)
+        async with call.line.asking(message, request, streams=streams) as outlet:
+            with ends_with_client(scope):
+                await reply_from(outlet, receive, send, named(call), streams=streams)
     except IdInUse:
         await refuse(send, 400, "id_in_use", "A request with this id is still being answered")
     except LineClosed:
@@ -40,8 +40,8 @@ async def open_by_initialize(
     """Answer the request that opened a session; a session whose opening failed does not stay."""
     answer: jsonrpc.JSONRPCMessage | None = None
     try:
-        outlet = await call.line.ask(message, Request(scope), streams=False)
-        answer = await outlet.next()
+        async with call.line.asking(message, Request(scope), streams=False) as outlet:
+            answer = await outlet.next()
     except LineClosed:
         await unknown_session(send)
     finally:

@@ -1,9 +1,10 @@
 """How whoever works on a request learns that its client has left, without a task that waits for it."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import anyio
+from starlette.types import Scope
 
 LEAVING = "mcp_binance_server.leaving"
 """Where a connection leaves it in the scope of a request; another server's connection does not."""
@@ -38,3 +39,9 @@ class Leaving:
                 yield
             finally:
                 self._work = None
+
+
+def ends_with_client(scope: Scope) -> AbstractContextManager[None]:
+    """Cancel what is done in here as soon as the client of a request has left."""
+    leaving: Leaving | None = scope.get(LEAVING)
+    return nullcontext() if leaving is None else leaving.ends_this()

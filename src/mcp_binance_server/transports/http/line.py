@@ -1,7 +1,8 @@
 """One client's talk with the server: its messages come by POST, ours go to whoever waits for them."""
 
-from collections import deque
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -9,60 +10,21 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import jsonrpc
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
+from mcp_binance_server.errors import TookTooLong
+from mcp_binance_server.surface.errors import LONGEST_SECS, to_mcp
 from mcp_binance_server.transports.frames import Id
+from mcp_binance_server.transports.http.outlet import Answer, LineClosed, Outlet
 
 REQUEST_CANCELLED = -32800
 UPDATED = "notifications/resources/updated"
-# A reader this far behind has stopped reading; what it misses is said by the end of its stream.
-MOST_WAITING = 1_000
-Answer = jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError
-
-
-class LineClosed(Exception):
-    """The talk is over; whoever still waits gets nothing more."""
+_LAST_WORD_SECS = 1.0
 
 
 class IdInUse(Exception):
     """A request with the id of one that is still being answered."""
-
-
-@dataclass
-class Outlet:
-    """Where messages wait for their reader."""
-
-    _waiting: deque[jsonrpc.JSONRPCMessage] = field(default_factory=deque[jsonrpc.JSONRPCMessage])
-    _arrived: anyio.Event = field(default_factory=anyio.Event)
-    _closed: bool = False
-
-    def put(self, message: jsonrpc.JSONRPCMessage) -> None:
-        if len(self._waiting) >= MOST_WAITING:
-            self.close()
-            return
-        self._waiting.append(message)
-        self._arrived.set()
-
-    async def next(self) -> jsonrpc.JSONRPCMessage:
-        """Return the next message.
-
-        Raises:
-            LineClosed: there is none, and none will come.
-        """
-        while not self._waiting:
-            if self._closed:
-                raise LineClosed
-            self._arrived = anyio.Event()
-            await self._arrived.wait()
-        return self._waiting.popleft()
-
-    def close(self) -> None:
-        self._closed = True
-        self._arrived.set()
-
-    def left(self) -> tuple[jsonrpc.JSONRPCMessage, ...]:
-        """Return what nobody came for."""
-        return tuple(self._waiting)
 
 
 class Line:
@@ -73,8 +35,9 @@ class Line:
     page has changed is kept for the next stream, once for each page.
     """
 
-    def __init__(self, server: Server[Any]) -> None:
+    def __init__(self, server: Server[Any], longest_secs: float = LONGEST_SECS) -> None:
         self._server = server
+        self._longest_secs = longest_secs
         self._send, self._receive = anyio.create_memory_object_stream[SessionMessage | Exception](16)
         self._asked: dict[Id, Outlet] = {}
         self._scope = anyio.CancelScope()
@@ -118,8 +81,13 @@ class Line:
         if self.stream is not None:
             self.stream.close()
 
-    async def ask(self, message: jsonrpc.JSONRPCRequest, request: Request, *, streams: bool) -> Outlet:
-        """Hand a request to the server and return where its answer will come out, after what belongs to it.
+    @asynccontextmanager
+    async def asking(
+        self, message: jsonrpc.JSONRPCRequest, request: Request, *, streams: bool
+    ) -> AsyncGenerator[Outlet]:
+        """Hand a request to the server and lend where its answer will come out, after what belongs to it.
+
+        An answer comes in any case, if need be that there was none in time. Who leaves without it ends the work on it.
 
         Raises:
             IdInUse: the id is that of a request still being answered.
@@ -135,15 +103,24 @@ class Line:
             error = jsonrpc.ErrorData(code=REQUEST_CANCELLED, message="Request cancelled")
             outlet.put(jsonrpc.JSONRPCError(jsonrpc="2.0", id=message.id, error=error))
 
-        await self._hand(
-            message,
-            ServerMessageMetadata(request_context=request, can_send_request=streams, on_request_unanswered=unanswered),
+        metadata = ServerMessageMetadata(
+            request_context=request, can_send_request=streams, on_request_unanswered=unanswered
         )
-        return outlet
+        last_word = asyncio.get_running_loop().call_later(self._longest_secs, self._say_late, outlet, message.id)
+        try:
+            await self._hand(message, metadata)
+            yield outlet
+        finally:
+            last_word.cancel()
+            # By now the id of a request that was answered may be that of another.
+            if self._asked.get(message.id) is outlet:
+                del self._asked[message.id]
+                with suppress(LineClosed), anyio.move_on_after(_LAST_WORD_SECS, shield=True):
+                    await self.tell(_cancelled(message.id), request)
 
-    def forget(self, request_id: Id) -> None:
-        """Drop the outlet of a request whose reader is gone; the work goes on, as the protocol has it."""
-        self._asked.pop(request_id, None)
+    def _say_late(self, outlet: Outlet, request_id: Id) -> None:
+        late = to_mcp(TookTooLong(after_secs=self._longest_secs), HANDSHAKE_PROTOCOL_VERSIONS[-1])
+        outlet.put(jsonrpc.JSONRPCError(jsonrpc="2.0", id=request_id, error=late.error))
 
     async def tell(self, message: jsonrpc.JSONRPCMessage, request: Request) -> None:
         """Hand over a message that nobody waits here for the answer of.
@@ -173,7 +150,7 @@ class Line:
 
     def _outlet_of(self, item: SessionMessage) -> Outlet | None:
         message = item.message
-        if isinstance(message, jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError):
+        if isinstance(message, Answer):
             asked = self._asked.pop(message.id, None) if message.id is not None else None
             return asked or (self.stream if self.answers_on_stream else None)
         related = item.metadata.related_request_id if isinstance(item.metadata, ServerMessageMetadata) else None
@@ -189,6 +166,11 @@ class Line:
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _cancelled(request_id: Id) -> jsonrpc.JSONRPCNotification:
+    params = {"requestId": request_id, "reason": "nobody waits for the answer"}
+    return jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=params)
 
 
 def _uri(message: jsonrpc.JSONRPCRequest | jsonrpc.JSONRPCNotification) -> str:

@@ -21,7 +21,7 @@ from mcp_binance_server.transports.http.conversation import (
     takes_events,
     unknown_session,
 )
-from mcp_binance_server.transports.http.line import LineClosed
+from mcp_binance_server.transports.http.outlet import LineClosed
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import reply_empty, reply_json, reply_stream
 from mcp_binance_server.transports.http.switchboard import Call, Switchboard, header
@@ -148,7 +148,8 @@ async def _introduce(call: Call, scope: Scope) -> None:
         "clientInfo": {"name": header(scope, b"user-agent") or "unknown", "version": "0"},
     }
     message = jsonrpc.JSONRPCRequest(jsonrpc="2.0", id="open", method="initialize", params=params)
-    await (await call.line.ask(message, request, streams=False)).next()
+    async with call.line.asking(message, request, streams=False) as outlet:
+        await outlet.next()
     await call.line.tell(jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized"), request)
 
 

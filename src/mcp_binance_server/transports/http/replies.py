@@ -6,7 +6,7 @@ import anyio
 from mcp.types import jsonrpc
 from starlette.types import Receive, Send
 
-from mcp_binance_server.transports.http.line import Answer, LineClosed, Outlet
+from mcp_binance_server.transports.http.outlet import Answer, LineClosed, Outlet
 
 Headers = Iterable[tuple[bytes, bytes]]
 
