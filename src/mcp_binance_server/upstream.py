@@ -89,5 +89,6 @@ async def opened_upstream(
         attempts = Attempts(network or network_of(settings), channel, budget, time)
         caller = Caller(attempts, clock, OtherNetworks.beside(attempts, networks, clock))
         directory = Directory(caller, engine, clock)
+        budget.find_limit = directory.table
         stack.push_async_callback(directory.flights.close)
         yield Upstream(principal, clock, engine, SpotClient(caller, engine), directory)

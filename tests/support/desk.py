@@ -54,6 +54,7 @@ class Desk:
         self.caller = Caller(Attempts(network, channel, self.budget, self.time), clock)
         self.spot = SpotClient(self.caller, engine)
         self.directory = Directory(self.caller, engine, clock)
+        self.budget.find_limit = self.directory.table
 
     def account(self, api_key: str, secret: str) -> AccountClient:
         return AccountClient(self.caller, Principal.of(Credentials(api_key, secret)))

@@ -92,7 +92,7 @@ async def crowd(processes: int = 1) -> AsyncGenerator[Crowd]:
     engine, channel = MemoryEngine(clock, reserves=Reserves.none()), Channel(deadline_secs=30, transport=line)
     desks = tuple(Desk(engine, channel, clock, NETWORK) for _ in range(processes))
     for desk in desks:
-        desk.budget.limit = exchange.weight_limit
+        desk.budget.learn_limit(exchange.weight_limit)
     try:
         yield Crowd(clock, exchange, line, desks)
     finally:

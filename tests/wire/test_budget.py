@@ -1,6 +1,7 @@
 """The weight budget on the wire: one request for many readers, never above 90 %, silence after a 429."""
 
 from collections import Counter
+from typing import Literal
 
 import anyio
 import pytest
@@ -87,6 +88,48 @@ async def test_the_limit_is_the_one_that_the_exchange_publishes(desk: Desk, exch
     assert desk.budget.limit == 2_345
 
 
+async def test_a_burst_that_comes_before_the_limit_is_known_waits_for_it(
+    desk: Desk, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    account = desk.account(exchange.account.api_key, exchange.account.secret_key)
+    clock.advance(60_000 - clock.now_ms() % 60_000 + 10_000)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(80):
+            group.start_soon(account.account)
+
+    paths = Counter(request.path.rpartition("/")[2] for request in exchange.requests)
+    assert paths["account"] == 80
+    assert paths["exchangeInfo"] == 1
+    assert {request.status for request in exchange.requests} == {200}
+
+
+@pytest.mark.parametrize("fails", ["", "cut_before"], ids=["the limit is small", "the limit stays unknown"])
+async def test_a_burst_keeps_to_the_smallest_limit_until_a_larger_one_is_told(
+    desk: Desk, exchange: SimulatedExchange, clock: FakeClock, fails: Literal["", "cut_before"]
+) -> None:
+    exchange.weight_limit = BOOTSTRAP_LIMIT
+    if fails:
+        exchange.faults.add(Fault(kind=fails, path="*/exchangeInfo", times=None))
+    clock.advance(60_000 - clock.now_ms() % 60_000 + 10_000)
+    refused: list[RateLimited] = []
+
+    async def read(limit: int) -> None:
+        try:
+            await desk.spot.depth(BTC, limit)
+        except RateLimited as error:
+            refused.append(error)
+
+    async with anyio.create_task_group() as group:
+        for limit in range(950, 980):
+            group.start_soon(read, limit)
+
+    answered = [request for request in exchange.requests if request.path.endswith("depth")]
+    assert {request.status for request in answered} == {200}
+    assert (len(answered), len(refused)) == (21, 9)
+    assert {error.weight_limit for error in refused} == {BOOTSTRAP_LIMIT}
+
+
 @pytest.mark.parametrize(("limit", "skew_ms"), [(100, -600), (250, 0), (100, 600), (1_200, 25_000)])
 async def test_bursts_over_all_symbols_stay_below_nine_tenths_of_every_minute(
     desk: Desk, exchange: SimulatedExchange, clock: FakeClock, limit: int, skew_ms: int
@@ -151,7 +194,7 @@ async def test_the_next_minute_is_waited_for_if_it_is_near(
     desk: Desk, exchange: SimulatedExchange, clock: FakeClock
 ) -> None:
     await desk.directory.table()
-    desk.budget.limit = 25
+    desk.budget.learn_limit(25)
     clock.advance(60_000 - clock.now_ms() % 60_000 + 58_500)
     for limit in (10, 20, 30, 40):
         await desk.spot.depth(BTC, limit)

@@ -4,19 +4,24 @@ https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+
+import anyio
 
 from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, count_in
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.errors import RateLimited
-from mcp_binance_server.exchange.endpoints import Endpoint
+from mcp_binance_server.errors import AppError, RateLimited
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, Endpoint
 from mcp_binance_server.exchange.faults import IP_BANNED, Refusal
 from mcp_binance_server.exchange.server_time import ServerTime, minute_of
 from mcp_binance_server.state.engine import Grant, StateEngine
 
-# The smallest limit Binance has ever published; in force only until exchangeInfo has told the true one.
-BOOTSTRAP_LIMIT = 1200
+# The smallest limit Binance has ever published; in force only until exchangeInfo has told the true one. That answer
+# itself is asked for as if the limit were today's: its 20 fit between our nine tenths of the smallest and the whole.
+BOOTSTRAP_LIMIT, USUAL_LIMIT = 1_200, 6_000
+LONGEST_LEARNING_SECS = 5.0
 BAN_SECS = 120
 USED_WEIGHT = "x-mbx-used-weight-1m"
 SECOND_MS, MINUTE_MS = 1_000, 60_000
@@ -34,6 +39,9 @@ class Budget:
     egress_id: str
     patience_ms: int = 2_000
     limit: int = field(default=BOOTSTRAP_LIMIT, init=False)
+    find_limit: Callable[[], Awaitable[object]] | None = field(default=None, init=False, repr=False)
+    """Brings the true limit to `learn_limit`; called when the smallest one does not suffice."""
+    _is_limit_known: bool = field(default=False, init=False)
     _told: tuple[int, int] = field(default=(0, 0), init=False)
     _under_way: int = field(default=0, init=False)
     _asked_until_ms: float = field(default=0, init=False)
@@ -48,6 +56,8 @@ class Budget:
             RateLimited: the budget is used up, or the exchange has told us to stop.
         """
         grant = await self._ask_until_counted(endpoint)
+        if grant.reason == "budget" and await self._finds_limit(endpoint):
+            grant = await self._ask_until_counted(endpoint)
         if grant.reason == "forgotten" and grant.retry_ms == 0:
             return False
         if grant.reason == "budget" and grant.retry_ms <= self.patience_ms and endpoint.may_queue:
@@ -57,6 +67,10 @@ class Budget:
             raise self._error(grant.retry_ms)
         self._under_way += endpoint.weight
         return True
+
+    def learn_limit(self, limit: int) -> None:
+        """Take the limit that the exchange publishes."""
+        self.limit, self._is_limit_known = limit, True
 
     def landed(self, endpoint: Endpoint) -> None:
         """Take note that a call which was booked is over, whatever became of it."""
@@ -90,6 +104,13 @@ class Budget:
         )
         return self._error(left_ms)
 
+    async def _finds_limit(self, endpoint: Endpoint) -> bool:
+        if self._is_limit_known or self.find_limit is None or endpoint.name == EXCHANGE_INFO.name:
+            return False
+        with anyio.move_on_after(LONGEST_LEARNING_SECS), suppress(AppError):
+            await self.find_limit()
+        return self._is_limit_known
+
     async def _ask_until_counted(self, endpoint: Endpoint) -> Grant:
         grant = await self._ask(endpoint)
         until_ms = self.clock.monotonic_ms() + (LONGEST_RECOUNT_MS if endpoint.may_queue else 0)
@@ -104,6 +125,8 @@ class Budget:
         )
 
     def _limit_of(self, endpoint: Endpoint) -> int:
+        if not self._is_limit_known and endpoint.name == EXCHANGE_INFO.name:
+            return USUAL_LIMIT
         # Of a limit nine tenths may be spent: of five ninths of it, half.
         return self.limit * 5 // 9 if endpoint.in_background else self.limit
 

@@ -116,7 +116,7 @@ class Directory:
             self._good_until_ms = now + PAUSE_MS
         finally:
             self._first_load = "over"
-        self.caller.budget.limit = self._table.weight_limit
+        self.caller.budget.learn_limit(self._table.weight_limit)
         return self._table
 
     @property

@@ -47,7 +47,7 @@ class Bench:
         self._app = await self.stack.enter_async_context(
             running_app(settings, clock=self.clock, network=own, networks=networks)
         )
-        self.caller.budget.limit = UNBOUND
+        self.caller.budget.learn_limit(UNBOUND)
 
     @property
     def app(self) -> App:
