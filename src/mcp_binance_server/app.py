@@ -94,10 +94,12 @@ async def running_app(
     attempt_secs: float = ATTEMPT_SECS,
     callers_bring_keys: bool = False,
     preload: bool = False,
+    examines_key: bool = True,
 ) -> AsyncGenerator[App]:
     """Build the server from settings and take it down again; nothing is sent before the first request.
 
-    With `preload` one thing is: the symbol list is loaded in the background, since every first question needs it.
+    With `preload` two things are, in the background: the symbol list is loaded, since every first question needs it,
+    and what the key may do is asked, since one that can withdraw must be told of; of several processes one does that.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
@@ -116,6 +118,8 @@ async def running_app(
     ):
         if preload:
             upstream.directory.begin()
+            if examines_key:
+                upstream.examine_key()
         yield app
 
 

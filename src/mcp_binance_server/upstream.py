@@ -9,12 +9,14 @@ import httpx2
 
 from mcp_binance_server.channel import Channel, NoAnswer
 from mcp_binance_server.clock import Clock, SystemClock
-from mcp_binance_server.errors import RateLimited
+from mcp_binance_server.errors import AppError, RateLimited
+from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.attempt import Attempts, Refused
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.directory import Directory
-from mcp_binance_server.exchange.endpoints import TIME
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, TIME
+from mcp_binance_server.exchange.key_rights import warn_of_rights
 from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.exchange.other_networks import OtherNetworks
 from mcp_binance_server.exchange.principal import Principal
@@ -23,6 +25,7 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.foundation import engine_of, network_of, principal_of
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
+from mcp_binance_server.state.flight import Flights
 
 # A read answers a person who waits: three seconds an attempt, ten in all.
 ATTEMPT_SECS = 3.0
@@ -39,6 +42,8 @@ class Upstream:
     engine: StateEngine
     client: SpotClient
     directory: Directory
+    errands: Flights[None]
+    """What is asked by itself, and nobody waits for."""
 
     @property
     def caller(self) -> Caller:
@@ -47,9 +52,22 @@ class Upstream:
     async def prepare(self) -> None:
         """Ask for the symbol list, and open connections beside it: with TLS a handshake takes three round trips."""
         self.directory.begin()
+        self.examine_key()
         async with anyio.create_task_group() as tasks:
             for _ in range(MORE_CONNECTIONS):
                 tasks.start_soon(self._connect)
+
+    def examine_key(self) -> None:
+        """Find out in the background whether the key of this process may do what no key should, and log it."""
+        own = AccountClient(self.caller, self.principal)
+
+        async def examine() -> None:
+            with suppress(AppError):
+                await self.directory.table()  # the first question needs it, and comes first
+            await warn_of_rights(own)
+
+        if self.principal is not None:
+            self.errands.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _connect(self) -> None:
         with suppress(NoAnswer, Refused, RateLimited):  # the first question meets the same, and says so
@@ -91,4 +109,6 @@ async def opened_upstream(
         directory = Directory(caller, engine, clock)
         budget.find_limit = directory.table
         stack.push_async_callback(directory.flights.close)
-        yield Upstream(principal, clock, engine, SpotClient(caller, engine), directory)
+        errands: Flights[None] = Flights(clock)
+        stack.push_async_callback(errands.close)
+        yield Upstream(principal, clock, engine, SpotClient(caller, engine), directory, errands)

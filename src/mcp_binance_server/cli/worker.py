@@ -72,7 +72,7 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=post.listener)
     async with (
         entrance_of(settings, clock) as entrance,
-        running_app(settings, clock=clock, callers_bring_keys=True, preload=True) as app,
+        running_app(settings, clock=clock, callers_bring_keys=True, preload=True, examines_key=post.number == 0) as app,
     ):
         app.dispatcher.catalogue.prepare()
         http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, entrance, seat))

@@ -6,6 +6,7 @@ from decimal import Decimal
 from mcp_binance_server.domain.money import Quantity
 
 TESTNET = "testnet"
+WITHDRAW = "withdraw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +69,42 @@ class AccountView:
     account: Account
     venue: Venue
     as_of_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRights:
+    """The boxes that are ticked for a key; what the account may do is another matter."""
+
+    reading: bool
+    spot_trading: bool
+    other_trading: bool
+    transfers: bool
+    withdrawals: bool
+    ip_restricted: bool
+
+    @property
+    def beyond_reading(self) -> tuple[str, ...]:
+        """What else than reading the key may do, in words."""
+        more = (
+            ("trade", self.spot_trading),
+            ("trade margin or futures", self.other_trading),
+            ("transfer", self.transfers),
+            (WITHDRAW, self.withdrawals),
+        )
+        return tuple(name for name, is_ticked in more if is_ticked)
+
+    @property
+    def dangers(self) -> tuple[str, ...]:
+        """What whoever owns the key should change, the worst first."""
+        said = (
+            (
+                "THIS KEY CAN WITHDRAW YOUR MONEY: 'Enable Withdrawals' is ticked and nothing here needs it. Untick "
+                "it, or make a key that can only read",
+                self.withdrawals,
+            ),
+            (
+                "Any address may use this key: give it an IP access list with this machine's address",
+                not self.ip_restricted,
+            ),
+        )
+        return tuple(sentence for sentence, is_so in said if is_so)

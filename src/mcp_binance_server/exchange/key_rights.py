@@ -3,35 +3,22 @@
 https://developers.binance.com/docs/wallet/account/api-key-permission
 """
 
-from dataclasses import dataclass
+import logging
 
+import anyio
 import msgspec
 
+from mcp_binance_server.domain.account import KeyRights
+from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.endpoints import KEY_RIGHTS
 
+LOG = logging.getLogger(__name__)
 
-@dataclass(frozen=True, slots=True)
-class KeyRights:
-    """The boxes that are ticked for a key."""
-
-    reading: bool
-    spot_trading: bool
-    other_trading: bool
-    transfers: bool
-    withdrawals: bool
-    ip_restricted: bool
-
-    @property
-    def beyond_reading(self) -> tuple[str, ...]:
-        """What else than reading the key may do, in words."""
-        more = (
-            ("trade", self.spot_trading),
-            ("trade margin or futures", self.other_trading),
-            ("transfer", self.transfers),
-            ("withdraw", self.withdrawals),
-        )
-        return tuple(name for name, is_ticked in more if is_ticked)
+# Only the true exchange has the call that tells the rights of a key.
+TELLS_RIGHTS = "mainnet"
+# An answer about the account does not wait longer for it.
+PATIENCE_SECS = 3.0
 
 
 class KeyRightsWire(msgspec.Struct, rename="camel"):
@@ -66,3 +53,25 @@ async def read_key_rights(account: AccountClient) -> KeyRights:
     """
     body = await account.caller.read(KEY_RIGHTS, {}, KeyRightsWire, account.require_key())
     return body.value.to_domain()
+
+
+async def find_key_rights(account: AccountClient) -> KeyRights | None:
+    """Return what the key may do; None where nobody tells it, or not soon."""
+    if account.principal is None or account.caller.network.name != TELLS_RIGHTS:
+        return None
+    try:
+        with anyio.move_on_after(PATIENCE_SECS):
+            return await read_key_rights(account)
+    except AppError as error:
+        LOG.info("what the key may do was not told: %s", error.error_type)
+    return None
+
+
+async def warn_of_rights(account: AccountClient) -> None:
+    """Say in one line of the log what should be changed about the key; a key that is as it should be gets none."""
+    rights = await find_key_rights(account)
+    if rights is None or account.principal is None or not rights.dangers:
+        return
+    level = logging.ERROR if rights.withdrawals else logging.WARNING
+    where = account.caller.network.help_url
+    LOG.log(level, "key %s: %s. See %s", account.principal.credentials.masked, ". ".join(rights.dangers), where)

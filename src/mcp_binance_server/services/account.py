@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mcp_binance_server.analytics.valuation import Portfolio, value_portfolio
-from mcp_binance_server.domain.account import AccountView, Venue
+from mcp_binance_server.domain.account import AccountView, KeyRights, Venue
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.key_rights import find_key_rights
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.services.gathering import gather
@@ -39,6 +40,12 @@ class AccountService:
         """Return the account; its answer has no time of its own, so it is dated by the exchange's clock."""
         reading = await self.client.account()
         return AccountView(reading.value, self.client.venue(reading.host), self.time.now_ms())
+
+    async def with_key_rights(self) -> tuple[AccountView, KeyRights | None]:
+        """Return the account and what its key may do, where the exchange tells it; both are read at once."""
+        self.client.require_key()
+        told, rights = await gather(self.account, lambda: find_key_rights(self.client))
+        return told.required(), rights.value
 
     async def valued(self) -> ValuedAccount:
         """Value the holdings at the last prices, both read at once."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.client import ChartImgClient
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.account import Account, KeyRights
 from mcp_binance_server.domain.market import Reading
 from mcp_binance_server.domain.observations import ClockCheck
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.caller import Caller
-from mcp_binance_server.exchange.key_rights import KeyRights
 from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.settings import Settings

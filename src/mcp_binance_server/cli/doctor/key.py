@@ -3,15 +3,13 @@
 from mcp_binance_server.cli.doctor.bench import Bench
 from mcp_binance_server.cli.doctor.finding import Finding, good, off
 from mcp_binance_server.cli.doctor.shell import export, set_clock
-from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.account import WITHDRAW, Account
 from mcp_binance_server.errors import AppError, ExchangeError, InvalidCredentials
 from mcp_binance_server.exchange.diagnosis import KEY_FORMAT, home_of
 from mcp_binance_server.exchange.faults import TIMESTAMP
-from mcp_binance_server.exchange.key_rights import read_key_rights
+from mcp_binance_server.exchange.key_rights import TELLS_RIGHTS, read_key_rights
 from mcp_binance_server.exchange.networks import host_of
 
-# Only the true exchange has the call that tells the rights of a key.
-TELLS_RIGHTS = "mainnet"
 SECRET_CHARACTERS = 64
 
 
@@ -99,8 +97,11 @@ async def permissions(bench: Bench) -> Finding:
         bench.rights = rights = await read_key_rights(bench.app.account)
     except AppError:
         return good("may read; this host does not tell the rights of a key")
-    extra = ", ".join(rights.beyond_reading)
-    return good(f"may read, {extra}; this server only reads" if extra else "may read, and nothing else")
+    # That it may withdraw is no news for a line with a tick: it has a line of its own.
+    extra = ", ".join(each for each in rights.beyond_reading if each != WITHDRAW)
+    if extra:
+        return good(f"may read, {extra}; this server only reads")
+    return good("may read" if rights.withdrawals else "may read, and nothing else")
 
 
 async def addresses(bench: Bench) -> Finding:

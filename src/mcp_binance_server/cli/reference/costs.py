@@ -23,7 +23,7 @@ COSTS: dict[str, str] = {
     "get_liquidity_vacuums": "8",
     "detect_market_anomalies": _BOOK,
     "get_microstructure_health": _BOOK,
-    "get_account_info": "20",
+    "get_account_info": "20; 21 on mainnet, where it asks what the key may do",
     "get_portfolio": "32 with four coins: 24 for the account and all prices, and 2 for each",
     "get_account_trades": "20",
     "get_open_orders": "80, for one pair 6",

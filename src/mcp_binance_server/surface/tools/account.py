@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.domain.account import AccountView
+from mcp_binance_server.domain.account import AccountView, KeyRights
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Row
@@ -32,6 +32,8 @@ class AccountAnswer(ListAnswer):
     can_trade: bool
     can_withdraw: bool
     can_deposit: bool
+    key_can_withdraw: bool | None = Field(description="The right of the key, not of the account; null: not told")
+    key_ip_restricted: bool | None
     maker_commission: str | None
     taker_commission: str | None
     balances: list[BalanceRow]
@@ -40,7 +42,7 @@ class AccountAnswer(ListAnswer):
     as_of: str
 
 
-def account_answer(view: AccountView, limit: int) -> AccountAnswer:
+def account_answer(view: AccountView, rights: KeyRights | None, limit: int) -> AccountAnswer:
     account = view.account
     rows = [
         BalanceRow(asset=each.asset, free=f"{each.free:f}", locked=f"{each.locked:f}", total=f"{each.total:f}")
@@ -56,6 +58,8 @@ def account_answer(view: AccountView, limit: int) -> AccountAnswer:
         can_trade=account.can_trade,
         can_withdraw=account.can_withdraw,
         can_deposit=account.can_deposit,
+        key_can_withdraw=rights.withdrawals if rights else None,
+        key_ip_restricted=rights.ip_restricted if rights else None,
         maker_commission=f"{account.commission.maker:f}" if account.commission else None,
         taker_commission=f"{account.commission.taker:f}" if account.commission else None,
         balances=rows,
@@ -67,9 +71,10 @@ def account_answer(view: AccountView, limit: int) -> AccountAnswer:
 
 
 async def get_account_info(context: Context, arguments: GetAccountInfo) -> ToolAnswer:
-    view = await context.account.account()
-    answer = account_answer(view, arguments.limit)
-    return ToolAnswer(account_page(view, arguments.limit, answer.more), answer)
+    view, rights = await context.account.with_key_rights()
+    answer = account_answer(view, rights, arguments.limit)
+    page = account_page(view, rights, arguments.limit, answer.more)
+    return ToolAnswer(page, answer, warnings=rights.dangers if rights else ())
 
 
 GET_ACCOUNT_INFO = ToolSpec(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from mcp_binance_server.analytics.valuation import DOLLAR, Holding, Portfolio
-from mcp_binance_server.domain.account import AccountView, Balance, Commission, Venue
+from mcp_binance_server.domain.account import AccountView, Balance, Commission, KeyRights, Venue
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.surface.views.decimals import NO_STEP
 from mcp_binance_server.surface.views.markdown import amount, instant, money, plain, price
@@ -34,7 +34,7 @@ def balances_page(view: AccountView) -> str:
     return "\n".join(lines)
 
 
-def account_page(view: AccountView, limit: int, more: str | None) -> str:
+def account_page(view: AccountView, key: KeyRights | None, limit: int, more: str | None) -> str:
     """Render the rights, fees and the first balances of an account."""
     account = view.account
     shown = account.holdings[:limit]
@@ -44,6 +44,7 @@ def account_page(view: AccountView, limit: int, more: str | None) -> str:
         f"**Account Type**: {word(account.kind)}",
         f"**Permissions**: {', '.join(word(each) for each in account.permissions) or 'none reported'}",
         *rights(view),
+        *(key_rights(key) if key else []),
         f"**Commission**: {_commission(account.commission)}",
         "",
         *(balance_table(shown) if shown else [NO_HOLDINGS]),
@@ -127,6 +128,14 @@ def rights(view: AccountView) -> list[str]:
         f"**Trading Enabled**: {'Yes' if account.can_trade else 'No'}",
         f"**Withdrawal Enabled**: {'Yes' if account.can_withdraw else refused}",
         f"**Deposit Enabled**: {'Yes' if account.can_deposit else refused}",
+    ]
+
+
+def key_rights(key: KeyRights) -> list[str]:
+    """Say what of the key's own rights matters to whoever might lose it."""
+    return [
+        f"**Key May Withdraw**: {'Yes' if key.withdrawals else 'No'}",
+        f"**Key Bound to Addresses**: {'Yes' if key.ip_restricted else 'No'}",
     ]
 
 
