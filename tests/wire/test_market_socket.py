@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -190,6 +191,25 @@ async def test_no_more_attempts_than_the_exchange_allows() -> None:
         await clock.run(3 * ATTEMPTS_MS, lambda: None, step_ms=1_000)
     for place, at_ms in enumerate(done):
         assert sum(at_ms <= other < at_ms + ATTEMPTS_MS for other in done[place:]) <= MOST_ATTEMPTS
+
+
+async def test_connections_that_fail_together_are_tried_once_a_second() -> None:
+    clock = SteppedClock()
+    pacer = Pacer(clock, Random(1))
+    tried = list[float]()
+
+    async def fail_on() -> None:
+        for failures in range(1, 8):
+            await pacer.wait(failures)
+            tried.append(clock.monotonic_ms())
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(fail_on)
+        await clock.run(120_000, lambda: None, step_ms=50)
+
+    assert len(tried) == 35
+    assert min(later - before for before, later in pairwise(tried)) >= 1_000
 
 
 @asynccontextmanager

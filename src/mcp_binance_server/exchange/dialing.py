@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MOST_ATTEMPTS = 200
 ATTEMPTS_MS = 300_000
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 30_000
+# As for requests: a host that fails is tried once a second, by however many connections it has lost.
+BETWEEN_TRIES_MS = 1_000
 
 OPEN_SECS = 10.0
 CLOSE_SECS = 2.0
@@ -82,9 +84,15 @@ class Pacer:
         if failures:
             longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** min(failures - 1, 10))
             await self.clock.sleep_ms(self.random.uniform(longest / 4, longest))
+            while (left_ms := self._last_ms + BETWEEN_TRIES_MS - self.clock.monotonic_ms()) > 0:
+                await self.clock.sleep_ms(left_ms)
         while len(self._recent()) >= MOST_ATTEMPTS:
             await self.clock.sleep_ms(self._attempts[0] + ATTEMPTS_MS - self.clock.monotonic_ms())
         self._attempts.append(self.clock.monotonic_ms())
+
+    @property
+    def _last_ms(self) -> float:
+        return self._attempts[-1] if self._attempts else float("-inf")
 
     def _recent(self) -> deque[float]:
         oldest = self.clock.monotonic_ms() - ATTEMPTS_MS
