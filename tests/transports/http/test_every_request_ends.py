@@ -14,13 +14,12 @@ from mcp.server.lowlevel import Server
 from mcp_binance_server.app import App
 from mcp_binance_server.surface.errors import RequestContext, guarded
 from mcp_binance_server.transports.http.assembly import Assembled, assemble
-from mcp_binance_server.transports.http.line import Line
 from support.clock import FakeClock
 from support.requirement import requirement
 from support.webapp import OPTIONS, HttpClient, served, served_http
 
 CLIENTS, EACH = 8, 40
-CALL = {"name": "stuck", "arguments": {}}
+CALL: dict[str, Any] = {"name": "stuck", "arguments": {}}
 
 
 @dataclass
@@ -72,7 +71,7 @@ async def test_an_id_that_is_used_again_and_again_is_answered_each_time(app: App
 async def test_a_client_that_leaves_ends_its_work_and_does_not_hold_its_session(
     app: App, clock: FakeClock, accept: str
 ) -> None:
-    stuck = Stuck()
+    stuck, held = Stuck(), 0
     with anyio.fail_after(60):
         async with served_stuck(app, stuck) as (url, http), HttpClient(base_url=url) as client:
             session_id = await client.initialize()
@@ -96,16 +95,12 @@ async def test_a_client_that_leaves_ends_its_work_and_does_not_hold_its_session(
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/json, text/event-stream"])
-async def test_an_answer_that_does_not_come_in_time_is_said_and_its_work_ended(
-    app: App, monkeypatch: pytest.MonkeyPatch, accept: str
-) -> None:
+async def test_an_answer_that_does_not_come_in_time_is_said_and_its_work_ended(app: App, accept: str) -> None:
     stuck = Stuck()
-    monkeypatch.setattr(
-        "mcp_binance_server.transports.http.switchboard.Line", lambda server: Line(server, longest_secs=0.05)
-    )
     with anyio.fail_after(60):
-        async with served_stuck(app, stuck) as (url, _), HttpClient(base_url=url, timeout=60) as client:
+        async with served_stuck(app, stuck) as (url, http), HttpClient(base_url=url, timeout=60) as client:
             session_id = await client.initialize()
+            http.heart.switchboard.calls()[0].line.longest_secs = 0.05
             answer = await client.ask("tools/call", session_id, CALL, request_id=7, accept=accept)
             await stuck.ended.wait()
 

@@ -35,9 +35,9 @@ class Line:
     page has changed is kept for the next stream, once for each page.
     """
 
-    def __init__(self, server: Server[Any], longest_secs: float = LONGEST_SECS) -> None:
+    def __init__(self, server: Server[Any]) -> None:
         self._server = server
-        self._longest_secs = longest_secs
+        self.longest_secs = LONGEST_SECS
         self._send, self._receive = anyio.create_memory_object_stream[SessionMessage | Exception](16)
         self._asked: dict[Id, Outlet] = {}
         self._scope = anyio.CancelScope()
@@ -106,7 +106,7 @@ class Line:
         metadata = ServerMessageMetadata(
             request_context=request, can_send_request=streams, on_request_unanswered=unanswered
         )
-        last_word = asyncio.get_running_loop().call_later(self._longest_secs, self._say_late, outlet, message.id)
+        last_word = asyncio.get_running_loop().call_later(self.longest_secs, self._say_late, outlet, message.id)
         try:
             await self._hand(message, metadata)
             yield outlet
@@ -119,7 +119,7 @@ class Line:
                     await self.tell(_cancelled(message.id), request)
 
     def _say_late(self, outlet: Outlet, request_id: Id) -> None:
-        late = to_mcp(TookTooLong(after_secs=self._longest_secs), HANDSHAKE_PROTOCOL_VERSIONS[-1])
+        late = to_mcp(TookTooLong(after_secs=self.longest_secs), HANDSHAKE_PROTOCOL_VERSIONS[-1])
         outlet.put(jsonrpc.JSONRPCError(jsonrpc="2.0", id=request_id, error=late.error))
 
     async def tell(self, message: jsonrpc.JSONRPCMessage, request: Request) -> None:
