@@ -1,5 +1,6 @@
 """What most tests need: a clock that stands still, a simulated exchange, a server on it, a client of each era."""
 
+import signal
 from collections.abc import AsyncIterator
 
 import pytest
@@ -32,6 +33,9 @@ settings_of_hypothesis.load_profile("steady")
 
 def pytest_configure() -> None:
     log_everything()
+    # A shell has its background work ignore Ctrl-C, and so would every process that a test starts to press it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

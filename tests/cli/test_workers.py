@@ -114,7 +114,8 @@ async def stream_events(http: HttpClient, port: int) -> None:
 async def hear_of_a_page(http: HttpClient, session: str) -> None:
     """Subscribe and listen through whichever process takes the connection: the one of the session tells."""
     uri = "binance://market/btcusdt"
-    asked = await http.ask("resources/subscribe", session, {"uri": uri})
+    # An answer that takes long would come as events if it might.
+    asked = await http.ask("resources/subscribe", session, {"uri": uri}, accept="application/json")
     async with http.stream("GET", "/mcp", headers={"mcp-session-id": session, "accept": "text/event-stream"}) as stream:
         lines = stream.aiter_lines()
         heard = [json.loads(await next_data(lines)) for _ in range(2)]

@@ -17,13 +17,12 @@ from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.completions import complete
 from mcp_binance_server.surface.context import Context, Report
-from mcp_binance_server.surface.errors import LONGEST_SECS, bad_arguments, in_time, tool_failure
+from mcp_binance_server.surface.errors import LAST_WORD_SECS, LONGEST_SECS, bad_arguments, in_time, tool_failure
 from mcp_binance_server.surface.freshness import doubted, warned_text
 from mcp_binance_server.surface.spec import Page, Picture, scope_of
 from mcp_binance_server.surface.uris import parse
 
-# A second less than a whole request has: what a tool could not do in time is an answer to its model.
-WORK_SECS = LONGEST_SECS - 1
+WORK_SECS = LONGEST_SECS - LAST_WORD_SECS
 # The toolsets whose numbers are of a market, and so may be old.
 PRICED = frozenset({"market", "analysis"})
 

@@ -23,6 +23,8 @@ ResultT = TypeVar("ResultT")
 
 # Widely used clients give up after a minute, some after 45 seconds; an answer that says what to do is worth more.
 LONGEST_SECS = 45.0
+# What a tool could not do in time is an answer to its model, and that needs a moment more.
+LAST_WORD_SECS = 1.0
 # 2026-07-28 forbids -32002 outright; every other number of the contract goes out as it is, in every era.
 MODERN_CODES = {-32002: 32002}
 GUIDE_MEMBERS = frozenset({"guide", "guide_examples"})

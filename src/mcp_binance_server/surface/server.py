@@ -13,7 +13,7 @@ from mcp.server.lowlevel import Server
 
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
-from mcp_binance_server.surface.errors import RequestContext, guarded
+from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded
 from mcp_binance_server.surface.greeting import DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
 from mcp_binance_server.surface.opening import Opening
 from mcp_binance_server.surface.uris import GUIDE, MARKET
@@ -99,7 +99,8 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
     catalogue = dispatcher.catalogue
     has_updates = dispatcher.context.updates.is_on and MARKET in catalogue.readers
     live = any(spec.live for spec in catalogue.tools)
-    server = _server((opened, opened), instructions(catalogue.toolsets, live=live), catalogue.has_guides, has_updates)
+    guard = partial(guarded, has_guides=catalogue.has_guides, longest_secs=dispatcher.longest_secs + LAST_WORD_SECS)
+    server = _server((opened, opened), instructions(catalogue.toolsets, live=live), guard, has_updates)
     server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
     return server
 
@@ -107,7 +108,8 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
 def build_early_server(opening: Opening, toolsets: AbstractSet[str], *, live: bool, has_updates: bool) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
     both = (opening.opened, opening.listed)
-    server = _server(both, instructions(toolsets, live=live), GUIDE in toolsets, has_updates)
+    guard = partial(guarded, has_guides=GUIDE in toolsets)
+    server = _server(both, instructions(toolsets, live=live), guard, has_updates)
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()
@@ -116,8 +118,8 @@ def build_early_server(opening: Opening, toolsets: AbstractSet[str], *, live: bo
     return server
 
 
-def _server(opened: tuple[Opened, Opened], told: str, has_guides: bool, has_updates: bool) -> Server[Any]:  # noqa: FBT001 - private
-    surface, guard = Surface(*opened), partial(guarded, has_guides=has_guides)
+def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", has_updates: bool) -> Server[Any]:  # noqa: FBT001 - private
+    surface = Surface(*opened)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
