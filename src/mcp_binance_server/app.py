@@ -200,6 +200,11 @@ def _hub(
     caller = client.caller
     if not streams_markets(settings, caller.network):
         return None
+
+    async def learn_time() -> None:
+        if caller.time.is_rough:
+            await caller.sync_time()
+
     hub = Hub(
         url=f"{caller.network.stream_url}/stream",
         dialer=dialer,
@@ -209,6 +214,7 @@ def _hub(
         most=settings.feed_symbols,
         linger_ms=settings.feed_linger_secs * 1000,
         thresholds=thresholds,
+        learn_time=learn_time,
     )
     if settings.state_url.get_secret_value() == MEMORY:
         return hub

@@ -46,9 +46,10 @@ AppError
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from mcp_binance_server.words import word
+
 EXAMPLE_SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT")
 EXAMPLE_PAGES = ("binance://market/btcusdt", "binance://account/balances", "binance://orders/open")
-ECHO_LIMIT = 200
 NOT_SET = "not set"
 NOT_LENT = "key_not_lent"
 GUIDE_HELP = "guide://help"
@@ -57,8 +58,7 @@ _PLAYBOOKS = "guide://document/"
 
 def echo(text: str) -> str:
     """Return what a caller sent as it may be shown: printable, at most 200 characters."""
-    shown = "".join(character for character in text[: 2 * ECHO_LIMIT] if character.isprintable())
-    return shown if len(shown) <= ECHO_LIMIT else shown[: ECHO_LIMIT - 1] + "…"
+    return word(text)
 
 
 def _as_json(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds

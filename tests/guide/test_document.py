@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.guide.clean import one_line, visible
 from mcp_binance_server.guide.document import Facts, headings, read_text
+from mcp_binance_server.words import one_line, visible
 
 
 def test_no_control_format_or_separator_character_leaves_us_but_tab_and_line_feed() -> None:

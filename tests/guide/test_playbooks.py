@@ -8,13 +8,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from mcp_binance_server import errors
-from mcp_binance_server.guide.clean import visible
 from mcp_binance_server.guide.config import CONTENT
 from mcp_binance_server.guide.document import headings
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.spec import PromptSpec
+from mcp_binance_server.words import visible
 from support.clock import FakeClock
 from support.requirement import requirement
 

@@ -209,6 +209,24 @@ async def test_a_malformed_event_is_half_an_event(exchange: SimulatedExchange, c
     assert arrived[2:] == right[2:]
 
 
+async def test_a_misprinted_event_has_the_text_in_place_of_a_number(
+    exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    right, priced = struck(exchange, clock, StreamFault(kind="bad_price", text="NaN"))
+    _, sized = struck(exchange, clock, StreamFault(kind="bad_quantity", text="1e9"))
+
+    assert json.loads(priced[0])["b"] == [["NaN", "1.00000000"]]
+    assert json.loads(sized[0])["b"] == [["1.00000000", "1e9"]]
+    assert priced[1:] == right[1:]
+
+
+async def test_a_late_event_says_that_it_was_sent_long_ago(exchange: SimulatedExchange, clock: FakeClock) -> None:
+    right, arrived = struck(exchange, clock, StreamFault(kind="late", behind_ms=60_000))
+
+    assert json.loads(right[0])["E"] - json.loads(arrived[0])["E"] == 60_000
+    assert arrived[1:] == right[1:]
+
+
 async def test_a_fault_without_a_number_lasts_until_it_is_cleared(
     exchange: SimulatedExchange, clock: FakeClock, session: StreamSession
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 CHART = {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}
 TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_server_time": {},
+    "get_orderbook_health": {},
     "get_account_info": {},
     "get_portfolio": {},
     "get_analysis": {"kind": "trading_analysis", "symbol": "BTCUSDT"},

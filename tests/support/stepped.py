@@ -13,6 +13,7 @@ import anyio.to_thread
 from mcp import Client, types
 
 from mcp_binance_server.app import App, running_app
+from mcp_binance_server.exchange.dialing import Dialer
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -118,6 +119,7 @@ async def live_market(
     seed: int = 7,
     network: Network = STREAMED,
     environment: Mapping[str, str] | None = None,
+    dialer: Callable[[SimulatedExchange], Dialer] = Loopback,
 ) -> AsyncGenerator[LiveMarket]:
     """Serve a scenario with its streams, moved by hand."""
     clock = SteppedClock()
@@ -129,7 +131,7 @@ async def live_market(
             clock=clock,
             network=network,
             transport=Loop(exchange),
-            dialer=Loopback(exchange),
+            dialer=dialer(exchange),
         ) as app,
         Client(app.server, mode=era, cache=None) as client,
     ):

@@ -43,3 +43,31 @@ async def test_a_connection_that_cannot_be_written_to_is_let_go() -> None:
         assert readers(market) == {"BTCUSDT": 0}
         await market.run(7)
         assert len(asyncio.all_tasks()) == before
+
+
+async def test_a_connection_that_fails_in_an_unforeseen_way_ends_its_own_subscriptions_alone() -> None:
+    async def send(_uri: str) -> None:
+        raise RuntimeError("a defect of one client's connection")
+
+    async with live_market("busy") as market, hearing(market.app.server, "legacy", BTC) as heard:
+        rules = await market.app.market.rules("BTCUSDT")
+        Subscriber(market.app.context.updates, send).add(BTC, rules)
+        await market.run(5)
+
+        assert readers(market) == {"BTCUSDT": 1}
+        assert len(heard) >= 3
+
+
+async def test_somebody_who_cannot_be_told_keeps_the_news_from_nobody() -> None:
+    def fail() -> None:
+        raise RuntimeError("a defect of one who waits")
+
+    async with live_market("busy") as market:
+        updates, rules = market.app.context.updates, await market.app.market.rules("BTCUSDT")
+        told: list[None] = []
+        updates.watch(rules, fail)
+        release = updates.watch(rules, lambda: told.append(None))
+        await market.run(5)
+
+        assert len(told) >= 3
+        release()

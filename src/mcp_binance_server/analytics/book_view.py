@@ -7,8 +7,8 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.symbols import SymbolRules
 
-# Why a symbol is not streamed: streams are off, or as many symbols are in use as may be watched.
-NoFeed = Literal["off", "full"]
+# Why a stream is not used: there are none, as many symbols are in use as may be watched, or what it tells is old.
+NoFeed = Literal["off", "full", "late"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class BookView:
     age_ms: int
     gaps: int
     no_feed: NoFeed | None = None
+    lag_ms: int = 0
     thresholds: Thresholds = DEFAULTS
 
     @property

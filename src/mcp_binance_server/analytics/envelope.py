@@ -37,6 +37,7 @@ WhyNull = Literal[
     "no_route",
     "collecting",
     "upstream_unavailable",
+    "stream_late",
 ]
 Source = Literal["book", "depth", "aggTrade", "aggTrades", "bookTicker", "klines_1s", "klines", "ticker24h"]
 

@@ -5,7 +5,9 @@ from decimal import Decimal
 from mcp_binance_server.domain.account import Account, Balance, Commission
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.wire import Amount, Wire, price, quantity
+from mcp_binance_server.exchange.amounts import Amount, Count, EpochMs, SignedAmount, price, quantity
+from mcp_binance_server.exchange.wire import Wire
+from mcp_binance_server.words import word
 
 
 class BalanceWire(Wire):
@@ -14,12 +16,12 @@ class BalanceWire(Wire):
     locked: Amount
 
     def to_domain(self) -> Balance:
-        return Balance(self.asset, quantity(self.free), quantity(self.locked))
+        return Balance(word(self.asset), quantity(self.free), quantity(self.locked))
 
 
 class CommissionWire(Wire):
-    maker: Amount
-    taker: Amount
+    maker: SignedAmount
+    taker: SignedAmount
 
     def to_domain(self) -> Commission:
         return Commission(Decimal(self.maker), Decimal(self.taker))
@@ -29,7 +31,7 @@ class AccountWire(Wire):
     can_trade: bool
     can_withdraw: bool
     can_deposit: bool
-    update_time: int
+    update_time: EpochMs
     balances: list[BalanceWire]
     account_type: str = "SPOT"
     permissions: tuple[str, ...] = ()
@@ -42,8 +44,8 @@ class AccountWire(Wire):
             can_withdraw=self.can_withdraw,
             can_deposit=self.can_deposit,
             updated_ms=self.update_time,
-            kind=self.account_type,
-            permissions=self.permissions,
+            kind=word(self.account_type),
+            permissions=tuple(map(word, self.permissions)),
             commission=self.commission_rates.to_domain() if self.commission_rates else None,
         )
 
@@ -52,29 +54,29 @@ class OrderWire(Wire):
     """An order as it is queried; `cummulativeQuoteQty` is the exchange's own spelling."""
 
     symbol: str
-    order_id: int
+    order_id: Count
     client_order_id: str
     price: Amount
     orig_qty: Amount
     executed_qty: Amount
-    cummulative_quote_qty: Amount
+    cummulative_quote_qty: SignedAmount
     status: str
     time_in_force: str
     type: str
     side: str
-    time: int
-    update_time: int
+    time: EpochMs
+    update_time: EpochMs
     stop_price: Amount = "0"
 
     def to_domain(self) -> Order:
         return Order(
             order_id=self.order_id,
-            client_order_id=self.client_order_id,
-            symbol=Symbol(self.symbol),
-            side=self.side,
-            kind=self.type,
-            status=self.status,
-            time_in_force=self.time_in_force,
+            client_order_id=word(self.client_order_id),
+            symbol=Symbol(word(self.symbol)),
+            side=word(self.side),
+            kind=word(self.type),
+            status=word(self.status),
+            time_in_force=word(self.time_in_force),
             price=price(self.price),
             stop_price=price(self.stop_price),
             quantity=quantity(self.orig_qty),
@@ -87,14 +89,14 @@ class OrderWire(Wire):
 
 class FillWire(Wire):
     symbol: str
-    id: int
-    order_id: int
+    id: Count
+    order_id: Count
     price: Amount
     qty: Amount
     quote_qty: Amount
-    commission: Amount
+    commission: SignedAmount
     commission_asset: str
-    time: int
+    time: EpochMs
     is_buyer: bool
     is_maker: bool
 
@@ -102,12 +104,12 @@ class FillWire(Wire):
         return Fill(
             trade_id=self.id,
             order_id=self.order_id,
-            symbol=Symbol(self.symbol),
+            symbol=Symbol(word(self.symbol)),
             price=price(self.price),
             quantity=quantity(self.qty),
             quote_quantity=quantity(self.quote_qty),
             commission=quantity(self.commission),
-            commission_asset=self.commission_asset,
+            commission_asset=word(self.commission_asset),
             time_ms=self.time,
             is_buyer=self.is_buyer,
             is_maker=self.is_maker,

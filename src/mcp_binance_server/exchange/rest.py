@@ -12,6 +12,7 @@ from mcp_binance_server.domain.market import Origin, Quote, Reading, Ticker, Tra
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.amounts import price
 from mcp_binance_server.exchange.attempt import Params
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.endpoints import (
@@ -42,9 +43,9 @@ from mcp_binance_server.exchange.wire import (
     TickerWire,
     TimeWire,
     TradeWire,
-    price,
 )
 from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.words import word
 
 WireT = TypeVar("WireT")
 
@@ -96,7 +97,7 @@ class SpotClient:
         """Return up to twenty tickers for the weight of one; the exchange may leave some out without a word."""
         listed = msgspec.json.encode(sorted(symbols)).decode()
         answer = await self._shared(TICKER_24H, {"symbols": listed}, list[TickerWire])
-        found = {Symbol(each.symbol): each.to_domain() for each in answer.value}
+        found = {each.symbol: each for each in (row.to_domain() for row in answer.value)}
         return Reading(found, answer.host, answer.origin)
 
     async def clock_check(self) -> Reading[ClockCheck]:
@@ -120,7 +121,7 @@ class SpotClient:
     async def prices(self) -> Reading[dict[Symbol, Price]]:
         """Return the last price of every symbol: cheaper than asking for more than two."""
         answer = await self._shared(TICKER_PRICE_ALL, {}, list[PriceWire])
-        found = {Symbol(each.symbol): price(each.price) for each in answer.value}
+        found = {Symbol(word(each.symbol)): price(each.price) for each in answer.value}
         return Reading(found, answer.host, answer.origin)
 
     async def average_price(self, symbol: Symbol) -> Reading[AveragePrice]:

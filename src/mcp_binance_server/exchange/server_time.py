@@ -26,11 +26,16 @@ class ServerTime:
         return int(self._clock.monotonic_ms() + self._offset_ms)
 
     @property
+    def is_rough(self) -> bool:
+        """Whether the exchange's clock is only guessed at, or was read too long ago to tell ages by."""
+        return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > REFRESH_MS
+
+    @property
     def is_due(self) -> bool:
         """Whether a signed call should ask for the time first; not while answers agree with the machine's clock."""
         if self._learned_at_ms is None and self._agrees:
             return False
-        return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > REFRESH_MS
+        return self.is_rough
 
     def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
         """Take the time of a `time` answer: it was true half a round trip ago."""

@@ -209,7 +209,7 @@ class _Link:
         self._heard_ms = self._socket.clock.monotonic_ms()
         try:
             frame = _FRAME.decode(raw)
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):  # bytes that are no text, or nested too deep, are none of msgspec's errors
             self._socket.counts.unreadable += 1
             return
         if frame.stream == SHUTDOWN or frame.e == "serverShutdown":

@@ -4,26 +4,25 @@ Unknown fields pass: the API adds some without notice. https://developers.binanc
 """
 
 from decimal import Decimal
-from typing import Annotated
 
 import msgspec
 
-from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.book import BookSnapshot, PriceLevel, WrittenLevel
 from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import Quote, Ticker, Trade
-from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
-
-# Money on the wire is a plain decimal; Decimal alone would also take "NaN", "Infinity" and "1e999999".
-Amount = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,30}(\.[0-9]{1,30})?$")]
-
-
-def price(text: Amount) -> Price:
-    return Price(Decimal(text))
-
-
-def quantity(text: Amount) -> Quantity:
-    return Quantity(Decimal(text))
+from mcp_binance_server.exchange.amounts import (
+    AboveZero,
+    Amount,
+    Count,
+    EpochMs,
+    Places,
+    SignedAmount,
+    check_levels,
+    price,
+    quantity,
+)
+from mcp_binance_server.words import word
 
 
 class Wire(msgspec.Struct, rename="camel"):
@@ -31,13 +30,13 @@ class Wire(msgspec.Struct, rename="camel"):
 
 
 class TimeWire(Wire):
-    server_time: int
+    server_time: EpochMs
 
 
 class TickerWire(Wire):
     symbol: str
-    price_change: Amount
-    price_change_percent: Amount
+    price_change: SignedAmount
+    price_change_percent: SignedAmount
     weighted_avg_price: Amount
     last_price: Amount
     bid_price: Amount
@@ -47,13 +46,13 @@ class TickerWire(Wire):
     low_price: Amount
     volume: Amount
     quote_volume: Amount
-    open_time: int
-    close_time: int
-    count: int
+    open_time: EpochMs
+    close_time: EpochMs
+    count: Count
 
     def to_domain(self) -> Ticker:
         return Ticker(
-            symbol=Symbol(self.symbol),
+            symbol=Symbol(word(self.symbol)),
             last_price=price(self.last_price),
             change=price(self.price_change),
             change_percent=Decimal(self.price_change_percent),
@@ -77,9 +76,9 @@ class PriceWire(Wire):
 
 
 class AveragePriceWire(Wire):
-    mins: int
+    mins: Count
     price: Amount
-    close_time: int = 0
+    close_time: EpochMs = 0
 
 
 class QuoteWire(Wire):
@@ -91,7 +90,7 @@ class QuoteWire(Wire):
 
     def to_domain(self) -> Quote:
         return Quote(
-            Symbol(self.symbol),
+            Symbol(word(self.symbol)),
             price(self.bid_price),
             quantity(self.bid_qty),
             price(self.ask_price),
@@ -100,23 +99,27 @@ class QuoteWire(Wire):
 
 
 class DepthWire(Wire):
-    last_update_id: int
-    bids: list[tuple[Amount, Amount]]
-    asks: list[tuple[Amount, Amount]]
+    last_update_id: Count
+    bids: list[WrittenLevel]
+    asks: list[WrittenLevel]
+
+    def __post_init__(self) -> None:
+        check_levels(self.bids)
+        check_levels(self.asks)
 
     def to_domain(self) -> BookSnapshot:
         return BookSnapshot(self.last_update_id, _levels(self.bids), _levels(self.asks))
 
 
-def _levels(rows: list[tuple[Amount, Amount]]) -> tuple[PriceLevel, ...]:
+def _levels(rows: list[WrittenLevel]) -> tuple[PriceLevel, ...]:
     return tuple(PriceLevel(price(at), quantity(stands)) for at, stands in rows)
 
 
 class TradeWire(Wire):
-    id: int
-    price: Amount
+    id: Count
+    price: AboveZero
     qty: Amount
-    time: int
+    time: EpochMs
     is_buyer_maker: bool
 
     def to_domain(self) -> Trade:
@@ -126,12 +129,12 @@ class TradeWire(Wire):
 class AggregateTradeWire(msgspec.Struct):
     """One-letter names that differ only by case: never fold them."""
 
-    id: int = msgspec.field(name="a")
-    price: Amount = msgspec.field(name="p")
+    id: Count = msgspec.field(name="a")
+    price: AboveZero = msgspec.field(name="p")
     qty: Amount = msgspec.field(name="q")
-    first_id: int = msgspec.field(name="f")
-    last_id: int = msgspec.field(name="l")
-    time: int = msgspec.field(name="T")
+    first_id: Count = msgspec.field(name="f")
+    last_id: Count = msgspec.field(name="l")
+    time: EpochMs = msgspec.field(name="T")
     is_buyer_maker: bool = msgspec.field(name="m")
 
     def to_domain(self) -> Trade:
@@ -149,15 +152,15 @@ class AggregateTradeWire(msgspec.Struct):
 class KlineWire(msgspec.Struct, array_like=True):
     """A row of twelve; the last means nothing."""
 
-    open_time: int
-    open: Amount
-    high: Amount
-    low: Amount
-    close: Amount
+    open_time: EpochMs
+    open: AboveZero
+    high: AboveZero
+    low: AboveZero
+    close: AboveZero
     volume: Amount
-    close_time: int
+    close_time: EpochMs
     quote_volume: Amount
-    count: int
+    count: Count
     taker_buy_volume: Amount
 
     def to_domain(self) -> Candle:
@@ -197,8 +200,8 @@ class FilterWire(Wire):
     ask_multiplier_up: Amount = "0"
     ask_multiplier_down: Amount = "0"
     max_position: Amount = "0"
-    max_num_orders: int = 0
-    max_num_algo_orders: int = 0
+    max_num_orders: Count = 0
+    max_num_algo_orders: Count = 0
 
 
 NO_FILTER = FilterWire("")
@@ -209,26 +212,26 @@ class SymbolWire(Wire):
     status: str
     base_asset: str
     quote_asset: str
-    base_asset_precision: int = 8
-    quote_asset_precision: int = 8
+    base_asset_precision: Places = 8
+    quote_asset_precision: Places = 8
     order_types: tuple[str, ...] = ()
     quote_order_qty_market_allowed: bool = True
     filters: list[FilterWire] = []
 
     def to_domain(self) -> SymbolRules:
-        found = {each.filter_type: each for each in self.filters}
+        found = {word(each.filter_type): each for each in self.filters}
         prices = found.get("PRICE_FILTER", NO_FILTER)
         lots = found.get("LOT_SIZE", NO_FILTER)
         market_lots = found.get("MARKET_LOT_SIZE", NO_FILTER)
         # Each of these two rules has an older form; a symbol carries one of them.
         notional = found.get("NOTIONAL") or found.get("MIN_NOTIONAL", NO_FILTER)
         band = found.get("PERCENT_PRICE_BY_SIDE") or found.get("PERCENT_PRICE", NO_FILTER)
-        by_side = band.filter_type == "PERCENT_PRICE_BY_SIDE"
+        by_side = found.get("PERCENT_PRICE_BY_SIDE") is band
         return SymbolRules(
-            symbol=Symbol(self.symbol),
-            base=self.base_asset,
-            quote=self.quote_asset,
-            status=self.status,
+            symbol=Symbol(word(self.symbol)),
+            base=word(self.base_asset),
+            quote=word(self.quote_asset),
+            status=word(self.status),
             tick=price(prices.tick_size),
             step=quantity(lots.step_size),
             min_notional=quantity(notional.min_notional),
@@ -242,16 +245,16 @@ class SymbolWire(Wire):
             max_notional=quantity(notional.max_notional),
             apply_min_to_market=notional.apply_min_to_market or notional.apply_to_market,
             apply_max_to_market=notional.apply_max_to_market,
-            notional_rule=notional.filter_type or "NOTIONAL",
+            notional_rule=word(notional.filter_type) or "NOTIONAL",
             bid_multiplier_up=Decimal(band.bid_multiplier_up if by_side else band.multiplier_up),
             bid_multiplier_down=Decimal(band.bid_multiplier_down if by_side else band.multiplier_down),
             ask_multiplier_up=Decimal(band.ask_multiplier_up if by_side else band.multiplier_up),
             ask_multiplier_down=Decimal(band.ask_multiplier_down if by_side else band.multiplier_down),
-            percent_rule=band.filter_type or "PERCENT_PRICE_BY_SIDE",
+            percent_rule=word(band.filter_type) or "PERCENT_PRICE_BY_SIDE",
             max_position=quantity(found.get("MAX_POSITION", NO_FILTER).max_position),
             max_num_orders=found.get("MAX_NUM_ORDERS", NO_FILTER).max_num_orders,
             max_num_algo_orders=found.get("MAX_NUM_ALGO_ORDERS", NO_FILTER).max_num_algo_orders,
-            order_types=self.order_types,
+            order_types=tuple(map(word, self.order_types)),
             takes_quote_quantity=self.quote_order_qty_market_allowed,
             base_places=self.base_asset_precision,
             quote_places=self.quote_asset_precision,
@@ -261,8 +264,8 @@ class SymbolWire(Wire):
 class RateLimitWire(Wire):
     rate_limit_type: str
     interval: str
-    interval_num: int
-    limit: int
+    interval_num: Count
+    limit: Count
 
 
 class ExchangeLimitsWire(Wire):
@@ -293,5 +296,15 @@ class ExchangeListWire(ExchangeLimitsWire):
     symbols: list[msgspec.Raw]
 
     def to_domain(self, *, otherwise: int) -> SymbolTable:
-        rows = (msgspec.json.decode(each, type=SymbolWire) for each in self.symbols)
-        return SymbolTable.of((each.to_domain() for each in rows), self.weight_per_minute or otherwise)
+        rows = [rules for rules in map(_rules, self.symbols) if rules is not None]
+        if self.symbols and not rows:
+            raise msgspec.ValidationError("no symbol of the list can be read")
+        return SymbolTable.of(rows, self.weight_per_minute or otherwise)
+
+
+def _rules(row: msgspec.Raw) -> SymbolRules | None:
+    # One symbol that makes no sense must not cost all the others.
+    try:
+        return msgspec.json.decode(row, type=SymbolWire).to_domain()
+    except (ValueError, RecursionError):
+        return None

@@ -28,6 +28,8 @@ MANY_SYMBOLS = 100
 # A book held for an hour gathers levels that were never removed, because they were never part of what is known.
 PRUNE_SECONDS = 60
 MOST_LEVELS = 3_000
+# What is known already and yet so much newer than the book: the ids have begun again, or one was far too high.
+IDS_WENT_BACK_MS = 5_000
 # With fewer levels left between the best price and the end of what is known, a new snapshot is asked for in time.
 LEAST_KNOWN = 250
 
@@ -55,6 +57,7 @@ class Counts:
     malformed: int = 0
     lost: int = 0
     joins: int = 0
+    restarts: int = 0
 
 
 @dataclass(slots=True)
@@ -71,12 +74,21 @@ class _RunningSecond:
 class SymbolFeed:
     """A book in one of the states of its join, and the windows that the analyses read.
 
-    Every `time_ms` is the exchange's time at which something arrived here. Only a live book may be shown. A window over
-    the book's events must not reach back beyond `unbroken_ms`.
+    Every `time_ms` is the exchange's time at which something arrived here; `book_ms` is the one at which it was sent.
+    Only a live book may be shown. A window over the book's events must not reach back beyond `unbroken_ms`.
     """
 
     def __init__(self, symbol: Symbol, room: Room, *, thresholds: Thresholds = DEFAULTS) -> None:
         self.symbol = symbol
+        self.counts = Counts()
+        self._room = room
+        self._thresholds = thresholds
+        # A symbol's second begins at its own time: all books measured in the same moment would make each other late.
+        self._phase_ms = sum(symbol.encode()) * 100 % 1000
+        self._begin()
+
+    def _begin(self) -> None:
+        room = self._room
         self.state: FeedState = "connecting"
         self.book = LocalBook()
         self.tape = Tape(span_ms=HOUR_MS, most=room.trades)
@@ -86,13 +98,10 @@ class SymbolFeed:
         self.bid_walls: deque[WallSighting] = deque(maxlen=SIGHTINGS)
         self.ask_walls: deque[WallSighting] = deque(maxlen=SIGHTINGS)
         self.ticker: Ticker | None = None
-        self.counts = Counts()
         self.unbroken_ms: int | None = None
         self.book_ms = 0
+        self.lag_ms = 0
         self.heard_ms = 0
-        self._thresholds = thresholds
-        # A symbol's second begins at its own time: all books measured in the same moment would make each other late.
-        self._phase_ms = sum(symbol.encode()) * 100 % 1000
         self._buffer = JoinBuffer()
         self._running = _RunningSecond()
         self._is_refreshing = False
@@ -108,12 +117,17 @@ class SymbolFeed:
         return self.state == "live" and self.book.knows_best
 
     def age_ms(self, now_ms: int) -> int:
-        """How long ago the last event of the book arrived."""
+        """How long ago the exchange sent what the book was last changed by."""
         return max(0, now_ms - self.book_ms)
+
+    def is_late(self, most_ms: int) -> bool:
+        """Whether the newest event of the book had been on its way for longer than that."""
+        return self.lag_ms > most_ms
 
     def on_depth(self, delta: BookDelta, time_ms: int) -> None:
         """Take an event of the book; after a gap or a crossed book it waits for another snapshot."""
         self.heard_ms = time_ms
+        self.lag_ms = max(0, time_ms - delta.event_ms)
         if self.state != "live":
             self._buffer.add(delta)
             if self.state == "connecting":
@@ -129,7 +143,7 @@ class SymbolFeed:
             return
         if isinstance(outcome, Applied):
             self._took(outcome, delta, time_ms)
-        elif isinstance(outcome, Gap):
+        elif isinstance(outcome, Gap) or delta.event_ms - self.book_ms > IDS_WENT_BACK_MS:
             self.counts.gaps += 1
             self._start_over(delta)
 
@@ -159,8 +173,11 @@ class SymbolFeed:
     def on_trade(self, trade: Trade, time_ms: int) -> None:
         """Print a trade; one that was told already changes nothing."""
         self.heard_ms = time_ms
+        newest = self.tape.newest
         if not isinstance(self.tape.add(trade), Stale):
             self._running.trades += 1
+        elif newest is not None and trade.time_ms - newest.time_ms > IDS_WENT_BACK_MS:
+            self.tape = Tape(span_ms=HOUR_MS, most=self._room.trades)
 
     def on_quote(self, update_id: int, quote: QuoteState, time_ms: int) -> None:
         """Take a state of the touch, which arrives as it changes and not ten times a second."""
@@ -189,10 +206,18 @@ class SymbolFeed:
     def on_lost(self) -> None:
         """Take note that the connection is gone: events of every kind may have been missed."""
         self.counts.lost += 1
+        self.lag_ms = 0
         self.ticker = None
         self.quotes.clear()
         self._start_over(None)
         self.state = "connecting"
+
+    def restart(self) -> None:
+        """Forget everything but the counts: something failed here, and what it left behind is not to be trusted."""
+        is_closed = self.state == "closed"
+        self._begin()
+        self.counts.restarts += 1
+        self.state = "closed" if is_closed else "syncing"
 
     def close(self) -> None:
         """Show nothing any more."""
@@ -203,7 +228,8 @@ class SymbolFeed:
             self.counts.crossed += 1
             self._start_over(None)
             return
-        self.book_ms = time_ms
+        # When it was sent: on a stream that lags, what has just arrived is old. Nothing was sent later than it came.
+        self.book_ms = min(time_ms, delta.event_ms)
         self.changes.add(time_ms, delta)
         running = self._running
         running.updates += delta.last_update_id - delta.first_update_id + 1

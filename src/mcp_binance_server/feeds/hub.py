@@ -1,7 +1,7 @@
 """Who watches what: one stream for each symbol, shared by all its readers, opened on first use, closed after idle."""
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -21,6 +21,7 @@ from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.routes import Now, Route, Routes
 from mcp_binance_server.feeds.snapshots import Fetch, Snapshots
+from mcp_binance_server.feeds.troubles import Troubles
 
 LOG = logging.getLogger(__name__)
 
@@ -28,6 +29,8 @@ BOOKS_A_SOCKET = 50
 # After this long a stream that is open and silent is that of a quiet symbol: its book is put in step without an event.
 QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
+# The exchange's clock is not asked for more often than this, whatever its events say.
+DOUBT_MS = 60_000.0
 
 Tell = Callable[[], None]
 """Told that something of a symbol may be new; brief, and it never raises."""
@@ -61,9 +64,12 @@ class _Watched:
     live: anyio.Event = field(default_factory=anyio.Event)
     followers: list[Tell] = field(default_factory=list[Tell])
 
-    def tell(self) -> None:
+    def tell(self, troubles: Troubles) -> None:
         for follower in self.followers:
-            follower()
+            try:
+                follower()
+            except Exception as error:  # noqa: BLE001 - one reader must not keep the news from the others
+                troubles.failed(self.feed.symbol, error)
 
 
 @dataclass(eq=False)
@@ -97,19 +103,20 @@ class Hub:
     linger_ms: int
     thresholds: Thresholds = DEFAULTS
     source: Callable[["Hub"], Source] | None = field(default=None, repr=False)
+    learn_time: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
     random: Random = field(default_factory=Random, repr=False)
     _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
-    _routes: dict[str, tuple[Route, list[Tell]]] = field(
-        default_factory=dict[str, tuple[Route, list[Tell]]], repr=False
-    )
+    _routes: dict[str, tuple[Route, _Watched]] = field(default_factory=dict[str, tuple[Route, _Watched]], repr=False)
     _seats: list[_Seat] = field(default_factory=list[_Seat], repr=False)
     _tasks: anyio.abc.TaskGroup | None = field(default=None, repr=False)
     _is_sweeping: bool = field(default=False, repr=False)
+    _time_doubted_ms: float = field(default=-DOUBT_MS, repr=False)
 
     def __post_init__(self) -> None:
         self._pacer = Pacer(self.clock, self.random)
         self._room = Room.shared_by(self.most)
-        self._snapshots = Snapshots(self.fetch, self.time, self.clock, self._joined, self.random)
+        self.troubles = Troubles(self.clock, self.random)
+        self._snapshots = Snapshots(self.fetch, self.time, self.clock, self._joined, self.troubles, self.random)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["Hub"]:
@@ -178,7 +185,11 @@ class Hub:
 
     def join(self, feed: SymbolFeed, snapshot: BookSnapshot, *, asked: int) -> bool:
         """Put a book in step with one that is; tell whether that went well."""
-        outcome = feed.on_snapshot(snapshot, asked=asked, time_ms=self.time.now_ms())
+        try:
+            outcome = feed.on_snapshot(snapshot, asked=asked, time_ms=self.time.now_ms())
+        except Exception as error:  # noqa: BLE001 - as with an event: it costs this symbol and no other
+            self._restart(feed, error)
+            return False
         if isinstance(outcome, Joined):
             self._joined(feed)
         return isinstance(outcome, Joined)
@@ -195,10 +206,12 @@ class Hub:
         """Hand an event to the feed it belongs to; one of a stream that was just left belongs to nobody."""
         route = self._routes.get(stream)
         if route is not None:
-            take, followers = route
-            take(data)
-            for follower in followers:
-                follower()
+            take, watched = route
+            try:
+                take(data)
+            except Exception as error:  # noqa: BLE001 - a defect that one event brings out must not end the streams of other symbols
+                self._restart(watched.feed, error)
+            watched.tell(self.troubles)
 
     def on_opened(self, names: Iterable[str]) -> None:
         """Remember that the streams of a socket may speak from now on."""
@@ -209,7 +222,7 @@ class Hub:
         """Mark every symbol of a socket: its events may be missing."""
         for watched in self._of(names):
             watched.feed.on_lost()
-            watched.tell()
+            watched.tell(self.troubles)
 
     def _of(self, names: Iterable[str]) -> list[_Watched]:
         lost = frozenset(names)
@@ -226,11 +239,11 @@ class Hub:
         if self._tasks is None or (len(self._watched) >= self.most and not self._make_room()):
             return None
         feed = SymbolFeed(symbol, self._room, thresholds=self.thresholds)
-        routes = Routes(feed, self.time, self._put_in_step).by_name()
+        routes = Routes(feed, self.time, self._put_in_step, self.troubles.refused, self._doubt_time).by_name()
         names = tuple(routes)
         seat = self._seat(self._tasks)
         watched = self._watched[symbol] = _Watched(feed, seat.socket, names)
-        self._routes.update({name: (take, watched.followers) for name, take in routes.items()})
+        self._routes.update({name: (take, watched) for name, take in routes.items()})
         seat.symbols.add(symbol)
         seat.socket.subscribe(names)
         if seat.socket.is_open:
@@ -240,7 +253,7 @@ class Hub:
     def _stop(self, symbol: Symbol) -> None:
         watched = self._watched.pop(symbol)
         watched.feed.close()
-        watched.tell()
+        watched.tell(self.troubles)
         for name in watched.names:
             del self._routes[name]
         watched.socket.unsubscribe(watched.names)
@@ -283,13 +296,32 @@ class Hub:
 
     async def _sweep(self) -> None:
         """Stop what nobody has read for as long as it may linger; end when everything left is being read."""
-        while idle := {symbol: each.idle_since_ms for symbol, each in self._watched.items() if not each.readers}:
-            now = self.clock.monotonic_ms()
-            for symbol, since_ms in idle.items():
-                if now - since_ms >= self.linger_ms:
-                    self._stop(symbol)
-            await self.clock.sleep_ms(max(1.0, min(idle.values()) + self.linger_ms - now))
-        self._is_sweeping = False
+        try:
+            while idle := {symbol: each.idle_since_ms for symbol, each in self._watched.items() if not each.readers}:
+                now = self.clock.monotonic_ms()
+                for symbol, since_ms in idle.items():
+                    if now - since_ms >= self.linger_ms:
+                        self._stop(symbol)
+                await self.clock.sleep_ms(max(1.0, min(idle.values()) + self.linger_ms - now))
+        finally:
+            self._is_sweeping = False
+
+    def _doubt_time(self) -> None:
+        now = self.clock.monotonic_ms()
+        if self._tasks is not None and self.learn_time is not None and now - self._time_doubted_ms >= DOUBT_MS:
+            self._time_doubted_ms = now
+            self._tasks.start_soon(self._learn_time, self.learn_time)
+
+    async def _learn_time(self, learn_time: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await learn_time()
+        except Exception:  # the ages are told by a rougher clock, that is all
+            LOG.info("the exchange's clock could not be read", exc_info=True)
+
+    def _restart(self, feed: SymbolFeed, error: Exception) -> None:
+        self.troubles.failed(feed.symbol, error)
+        feed.restart()
+        self._put_in_step(feed)
 
     def _put_in_step(self, feed: SymbolFeed) -> None:
         if self._tasks is not None and feed.needs_snapshot:
@@ -299,4 +331,4 @@ class Hub:
         watched = self._watched.get(feed.symbol)
         if watched is not None:
             watched.live.set()
-            watched.tell()
+            watched.tell(self.troubles)

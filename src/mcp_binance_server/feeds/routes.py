@@ -1,4 +1,4 @@
-"""The way of each stream's events to their feed: decoded, stamped, handed over; what cannot be read is counted."""
+"""The way of each stream's events to their feed: decoded, stamped, handed over; what makes no sense is counted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +7,15 @@ from typing import Protocol
 import msgspec
 
 from mcp_binance_server.analytics.book_events import QuoteState
-from mcp_binance_server.exchange.stream_wire import DepthEventWire, QuoteEventWire, TickerEventWire
-from mcp_binance_server.exchange.wire import AggregateTradeWire
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.stream_wire import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
 from mcp_binance_server.feeds.feed import SymbolFeed
+
+# What is stamped so far ahead of the exchange's own clock was not stamped by it.
+AHEAD_MS = 60_000
+EARLY_MS, LATE_MS = 100, 1_000
+# Bytes that are no text are a ValueError, as msgspec's own errors are; what is nested too deep is neither.
+UNREADABLE = (ValueError, RecursionError)
 
 
 class Now(Protocol):
@@ -22,54 +28,89 @@ Route = Callable[[msgspec.Raw], None]
 
 _DEPTH = msgspec.json.Decoder(DepthEventWire)
 _QUOTE = msgspec.json.Decoder(QuoteEventWire)
-_TRADE = msgspec.json.Decoder(AggregateTradeWire)
+_TRADE = msgspec.json.Decoder(TradeEventWire)
 _TICKER = msgspec.json.Decoder(TickerEventWire)
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """The four streams of one symbol; `put_in_step` is called whenever its book needs a snapshot."""
+    """The four streams of one symbol.
+
+    `refused` hears of each event that makes no sense, `put_in_step` of a book that needs a snapshot, and `doubt_time`
+    of events that seem to come late or too early: before an age is told, the clock it is told by should be right.
+    """
 
     feed: SymbolFeed
     time: Now
     put_in_step: Callable[[SymbolFeed], None]
+    refused: Callable[[Symbol], None]
+    doubt_time: Callable[[], None]
 
     def by_name(self) -> dict[str, Route]:
         """Return the streams by name, the book's first."""
         stem = self.feed.symbol.lower()
         return {
             f"{stem}@depth@100ms": self.depth,
-            f"{stem}@aggTrade": self._counted(self.trade),
-            f"{stem}@bookTicker": self._counted(self.quote),
-            f"{stem}@ticker": self._counted(self.ticker),
+            f"{stem}@aggTrade": self.trade,
+            f"{stem}@bookTicker": self.quote,
+            f"{stem}@ticker": self.ticker,
         }
 
     def depth(self, data: msgspec.Raw) -> None:
+        now_ms = self.time.now_ms()
         try:
             event = _DEPTH.decode(data)
-        except msgspec.MsgspecError:
+            self._check(event.symbol, event.event_time, now_ms)
+            delta = event.to_domain()
+            if not -EARLY_MS <= now_ms - event.event_time <= LATE_MS:
+                self.doubt_time()
+        except UNREADABLE:
             self.feed.on_malformed()
+            self.refused(self.feed.symbol)
         else:
-            self.feed.on_depth(event.to_domain(), self.time.now_ms())
+            self.feed.on_depth(delta, now_ms)
         if self.feed.needs_snapshot:
             self.put_in_step(self.feed)
 
     def trade(self, data: msgspec.Raw) -> None:
-        self.feed.on_trade(_TRADE.decode(data).to_domain(), self.time.now_ms())
+        now_ms = self.time.now_ms()
+        try:
+            event = _TRADE.decode(data)
+            self._check(event.symbol, event.time, now_ms)
+            trade = event.to_domain()
+        except UNREADABLE:
+            self._refuse()  # the next one's id tells that it is missing
+        else:
+            self.feed.on_trade(trade, now_ms)
 
     def quote(self, data: msgspec.Raw) -> None:
-        event = _QUOTE.decode(data)
-        state = QuoteState(float(event.bid), float(event.bid_size), float(event.ask), float(event.ask_size))
-        self.feed.on_quote(event.update_id, state, self.time.now_ms())
+        now_ms = self.time.now_ms()
+        try:
+            event = _QUOTE.decode(data)
+            self._check(event.symbol, 0, now_ms)
+        except UNREADABLE:
+            self.feed.quotes.clear()
+            self._refuse()
+        else:
+            state = QuoteState(float(event.bid), float(event.bid_size), float(event.ask), float(event.ask_size))
+            self.feed.on_quote(event.update_id, state, now_ms)
 
     def ticker(self, data: msgspec.Raw) -> None:
-        self.feed.on_ticker(_TICKER.decode(data).to_domain(), self.time.now_ms())
+        now_ms = self.time.now_ms()
+        try:
+            event = _TICKER.decode(data)
+            self._check(event.symbol, event.close_time, now_ms)
+            ticker = event.to_domain()
+        except UNREADABLE:
+            self.feed.ticker = None
+            self._refuse()
+        else:
+            self.feed.on_ticker(ticker, now_ms)
 
-    def _counted(self, take: Route) -> Route:
-        def guarded(data: msgspec.Raw) -> None:
-            try:
-                take(data)
-            except ValueError:  # what msgspec raises is one, and so is a price that is no number
-                self.feed.counts.malformed += 1
+    def _check(self, symbol: str, time_ms: int, now_ms: int) -> None:
+        if symbol != self.feed.symbol or time_ms > now_ms + AHEAD_MS:
+            raise ValueError("an event of another symbol, or of a time to come")
 
-        return guarded
+    def _refuse(self) -> None:
+        self.feed.counts.malformed += 1
+        self.refused(self.feed.symbol)

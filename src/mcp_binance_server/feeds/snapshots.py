@@ -15,6 +15,7 @@ from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.routes import Now
+from mcp_binance_server.feeds.troubles import Troubles
 
 LOG = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ class Snapshots:
     time: Now
     clock: Clock
     joined: Callable[[SymbolFeed], None]
+    troubles: Troubles
     random: Random = field(default_factory=Random, repr=False)
     _seats: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(AT_ONCE), repr=False)
     _pending: set[Symbol] = field(default_factory=set[Symbol], repr=False)
@@ -48,13 +50,23 @@ class Snapshots:
         try:
             failures = 0
             while feed.needs_snapshot:
+                if rest_ms := self.troubles.rest_ms(feed.symbol):
+                    await self.clock.sleep_ms(rest_ms)
                 async with self._seats:
-                    pause_ms = await self._try(feed, failures) if feed.needs_snapshot else 0
+                    pause_ms = await self._guarded(feed, failures) if feed.needs_snapshot else 0
                 failures += 1
                 if pause_ms:
                     await self.clock.sleep_ms(pause_ms)
         finally:
             self._pending.discard(feed.symbol)
+
+    async def _guarded(self, feed: SymbolFeed, failures: int) -> float:
+        try:
+            return await self._try(feed, failures)
+        except Exception as error:  # noqa: BLE001 - whatever fails here fails for one symbol
+            self.troubles.failed(feed.symbol, error)
+            feed.restart()
+            return 0
 
     async def _try(self, feed: SymbolFeed, failures: int) -> float:
         """Take one snapshot and return how long to wait before the next; 0 when the book is in step."""

@@ -9,7 +9,6 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from mcp_binance_server.guide.beneath import Unreadable, read_beneath
-from mcp_binance_server.guide.clean import one_line
 from mcp_binance_server.guide.config import (
     BUILTIN_CATEGORIES,
     DEFAULT_PATTERNS,
@@ -23,6 +22,7 @@ from mcp_binance_server.guide.config import (
 )
 from mcp_binance_server.guide.patterns import MOST_SEGMENTS, compile_pattern
 from mcp_binance_server.guide.strict_yaml import Located, YamlRefused, load_yaml
+from mcp_binance_server.words import one_line
 
 LARGEST_BYTES = 262_144
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")

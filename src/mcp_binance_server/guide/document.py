@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Literal, cast
 
 from mcp_binance_server.guide.addresses import address_of
-from mcp_binance_server.guide.clean import one_line, visible
 from mcp_binance_server.guide.strict_yaml import YamlRefused, load_yaml
+from mcp_binance_server.words import one_line, visible
 
 Source = Literal["builtin", "user"]
 FRONT_MATTER_BYTES = 8_192

@@ -2,10 +2,10 @@
 
 from mcp_binance_server.guide.addresses import FORMS, HELP, address_of
 from mcp_binance_server.guide.beneath import Unreadable, read_beneath
-from mcp_binance_server.guide.clean import one_line, visible
 from mcp_binance_server.guide.config import CONTENT, Category, Collection
 from mcp_binance_server.guide.patterns import EXTENSIONS, MOST_STARS
 from mcp_binance_server.guide.shelf import Shelf
+from mcp_binance_server.words import one_line, visible
 
 SUPPLEMENT = "_help.md"
 MEANINGS = dict(

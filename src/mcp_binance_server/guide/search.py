@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mcp_binance_server.guide.beneath import Unreadable
-from mcp_binance_server.guide.clean import one_line
 from mcp_binance_server.guide.document import headings
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.guide.shelf import Entry, Hit, Shelf
+from mcp_binance_server.words import one_line
 
 if TYPE_CHECKING:
     import sqlite3

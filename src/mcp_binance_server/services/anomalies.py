@@ -62,7 +62,7 @@ class AnomalyService:
         now_ms, thresholds = self.live.time.now_ms(), self.live.thresholds
         feed = watch.feed
         if feed is None:
-            verdicts = tuple(Verdict(type=each, unknown=Unknown("upstream_unavailable")) for each in TYPES)
+            verdicts = tuple(Verdict(type=each, unknown=watch.unknown) for each in TYPES)
             basis = _cold_basis(view, window_ms)
             return AnomalyReport(rules=watch.rules, basis=basis, verdicts=verdicts, thresholds=thresholds)
         window = _EventWindow.of(feed, now_ms, window_ms)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mcp_binance_server.analytics.book_view import BookView, NoFeed
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.rest import SpotClient
@@ -24,6 +25,12 @@ class Watch:
     no_feed: NoFeed | None
     now_ms: int
     thresholds: Thresholds = DEFAULTS
+    lag_ms: int = 0
+
+    @property
+    def unknown(self) -> Unknown:
+        """Why nothing is known of what only a stream can tell."""
+        return Unknown("stream_late" if self.no_feed == "late" else "upstream_unavailable")
 
     @property
     def live(self) -> SymbolFeed | None:
@@ -58,6 +65,9 @@ class LiveService:
         with self.hub.reading(rules.symbol) as feed:
             if feed is not None and wait_ms:
                 await self.hub.wait_until_live(rules.symbol, wait_ms)
+            if feed is not None and feed.is_late(self.thresholds.dead_ms):
+                yield Watch(rules, None, "late", self.time.now_ms(), self.thresholds, feed.lag_ms)
+                return
             yield Watch(rules, feed, None if feed else "full", self.time.now_ms(), self.thresholds)
 
     async def book(self, watch: Watch, levels: int) -> BookView:
@@ -74,6 +84,7 @@ class LiveService:
             age_ms=0,
             gaps=0,
             no_feed=watch.no_feed,
+            lag_ms=watch.lag_ms,
             thresholds=self.thresholds,
         )
 

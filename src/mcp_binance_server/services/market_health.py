@@ -117,7 +117,7 @@ def _is_truncated(band: BandImbalance) -> bool:
 def _waiting(watch: Watch, have: int, need: int, now_ms: int) -> Unknown | None:
     """Say how far the seconds have come that a median needs; None when there are enough."""
     if watch.feed is None:
-        return Unknown("upstream_unavailable")
+        return watch.unknown
     if have >= need:
         return None
     return collecting(have * SECOND_MS, need * SECOND_MS, now_ms)

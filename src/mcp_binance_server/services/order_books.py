@@ -27,6 +27,7 @@ class FeedHealth:
     status: Status
     state: str
     age_ms: int | None
+    lag_ms: int
     readers: int
     levels: LevelCounts
     last_update_id: int
@@ -96,7 +97,7 @@ def _health(feed: SymbolFeed, readers: int, now_ms: int, dead_ms: int) -> FeedHe
     age_ms = feed.age_ms(now_ms) if feed.book_ms else None
     status: Status = "degraded"
     if feed.is_live and age_ms is not None:
-        status = "ok" if age_ms <= dead_ms else "degraded"
+        status = "ok" if age_ms <= dead_ms and not feed.is_late(dead_ms) else "degraded"
     elif feed.state == "closed" or (age_ms is not None and age_ms > 6 * dead_ms):
         status = "error"
     return FeedHealth(
@@ -104,6 +105,7 @@ def _health(feed: SymbolFeed, readers: int, now_ms: int, dead_ms: int) -> FeedHe
         status=status,
         state=feed.state,
         age_ms=age_ms,
+        lag_ms=feed.lag_ms,
         readers=readers,
         levels=feed.book.level_counts,
         last_update_id=feed.book.last_update_id,

@@ -111,7 +111,7 @@ class OrderFlowService:
             lambda: closed_candles(self.client, symbol, "1s", window.from_ms, window.to_ms),
             lambda: self.client.aggregate_trades(symbol, A_PAGE),
         )
-        large: LargeTrades | Unknown = Unknown("upstream_unavailable")
+        large: LargeTrades | Unknown = watch.unknown
         if page.value is not None:
             newest = page.value.value
             large = self._awaited(watch, asked)
@@ -155,7 +155,7 @@ def _judge(
 
 def _ofi(watch: Watch, now_ms: int) -> OrderFlowImbalance | Unknown:
     if watch.feed is None:
-        return Unknown("upstream_unavailable")
+        return watch.unknown
     seen = watch.feed.quotes.since(0)
     have_ms = now_ms - seen[0].time_ms if seen else 0
     if have_ms < OFI_MS:
@@ -172,7 +172,7 @@ def _ofi(watch: Watch, now_ms: int) -> OrderFlowImbalance | Unknown:
 
 def _rates(watch: Watch, asked: Window, now_ms: int) -> LevelRates | Unknown:
     if watch.feed is None:
-        return Unknown("upstream_unavailable")
+        return watch.unknown
     rows = watch.feed.seconds.since(asked.from_ms)
     if not rows:
         return collecting(0, asked.to_ms - asked.from_ms, now_ms)

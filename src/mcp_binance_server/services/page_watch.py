@@ -1,5 +1,6 @@
 """One symbol's page, watched: when what it shows has changed, and who is to be told."""
 
+import logging
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -9,9 +10,11 @@ import anyio
 from mcp_binance_server.domain.market import Ticker
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.feeds.feed import FeedState
-from mcp_binance_server.feeds.hub import Tell
+from mcp_binance_server.feeds.hub import CRASH_PAUSE_MS, Tell
 from mcp_binance_server.services.following import FeedNews, Following, TickerNews, Wish, following_known
 from mcp_binance_server.services.live import LiveService
+
+LOG = logging.getLogger(__name__)
 
 # A page is told to have changed at most so often.
 PAUSE_MS = 1_000
@@ -69,11 +72,22 @@ class PageWatch:
         """Tell everybody who waits, until stopped."""
         with self.scope:
             while True:
-                if self.has_changed():
-                    for tell in tuple(self.waiting.values()):
-                        tell()
-                    await self.reader.clock.sleep_ms(PAUSE_MS)
+                try:
+                    if self.has_changed():
+                        self._tell_all()
+                        await self.reader.clock.sleep_ms(PAUSE_MS)
+                except Exception:  # a page that cannot be told of must not end the others
+                    LOG.exception("a page's news could not be told")
+                    await self.reader.clock.sleep_ms(CRASH_PAUSE_MS)
                 await self.reader.wait()
+
+    def _tell_all(self) -> None:
+        for key, tell in tuple(self.waiting.items()):
+            try:
+                tell()
+            except Exception:  # nor one who waits the others who wait
+                LOG.exception("somebody who waited for a page could not be told")
+                self.waiting.pop(key, None)
 
     def stop(self) -> None:
         self.scope.cancel()

@@ -41,11 +41,15 @@ class Streamed:
         """Return the newest aggregate trades, if so many are held and none among them is missing."""
         feed = self._fresh(rules)
         newest = None if feed is None else feed.tape.last(count)
-        return None if feed is None or newest is None else self._told(newest, rules, feed.heard_ms)
+        if feed is None or newest is None:
+            return None
+        return self._told(newest, rules, max(feed.book_ms, newest[-1].time_ms if newest else 0))
 
     def _fresh(self, rules: SymbolRules) -> SymbolFeed | None:
         feed = self.hub.peek(rules.symbol) if self.hub else None
-        return feed if feed is not None and feed.is_live and self._is_fresh(feed.book_ms) else None
+        if feed is None or not feed.is_live or feed.is_late(self.thresholds.stale_ms):
+            return None
+        return feed if self._is_fresh(feed.book_ms) else None
 
     def _is_fresh(self, at_ms: int) -> bool:
         return self.time.now_ms() - at_ms <= self.thresholds.stale_ms

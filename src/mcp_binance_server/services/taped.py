@@ -33,7 +33,7 @@ def taped(watch: Watch, window: Window) -> tuple[Trade, ...] | None:
 def tape_progress(watch: Watch, need_ms: int, now_ms: int) -> Unknown:
     """Say how far the tape is from covering so long a window, or that there is none."""
     if watch.feed is None:
-        return Unknown("upstream_unavailable")
+        return watch.unknown
     covered_ms = covered_from_ms(watch)
     have_ms = 0 if covered_ms is None else min(need_ms, max(0, now_ms - covered_ms))
     return collecting(have_ms, need_ms, now_ms)

@@ -12,6 +12,9 @@ StreamKind = Literal[
     "gap",  # depth events are lost until `ids` update ids are missing
     "crossed",  # the depth event bids above every ask
     "malformed",  # the first half of the event arrives
+    "bad_price",  # a price of the event is `text`
+    "bad_quantity",  # a quantity of the event is `text`
+    "late",  # the event says that it was sent `behind_ms` ago
     "cut",  # the socket ends instead of the event
     "silent",  # from here on the connection says nothing but answers pings, and stays open
     "deaf",  # from here on the connection hears nothing: pings and messages stay unanswered, events go on
@@ -31,6 +34,7 @@ class StreamFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     times: int | None = 1
     ids: int = 1
     behind_ms: int = 60_000
+    text: str = "NaN"
 
 
 class StreamFaults:

@@ -6,7 +6,7 @@ import msgspec
 
 from mcp_binance_server.simulator.session import encoded
 from mcp_binance_server.simulator.source import Event
-from mcp_binance_server.simulator.stream_faults import StreamFaults, StreamKind
+from mcp_binance_server.simulator.stream_faults import StreamFault, StreamFaults, StreamKind
 
 Frame = Callable[[str, str], str]  # the name of a stream and an event, in or without their envelope
 
@@ -44,12 +44,38 @@ class StreamSpoiler:
             texts = []
         elif kind == "duplicate":
             texts = [text, text]
-        elif kind == "crossed":
-            texts = [frame(name, _crossed(event.text))]
         elif kind == "malformed":
             texts = [text[: len(text) // 2]]
+        elif fault is not None:
+            texts = [frame(name, _changed(event.text, fault))]
         held = self._held.pop(name, None)
         return texts if held is None else [*texts, held], kind
+
+
+def _changed(event: str, fault: StreamFault) -> str:
+    match fault.kind:
+        case "crossed":
+            return _crossed(event)
+        case "bad_price" | "bad_quantity":
+            return _misprinted(event, fault.text, is_price=fault.kind == "bad_price")
+        case "late":
+            return _late(event, fault.behind_ms)
+        case _:
+            return event
+
+
+def _misprinted(event: str, text: str, *, is_price: bool) -> str:
+    body = msgspec.json.decode(event, type=dict[str, object])
+    if body.get("e") == "depthUpdate":
+        return encoded(body | {"b": [(text, "1.00000000") if is_price else ("1.00000000", text)]})
+    names = {"aggTrade": ("p", "q"), "24hrTicker": ("c", "v")}.get(str(body.get("e")), ("b", "B"))
+    return encoded(body | {names[0 if is_price else 1]: text})
+
+
+def _late(event: str, behind_ms: int) -> str:
+    body = msgspec.json.decode(event, type=dict[str, object])
+    times = {name: at_ms - behind_ms for name in ("E", "T", "C", "O") if isinstance(at_ms := body.get(name), int)}
+    return encoded(body | times)
 
 
 def _crossed(event: str) -> str:

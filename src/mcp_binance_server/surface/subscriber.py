@@ -1,5 +1,6 @@
 """One connection's subscriptions: which pages, and a letter for each that has changed until it is sent."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -8,6 +9,8 @@ import anyio
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.feeds.errors import StreamsFull
 from mcp_binance_server.services.updates import Release, UpdateService
+
+LOG = logging.getLogger(__name__)
 
 MOST_PAGES = 50
 
@@ -69,6 +72,9 @@ class Subscriber:
                     try:
                         await self._send(uri)
                     except OSError:  # a pipe that nobody reads any more
+                        self.close()
+                    except Exception:  # whatever else this client's connection does is this client's alone
+                        LOG.exception("a client's subscriptions end: it could not be told")
                         self.close()
                 self._woken = anyio.Event()
                 await self._woken.wait()

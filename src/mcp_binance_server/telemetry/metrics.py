@@ -30,6 +30,8 @@ class Moment:
     streamed_symbols: int
     reads_asked: int
     reads_sent: int
+    stream_events_refused: int
+    feed_restarts: int
     tasks: int
 
 
@@ -41,6 +43,8 @@ DESCRIPTIONS = {
     "streamed_symbols": "Symbols with a live order book",
     "reads_asked": "Shared market reads asked for since the start",
     "reads_sent": "Shared market reads that had to be sent upstream since the start; the others are cache hits",
+    "stream_events_refused": "Market-stream events since the start that made no sense and were not used",
+    "feed_restarts": "Symbols begun anew since the start because something failed in their feed",
     "tasks": "Tasks of the event loop",
 }
 

@@ -86,7 +86,7 @@ class Follower:
             async for data in pages:
                 try:
                     page = decode_page(data)
-                except msgspec.MsgspecError:
+                except (ValueError, RecursionError):
                     continue  # a leader of another version: its silence is as good
                 await self._take(page)
         except EngineUnavailable:
@@ -137,5 +137,11 @@ class Follower:
         if feed is None or book.last_update_id < feed.book.last_update_id:
             return
         feed.on_quiet()
-        if feed.needs_snapshot:
-            self.hub.join(feed, book.snapshot(), asked=book.asked)
+        if not feed.needs_snapshot:
+            return
+        try:
+            snapshot = book.snapshot()
+        except ValueError:
+            self.hub.troubles.refused(self.symbol)
+            return
+        self.hub.join(feed, snapshot, asked=book.asked)

@@ -8,6 +8,7 @@ import msgspec
 
 from mcp_binance_server.domain.book import BookSnapshot, PriceLevel, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.exchange.amounts import check_levels
 from mcp_binance_server.feeds.book import LocalBook
 
 # By engine time; a page on its way for longer tells of a market that is gone.
@@ -47,6 +48,13 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
         return cls(book.last_update_id, bids, asks, min([BOOK_LEVELS, *cut]))
 
     def snapshot(self) -> BookSnapshot:
+        """Return the levels.
+
+        Raises:
+            ValueError: one is no price and quantity.
+        """
+        check_levels(self.bids)
+        check_levels(self.asks)
         return BookSnapshot(self.last_update_id, _read(self.bids), _read(self.asks))
 
 

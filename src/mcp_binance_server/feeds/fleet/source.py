@@ -1,5 +1,6 @@
 """What a hub of a fleet hears its symbols from: each from the exchange, or from the process that hears the exchange."""
 
+import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,10 +20,12 @@ from mcp_binance_server.feeds.fleet.follower import Follower
 from mcp_binance_server.feeds.fleet.journal import decode_want
 from mcp_binance_server.feeds.fleet.leader import LEASE_MS, Leader
 from mcp_binance_server.feeds.fleet.receipt import ReceiptTime
-from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.hub import CRASH_PAUSE_MS, Hub
 from mcp_binance_server.feeds.routes import Now
 from mcp_binance_server.feeds.snapshots import Fetch
 from mcp_binance_server.state.engine import Lease, StateEngine
+
+LOG = logging.getLogger(__name__)
 
 # Who was refused, or lost the engine, tries again at a time of its own.
 PAUSE_MS = 200
@@ -171,12 +174,15 @@ class FleetSource:
                     lease = await self._compete(share) if is_first else None
                     is_first = False
                     lease = lease or await share.follower.follow(lambda: self._compete(share))
+                    if lease is not None:
+                        share.follower.lose()
+                        await self._lead(share, lease)
                 except EngineUnavailable:
-                    lease = None
                     share.follower.grow_old()
-                if lease is not None:
+                except Exception as error:  # noqa: BLE001 - whatever fails in one symbol's share fails for that symbol
+                    self._hub.troubles.failed(share.symbol, error)
                     share.follower.lose()
-                    await self._lead(share, lease)
+                    await self._fleet.clock.sleep_ms(self._hub.troubles.rest_ms(share.symbol))
                 await self._fleet.clock.sleep_ms(self._fleet.random.uniform(0, PAUSE_MS))
 
     async def _compete(self, share: _Share) -> Lease | None:
@@ -218,7 +224,13 @@ class FleetSource:
     async def _listen(self, scope: anyio.CancelScope) -> None:
         socket = self._socket
         with scope:
-            await socket.run()
+            while True:
+                try:
+                    await socket.run()
+                except Exception:  # one bad connection must not end what is followed here
+                    LOG.exception("a market stream ended unexpectedly")
+                    self.on_lost(tuple(socket.names))
+                    await self._fleet.clock.sleep_ms(CRASH_PAUSE_MS)
 
     async def _hear_wants(self) -> None:
         """Keep what others read, and give the book to those who ask for it."""
@@ -232,7 +244,7 @@ class FleetSource:
     def _wanted(self, data: bytes) -> None:
         try:
             want = decode_want(data)
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):
             return
         share = self._fleet.shares.get(Symbol(want.symbol))
         if share is not None and share.leader is not None and self._by_stream.get(share.names[0]) is share:

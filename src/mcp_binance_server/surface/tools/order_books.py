@@ -22,6 +22,7 @@ from mcp_binance_server.surface.views.order_books import (
     compact_levels,
     cost_line,
     cost_metrics,
+    scale_of,
 )
 from mcp_binance_server.surface.views.paging import next_step, with_more
 
@@ -82,16 +83,19 @@ async def get_orderbook_depth(context: Context, arguments: GetOrderbookDepth) ->
     deeper = next((step for step in STEPS if step > arguments.levels), None)
     is_cut = max(len(book.bids), len(book.asks)) >= arguments.levels and deeper is not None
     more = next_step("get_orderbook_depth", symbol=rules.symbol, levels=deeper) if is_cut else None
+    levels = (*book.bids, *book.asks)
+    tick = scale_of(rules.tick, [level.price for level in levels])
+    step = scale_of(rules.step, [level.quantity for level in levels])
     answer = DepthAnswer(
         symbol=rules.symbol,
         network=context.live.network.name,
         source="book" if view.is_live else "depth",
         as_of=instant(view.as_of_ms),
         age_ms=view.age_ms,
-        price_scale=exact(rules.tick),
-        qty_scale=exact(rules.step),
-        bids=compact_levels(book.bids, rules),
-        asks=compact_levels(book.asks, rules),
+        price_scale=exact(tick),
+        qty_scale=exact(step),
+        bids=compact_levels(book.bids, tick, step),
+        asks=compact_levels(book.asks, tick, step),
         total_levels=len(book.bids) + len(book.asks),
         last_update_id=book.last_update_id,
         next=more,
@@ -132,6 +136,7 @@ class FeedRow(Row):
     status: str
     state: str
     age_ms: int | None
+    lag_ms: int
     readers: int
     bids: int
     asks: int
@@ -158,6 +163,7 @@ def _row(feed: FeedHealth) -> FeedRow:
         status=feed.status,
         state=feed.state,
         age_ms=feed.age_ms,
+        lag_ms=feed.lag_ms,
         readers=feed.readers,
         bids=feed.levels.bids,
         asks=feed.levels.asks,

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from mcp_binance_server.domain.money import decimals_of, round_to_places
+from mcp_binance_server.words import shown
 
 DOLLAR_LIKE = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "BUSD", "DAI", "USD"})
 # No price of the exchange has more decimals.
@@ -122,4 +123,4 @@ def span(duration_ms: int) -> str:
 
 def plain(text: str) -> str:
     """Escape text we did not write, so that it can neither format nor break the page."""
-    return "".join(character for character in text if character.isprintable()).translate(_SPECIAL)
+    return shown(text).translate(_SPECIAL)

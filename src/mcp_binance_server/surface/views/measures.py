@@ -29,6 +29,7 @@ WHY: dict[str, str] = {
     "not_fitted": "not fitted",
     "collecting": "collecting",
     "upstream_unavailable": "the exchange did not answer",
+    "stream_late": "the live stream lags",
 }
 
 

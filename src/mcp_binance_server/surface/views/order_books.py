@@ -1,5 +1,6 @@
 """Order books for programs and in a line: their measures, what an order would cost, how well they are kept."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -9,9 +10,10 @@ from mcp_binance_server.analytics.book_view import BookView, NoFeed
 from mcp_binance_server.analytics.confidence import confidence_of_instant
 from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Unit, WhyNull, Window
 from mcp_binance_server.domain.book import PriceLevel
+from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average, bps, plain, price
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average, bps, plain, price, span
 from mcp_binance_server.surface.views.measures import basis_points, number, why, written, written_average
 
 QUOTE_STEP = Decimal("0.01")
@@ -19,6 +21,7 @@ OPENING: dict[NoFeed | None, str] = {
     None: "a live book is being opened",
     "off": "streams are off",
     "full": "too many symbols are streamed already",
+    "late": "the live stream lags",
 }
 
 
@@ -141,16 +144,27 @@ def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str
     )
 
 
-def compact_levels(levels: tuple[PriceLevel, ...], rules: SymbolRules) -> list[list[int]]:
-    """Write levels as whole numbers of ticks and steps."""
-    return [[int(level.price / rules.tick), int(level.quantity / rules.step)] for level in levels]
+def compact_levels(levels: tuple[PriceLevel, ...], tick: Decimal, step: Decimal) -> list[list[int]]:
+    """Write levels as whole numbers of two scales."""
+    return [[int(level.price / tick), int(level.quantity / step)] for level in levels]
+
+
+def scale_of(step: Decimal, values: Sequence[Decimal]) -> Decimal:
+    """Return a step that all values are whole numbers of, else as fine a power of ten as they need."""
+    if step and not any(value % step for value in values):
+        return step
+    return Decimal(1).scaleb(-max(map(decimals_of, values), default=0))
 
 
 def _heading(view: BookView) -> str:
     book = view.snapshot
-    origin = f"live, {view.age_ms} ms old" if view.is_live else f"asked for now; {OPENING[view.no_feed]}"
+    origin = f"live, {view.age_ms} ms old" if view.is_live else f"asked for now; {OPENING[view.no_feed]}{_lag(view)}"
     stale = ", stale" if view.is_stale else ""
     return f"{plain(view.rules.symbol)} book ({origin}{stale}, {len(book.bids)}/{len(book.asks)} levels)"
+
+
+def _lag(view: BookView) -> str:
+    return f" by {span(view.lag_ms)}" if view.no_feed == "late" else ""
 
 
 def _price(value: float, rules: SymbolRules) -> str:

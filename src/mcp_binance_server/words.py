@@ -1,4 +1,4 @@
-"""Text from disk as it may leave us: nothing in it that a reader cannot see."""
+"""Words that somebody else wrote, as they may leave us: nothing in them that a reader cannot see."""
 
 import re
 
@@ -11,6 +11,7 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029]")
+LONGEST_WORD = 200
 
 
 def visible(text: str) -> str:
@@ -22,3 +23,16 @@ def one_line(text: str, longest: int = 200) -> str:
     """Return a text as one visible line of limited length."""
     line = " ".join(visible(text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def shown(text: str) -> str:
+    """Return what can be seen of a text, on one line: what is not printable or hides is left out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character for character in _INVISIBLE.sub("", text) if character.isprintable())
+
+
+def word(text: str) -> str:
+    """Return a name, a state or a short sentence from outside as it may be passed on: visible, one line, not long."""
+    seen = shown(text[: 2 * LONGEST_WORD])
+    return seen if len(seen) <= LONGEST_WORD else f"{seen[: LONGEST_WORD - 1]}…"
