@@ -15,6 +15,7 @@ from mcp_binance_server.charts.image_file import ImageFile, checked_image
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import Plan
 from mcp_binance_server.charts.usage import usage_of
+from mcp_binance_server.words import word
 
 WireT = TypeVar("WireT")
 
@@ -44,6 +45,10 @@ class SymbolWire(msgspec.Struct):
     description: str = ""
     type: str = ""
     typespecs: list[str] = []
+
+    def __post_init__(self) -> None:
+        self.symbol, self.description, self.type = word(self.symbol), word(self.description), word(self.type)
+        self.typespecs = [word(each) for each in self.typespecs]
 
 
 class _SymbolsWire(msgspec.Struct):
@@ -105,7 +110,7 @@ class ChartImgClient:
         """
         answer = await self._listed(EXCHANGES_PATHS, "")
         ids = _decoded(answer, _ExchangesWire).payload
-        return tuple(dict.fromkeys(each for each in ids if _EXCHANGE_ID.fullmatch(each)))
+        return tuple(dict.fromkeys(each for each in map(word, ids) if _EXCHANGE_ID.fullmatch(each)))
 
     async def symbols(self, exchange: str, search: str = "") -> tuple[SymbolWire, ...]:
         """Return the symbols of an exchange, those that hold a text if one is given.
@@ -189,8 +194,13 @@ class ChartImgClient:
         return await self.caller.limiter.images_left() if told is None else told
 
     def _is_ours(self, url: str) -> bool:
-        own, found = urlsplit(self.caller.address), urlsplit(url)
-        if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or "@" in found.netloc:
+        if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable():
+            return False
+        try:
+            own, found = urlsplit(self.caller.address), urlsplit(url)
+        except ValueError:
+            return False
+        if "@" in found.netloc:
             return False
         if (found.scheme, found.netloc) == (own.scheme, own.netloc):
             return True
@@ -215,5 +225,5 @@ def _decoded(answer: Answer, shape: type[WireT]) -> WireT:
         raise ChartUnavailable(reason="the answer is not JSON")
     try:
         return msgspec.json.decode(answer.body, type=shape)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         raise ChartUnavailable(reason="the answer could not be read") from None

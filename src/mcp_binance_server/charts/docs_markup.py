@@ -9,6 +9,8 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 
+from mcp_binance_server.words import visible
+
 MOST_CHARACTERS = 2 * 1024 * 1024
 # The page has some 27,000; each costs a few microseconds.
 MOST_TAGS = 100_000
@@ -80,7 +82,7 @@ def read_blocks(page: str) -> list[Block]:
 
 def plain(text: str) -> str:
     """Return text with its entities resolved, without emoji, and with single blanks."""
-    resolved = _unescaped(text)
+    resolved = visible(_unescaped(text))
     if not resolved.isascii():
         kept = (each for each in resolved if unicodedata.category(each) not in _DROPPED_CATEGORIES)
         resolved = "".join(kept).replace(_EMOJI_STYLE, "")
@@ -145,7 +147,7 @@ class _Reader:
         elif name == self._wanted:
             text = "".join(self._pieces)
             if name == "pre":
-                self.blocks.append(Code(_unescaped(text)))
+                self.blocks.append(Code(visible(_unescaped(text))))
             elif name == "blockquote":
                 self.blocks.append(Quote(plain(text)))
             else:

@@ -97,7 +97,7 @@ def _symbol(wire: SymbolWire, exchange_type: str) -> ListedSymbol:
         kind = "forex"
     else:
         kind = wire.type or exchange_type
-    return ListedSymbol(echo(wire.symbol), echo(wire.description), echo(kind))
+    return ListedSymbol(wire.symbol, wire.description, kind)
 
 
 def _pair(rules: SymbolRules) -> ListedSymbol:
