@@ -204,6 +204,25 @@ async def test_while_the_host_is_down_what_is_kept_is_served_and_the_rest_told_a
         assert "it has failed for 1 s and is asked once a second" in caught.value.message
 
 
+@pytest.mark.parametrize("processes", [1, 4])
+async def test_after_a_stop_one_request_finds_out_whether_it_is_over(processes: int) -> None:
+    async with crowd(processes) as callers:
+        refusal = Fault(kind="status", status=418, code=-1003, headers={"Retry-After": "3"}, times=None)
+        callers.exchange.faults.add(refusal)
+        await callers.run(10, 40)
+        stopped = callers.line.by_second()
+        callers.exchange.faults.clear()
+        callers.line.used_ms.clear()
+        await callers.run(4, 40)
+
+    assert sum(stopped[second] for second in range(1, 11)) <= 4
+    assert max(stopped[second] for second in range(1, 11)) == 1
+    assert set(callers.told) == {"rate_limited", "ok"}
+    assert callers.told[-1] == "ok"
+    first_ms = callers.line.used_ms[0]
+    assert sum(moment < first_ms + 1_000 for moment in callers.line.used_ms) <= MOST_CONNECTIONS * processes
+
+
 async def test_an_outage_spends_hardly_any_of_the_minute() -> None:
     async with crowd() as callers:
         callers.line.fault = "cut"

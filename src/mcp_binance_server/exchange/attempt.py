@@ -90,8 +90,11 @@ class Attempts:
     async def _heed(self, answer: Answer) -> None:
         self.time.glimpse(answer.headers.get("date", ""))
         await self.budget.settle(answer.headers)
-        if answer.status != OK:
-            raise Refused(read_refusal(answer))
+        refusal = None if answer.status == OK else read_refusal(answer)
+        if refusal is None or not refusal.is_rate_limit:
+            await self.budget.relent()
+        if refusal is not None:
+            raise Refused(refusal)
 
     async def _exchange(
         self, breaker: Breaker, base: str, endpoint: Endpoint, params: Params, principal: Principal | None

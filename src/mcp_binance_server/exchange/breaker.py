@@ -65,10 +65,14 @@ class Breaker:
         self._failures += 1
         self._reason = reason
         lasts = now_ms - self._failing_since_ms >= LEAST_OUTAGE_MS
-        if not self.is_open and self._failures >= FAILURES and lasts:
-            self.is_open = True
-            self._next_try_ms = now_ms + BETWEEN_TRIES_MS
-            LOG.warning("%s fails (%s); it is asked once a second", self.host, reason)
+        if self._failures >= FAILURES and lasts:
+            self.open(reason, first_try_ms=now_ms + BETWEEN_TRIES_MS)
+
+    def open(self, reason: str, *, first_try_ms: float) -> None:
+        """Let only one request a second leave from a moment on, until one is answered."""
+        if not self.is_open:
+            self.is_open, self._reason, self._next_try_ms = True, reason, first_try_ms
+            LOG.warning("%s: %s; one request a second goes there until one is answered", self.host, reason)
 
     async def answered(self) -> None:
         """Take note that the host answered, whatever it said; the other processes are told if it was down."""
@@ -108,7 +112,7 @@ class Breaker:
     def _close(self) -> None:
         self._answered_ms = now_ms = self.clock.monotonic_ms()
         if self.is_open:
-            LOG.warning("%s answers again, after %d s", self.host, (now_ms - self._failing_since_ms) / 1000)
+            LOG.warning("%s answers again", self.host)
             self._returned_ms, self._turn_ms = now_ms, now_ms + TURN_MS
         self.is_open, self._failures = False, 0
 

@@ -12,7 +12,8 @@ import anyio
 
 from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, count_in
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.errors import AppError, RateLimited
+from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited
+from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, Endpoint
 from mcp_binance_server.exchange.faults import IP_BANNED, Refusal
 from mcp_binance_server.exchange.server_time import ServerTime, minute_of
@@ -45,6 +46,11 @@ class Budget:
     _told: tuple[int, int] = field(default=(0, 0), init=False)
     _under_way: int = field(default=0, init=False)
     _asked_until_ms: float = field(default=0, init=False)
+    _stopped_until_ms: float = field(default=0, init=False)
+    _after_stop: Breaker = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._after_stop = Breaker(f"the limit of address {self.egress_id}", self.clock, self.engine)
 
     async def spend(self, endpoint: Endpoint) -> bool:
         """Book a call's weight before it leaves; wait a little if the next minute is near.
@@ -63,8 +69,15 @@ class Budget:
         if grant.reason == "budget" and grant.retry_ms <= self.patience_ms and endpoint.may_queue:
             await self.clock.sleep_ms(grant.retry_ms)
             grant = await self._ask(endpoint)
+        if grant.reason == "stopped":
+            self._note_stop(grant.retry_ms)
         if not grant:
             raise self._error(grant.retry_ms)
+        try:
+            # The stop may not be over for the exchange: one request finds out, the others follow in turn.
+            await self._after_stop.enter()
+        except ExchangeUnavailable as alone:
+            raise self._error(SECOND_MS * (alone.retry_after_secs or 1)) from None
         self._under_way += endpoint.weight
         return True
 
@@ -89,6 +102,11 @@ class Budget:
             self._told = max(known, (minute, used))  # answers may overtake each other
             await self.engine.report_weight(self.egress_id, used, minute=minute)
 
+    async def relent(self) -> None:
+        """Take note that the exchange answers, and not by a limit: a stop that is past is over for it as well."""
+        if self._after_stop.is_open and self.clock.monotonic_ms() >= self._stopped_until_ms:
+            await self._after_stop.answered()
+
     async def recall(self, headers: Mapping[str, str]) -> None:
         """Take the count in an answer's header for the one that the state engine has forgotten."""
         used, minute = count_in(headers, USED_WEIGHT), minute_of(headers.get("date", ""))
@@ -102,7 +120,12 @@ class Budget:
         left_ms = await self.engine.stop_weight(
             self.egress_id, ms=self._pause_ms(refusal), reason=f"HTTP {refusal.status}"
         )
+        self._note_stop(left_ms)
         return self._error(left_ms)
+
+    def _note_stop(self, left_ms: float) -> None:
+        self._stopped_until_ms = self.clock.monotonic_ms() + left_ms
+        self._after_stop.open("HTTP 429 or 418", first_try_ms=self._stopped_until_ms)
 
     async def _finds_limit(self, endpoint: Endpoint) -> bool:
         if self._is_limit_known or self.find_limit is None or endpoint.name == EXCHANGE_INFO.name:
