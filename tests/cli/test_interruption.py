@@ -277,11 +277,12 @@ def test_a_server_ends_when_its_terminal_is_closed() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["--help", "completion bash", "doctor --json", "doctor", "setup --help"])
-def test_a_reader_that_has_seen_enough_ends_a_command_without_a_word(black_hole: BlackHole, arguments: str) -> None:
+def test_a_reader_that_has_seen_enough_ends_a_command_without_a_word(arguments: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)  # as `| head` would, only sooner
 
-    with os.fdopen(writer, "wb") as closed:
+    with os.fdopen(writer, "wb") as closed, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # bound, and nobody listens: an exchange that refuses at once
         done = subprocess.run(
             [*COMMAND, *arguments.split()],
             stdin=subprocess.DEVNULL,
@@ -290,7 +291,7 @@ def test_a_reader_that_has_seen_enough_ends_a_command_without_a_word(black_hole:
             text=True,
             timeout=PATIENCE_SECS,
             check=False,
-            env=clean_environment({"BINANCE_REST_URL": black_hole.url}),
+            env=clean_environment({"BINANCE_REST_URL": f"http://127.0.0.1:{nobody.getsockname()[1]}"}),
         )
 
     assert done.stderr == ""

@@ -82,5 +82,7 @@ def served_exchange(seed: int = 7) -> Generator[ServedExchange]:
         yield ServedExchange(exchange, f"127.0.0.1:{listener.getsockname()[1]}", counting.arrivals)
     finally:
         server.should_exit = True
+        thread.join(1)
+        server.force_exit = True  # nobody waits any more for what it would answer late
         thread.join(30)
         listener.close()

@@ -14,7 +14,7 @@ from support.raw import request
 from support.requirement import requirement
 from support.samples import INVALID_SYMBOL_DATA, NOT_FOUND_DATA, SAMPLE_MOMENT_MS, contract_pages
 
-pytestmark = pytest.mark.flood  # each starts a process, which counting lines would double
+pytestmark = pytest.mark.flood  # most start a process, which counting lines would double
 
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
@@ -23,6 +23,20 @@ REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 def server() -> Iterator[Process]:
     with Process("demo") as process:
         yield process
+
+
+@pytest.fixture(scope="module")
+def one_for_all() -> Iterator[Process]:
+    with Process("demo") as process:
+        process.shake_hands()
+        yield process
+
+
+@pytest.fixture
+def shared(one_for_all: Process) -> Iterator[Process]:
+    """A server that has shaken hands and serves one test after another: none may leave it a fault or an answer."""
+    yield one_for_all
+    assert one_for_all.ask("afterwards", "ping", {})["result"] == {}
 
 
 @pytest.fixture
@@ -125,23 +139,21 @@ def test_a_last_line_without_its_newline_is_read(server: Process) -> None:
     assert server.answer() == {"jsonrpc": "2.0", "id": 7, "result": {}}
 
 
-def test_blank_lines_and_carriage_returns_are_nothing(server: Process) -> None:
-    server.shake_hands()
-    server.send(b"\n  \n\r\n" + json.dumps(request(1, "ping", {})).encode() + b"\r\n")
+def test_blank_lines_and_carriage_returns_are_nothing(shared: Process) -> None:
+    shared.send(b"\n  \n\r\n" + json.dumps(request(1, "ping", {})).encode() + b"\r\n")
 
-    assert server.answer()["id"] == 1
+    assert shared.answer()["id"] == 1
 
 
 @pytest.mark.parametrize(("extra", "is_answered"), [(0, True), (1, False)])
-def test_the_cap_is_four_mebibytes_to_the_byte(server: Process, extra: int, *, is_answered: bool) -> None:
-    server.shake_hands()
+def test_the_cap_is_four_mebibytes_to_the_byte(shared: Process, extra: int, *, is_answered: bool) -> None:
     frame: dict[str, Any] = request("big", "ping", {"x": ""})
     padding = FRAME_CAP - len(json.dumps(frame)) + extra
     frame["params"]["x"] = "y" * padding
 
-    server.say(frame)
+    shared.say(frame)
 
-    answer = server.answer()
+    answer = shared.answer()
     assert answer["id"] == "big"
     assert ("result" in answer) is is_answered
 
@@ -184,11 +196,10 @@ def test_a_cancelled_request_does_not_hold_up_the_end(server: Process) -> None:
         (b"[" * 100_000, -32700),
     ],
 )
-def test_a_frame_without_an_id_is_answered_under_null(server: Process, frame: bytes, code: int) -> None:
-    server.shake_hands()
-    server.send(frame + b"\n")
+def test_a_frame_without_an_id_is_answered_under_null(shared: Process, frame: bytes, code: int) -> None:
+    shared.send(frame + b"\n")
 
-    answer = server.answer()
+    answer = shared.answer()
 
     assert (answer["id"], answer["error"]["code"]) == (None, code)
 

@@ -41,7 +41,12 @@ class Greeting:
     why: str = ""
 
 
-async def greeted(entry: OurEntry, environment: Mapping[str, str], patience_secs: float = PATIENCE_SECS) -> Greeting:
+async def greeted(
+    entry: OurEntry,
+    environment: Mapping[str, str],
+    patience_secs: float = PATIENCE_SECS,
+    leave_secs: float = LEAVE_SECS,
+) -> Greeting:
     """Start what an entry says, greet it and end it."""
     clock = SystemClock()
     started_ms = clock.monotonic_ms()
@@ -61,7 +66,7 @@ async def greeted(entry: OurEntry, environment: Mapping[str, str], patience_secs
             with anyio.move_on_after(patience_secs):
                 line = await _first_line(process)
             took_ms = clock.monotonic_ms() - started_ms
-            await _end(process)
+            await _end(process, leave_secs)
             tasks.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
@@ -88,13 +93,13 @@ async def _collect(stream: ByteReceiveStream | None, into: bytearray) -> None:
         del into[:-LONGEST_COMPLAINT]
 
 
-async def _end(process: Process) -> None:
+async def _end(process: Process, leave_secs: float) -> None:
     """End a server as clients do: close its input, then ask, then insist."""
     with anyio.CancelScope(shield=True):
         if process.stdin is not None:
             await process.stdin.aclose()
         for insist in (process.terminate, process.kill):
-            with anyio.move_on_after(LEAVE_SECS):
+            with anyio.move_on_after(leave_secs):
                 await process.wait()
                 return
             insist()
