@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from mcp_binance_server.charts.validate import Conditions, validate_chart
 from mcp_binance_server.charts.wire import from_wire, read_chart
 from mcp_binance_server.simulator.chartimg_facts import read_facts
 from mcp_binance_server.simulator.chartimg_rules import problems_of
+
+pytestmark = pytest.mark.flood  # hundreds of cases each
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),

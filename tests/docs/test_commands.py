@@ -56,6 +56,7 @@ def is_run(command: str) -> bool:
     return not command.startswith(tuple(NOT_RUN))
 
 
+@pytest.mark.flood  # each starts processes, whose lines other tests count
 @pytest.mark.parametrize("commands", BLOCKS)
 def test_a_block_of_commands_works(commands: list[str], environment: dict[str, str], tmp_path: Path) -> None:
     assert commands, "a block without a command is not one for a shell"

@@ -15,7 +15,7 @@ from support.crew import http_server, surroundings, wait_for
 from support.state_server import BINARY, free_port
 from support.webapp import HttpClient, request
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.flood]
 
 CONFIG = Path(__file__).parents[2] / "examples" / "http-fleet" / "haproxy.cfg"
 ACCEPT = {"accept": "application/json, text/event-stream"}

@@ -84,6 +84,7 @@ bodies = st.lists(lines, max_size=8).map("\n".join).map(visible)
 
 
 @requirement("ruling/31", "guide/multiple-documents-response")
+@pytest.mark.flood
 @settings(max_examples=250)
 @given(st.lists(bodies, min_size=2, max_size=5), st.text(max_size=20))
 def test_what_is_framed_parses_back_to_the_same_bytes(texts: list[str], title: str) -> None:

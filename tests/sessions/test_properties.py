@@ -206,6 +206,7 @@ class Sessions(RuleBasedStateMachine):
         assert all(known.farewells == 1 and known.session.credentials is None for known in self.known)
 
 
+@pytest.mark.flood  # thousands of steps
 def test_every_history_agrees_with_a_plain_list_of_sessions(scale: int) -> None:
     run_state_machine_as_test(
         Sessions, settings=settings(max_examples=60 * scale, stateful_step_count=60, deadline=None)

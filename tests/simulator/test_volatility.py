@@ -12,7 +12,7 @@ from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.flood]  # years of candles
 
 SMALL = ["SOL", "XRP", "DOGE", "SHIB", "PEPE", "ADA", "LTC", "TRX", "LINK", "AVAX", "DOT", "XLM", "ATOM"]
 BARS_A_YEAR = {"1d": 365, "1h": 365 * 24, "15m": 365 * 96, "1m": 365 * 1440}

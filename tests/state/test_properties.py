@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from mcp_binance_server.state.weight import EDGE_MS, MINUTE_MS, ceiling, charged
 from support.clock import FakeClock
 
 KINDS: tuple[CallKind, ...] = ("order", "private", "public")
+pytestmark = pytest.mark.flood  # hundreds of cases each
+
 LIMIT = 100
 # A busy machine is not a broken promise.
 PATIENT = settings(deadline=None, max_examples=200)

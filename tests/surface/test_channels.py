@@ -19,6 +19,8 @@ from support.requirement import requirement
 from support.served import Place, text_of
 from support.stepped import STREAMED, SteppedClock, live_market
 
+pytestmark = pytest.mark.flood  # every tool once more; the tests of each count its lines
+
 TOOLS = [spec.name for spec in CATALOGUE.tools]
 LARGEST = 25_000
 # The contract has this one answer whole, with every indicator and its inputs.

@@ -15,6 +15,8 @@ from support.clock import FakeClock
 from support.requirement import requirement
 from support.served import Place
 
+pytestmark = pytest.mark.flood  # thousands of values; the tests of tool, page and chart count the lines
+
 HOUR_MS = 3_600_000
 # A legend's name and the tool's, for every indicator both have.
 ALIKE: dict[str, tuple[str, dict[str, int], tuple[str, ...]]] = {

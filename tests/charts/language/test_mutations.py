@@ -20,6 +20,7 @@ SAID_AGAIN = 25
 
 
 @pytest.mark.slow
+@pytest.mark.flood
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_an_accident_is_refused_or_read_or_said(batch: int, scale: int) -> None:
     random = Random(batch)

@@ -110,6 +110,7 @@ def columns_of(candles: Sequence[Candle], numpy: ModuleType) -> Columns:
     return {name: numpy.array([float(getattr(each, name)) for each in candles]) for name in names}
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_study_agrees_with_ta_lib_once_both_are_warm(name: str) -> None:
     talib = pytest.importorskip("talib", reason="needs TA-Lib, the second opinion on every study")
@@ -151,6 +152,7 @@ def test_names_inputs_and_plots_are_those_of_the_catalogue(study: Study) -> None
 
 
 # A running sum has no level of its own: on-balance volume depends on where it began.
+@pytest.mark.flood  # a thousand bars of every study
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - {"On Balance Volume"}))
 def test_with_its_warm_up_a_study_shows_what_it_would_show_with_all_of_history(name: str) -> None:
     study, candles, shown = STUDIES[name], market(bars=1000), 120
