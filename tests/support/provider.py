@@ -18,6 +18,7 @@ from mcp_binance_server.transports.grpc.door import SERVICE
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
 from mcp_binance_server.transports.grpc.serving import Address, Grace, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
+from mcp_binance_server.transports.standing import Standing
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 PATIENCE_SECS = 30.0
@@ -65,12 +66,18 @@ class Provider:
 
 @asynccontextmanager
 async def provided(
-    dispatcher: Dispatcher, *, authenticate: Authenticate | None = None, grace_secs: float = 10.0
+    dispatcher: Dispatcher,
+    *,
+    authenticate: Authenticate | None = None,
+    standing: Standing | None = None,
+    grace_secs: float = 10.0,
 ) -> AsyncGenerator[Provider]:
     """Serve on a free port of the loopback and connect to it."""
     address = Address("127.0.0.1", 0)
     async with (
-        running_service(dispatcher, address, authenticate=authenticate, grace=Grace(grace_secs)) as bound,
+        running_service(
+            dispatcher, address, authenticate=authenticate, standing=standing, grace=Grace(grace_secs)
+        ) as bound,
         insecure_channel(str(bound)) as channel,
     ):
         yield Provider(channel)

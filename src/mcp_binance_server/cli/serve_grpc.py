@@ -9,12 +9,13 @@ from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, r
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
-from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.grpc.callers import Authenticate
 from mcp_binance_server.transports.grpc.extra import require_grpc
-from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated
+from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated, Withdrawing
+from mcp_binance_server.transports.standing import Standing
 
 
 def run_grpc(place: Place, manners: Manners, *, unsafe: bool) -> int:
@@ -48,8 +49,14 @@ async def _serve(settings: Settings, place: Place, manners: Manners, last_moment
             lends_own_key=lends_own_key(settings),
             trusted_proxies=settings.trusted_proxies,
             certificate=place.certificate,
+            standing=standing_of(entrance.authenticator, clock),
             at_ctrl_c=last_moment.begin,
         )
+
+
+def standing_of(authenticator: Authenticator, clock: Clock) -> Standing | None:
+    """Return what ends the streams of tokens that are withdrawn, where tokens can be."""
+    return Standing(authenticator.edition, clock) if isinstance(authenticator, Withdrawing) else None
 
 
 def authenticating(authenticator: Authenticator) -> Authenticate:

@@ -1,21 +1,24 @@
 """What every call passes: who calls, what they sent, and the one place where a failure becomes a status."""
 
 from collections.abc import AsyncIterable, Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import anyio
 import grpc
 from google.protobuf.message import DecodeError, Message
 from grpc.aio import ServicerContext
+from mcp import MCPError
 from mcp.types.version import LATEST_HANDSHAKE_VERSION
 
 from mcp_binance_server.errors import AppError, InvalidArguments
+from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.errors import internal, to_mcp
 from mcp_binance_server.transports.grpc.callers import Callers
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY, IssuerUnavailable, TokenRefused, refusal_of
 from mcp_binance_server.transports.grpc.lobby import MESSAGE_SECS, first_message
 from mcp_binance_server.transports.grpc.service import Provider, Who
 from mcp_binance_server.transports.proto import provider_pb2 as pb
+from mcp_binance_server.transports.standing import Standing
 
 RequestT = TypeVar("RequestT", bound=Message)
 ResultT = TypeVar("ResultT")
@@ -33,8 +36,11 @@ class Door:
     of one, which to a client is the same: so a caller is asked for a token before anything is waited for.
     """
 
-    def __init__(self, provider: Provider, callers: Callers, *, has_guides: bool) -> None:
+    def __init__(
+        self, provider: Provider, callers: Callers, *, has_guides: bool, standing: Standing | None = None
+    ) -> None:
         self._provider = provider
+        self._standing = standing
         self._callers = callers
         self._has_guides = has_guides
         self._inside = 0
@@ -76,7 +82,15 @@ class Door:
             async def tell(request: pb.StreamRequest, who: Who) -> None:
                 await self._provider.stream(request, who, write)
 
-            await self._answered(pb.StreamRequest, requests, context, tell)
+            if self._standing is None:
+                await self._answered(pb.StreamRequest, requests, context, tell)
+                return
+            with self._standing.watching(lambda: self._is_still_good(context)) as stay:
+                await self._answered(pb.StreamRequest, requests, context, tell)
+            if stay.was_ended:
+                withdrawn = TokenRefused(reason="invalid_token")
+                failure = to_mcp(withdrawn, LATEST_HANDSHAKE_VERSION, None, has_guides=self._has_guides)
+                await _refuse(failure, context)
 
         return grpc.stream_stream_rpc_method_handler(handle)
 
@@ -102,16 +116,28 @@ class Door:
             self._inside -= 1
             if not self._inside:
                 self._empty.set()
-        refusal = refusal_of(failure)
-        return await context.abort(refusal.status, refusal.sentence, ((ERROR_KEY, refusal.details),))
+        return await _refuse(failure, context)
 
-    async def _who(self, context: Context) -> Who:
+    async def _is_still_good(self, context: Context) -> bool:
+        try:
+            return "market:read" in (await self._who(context)).visitor.scopes
+        except TokenRefused:
+            return False
+        except IssuerUnavailable:
+            return True
+
+    async def _who(self, context: Context) -> Caller:
         try:
             return await self._callers.of(context.invocation_metadata() or (), context.peer())
         except TokenRefused as refused:
             if refused.reason == CANNOT_TELL:
                 raise IssuerUnavailable from None
             raise
+
+
+async def _refuse(failure: MCPError, context: Context) -> NoReturn:
+    refusal = refusal_of(failure)
+    await context.abort(refusal.status, refusal.sentence, ((ERROR_KEY, refusal.details),))
 
 
 def _read(kind: type[RequestT], data: bytes | None) -> RequestT:

@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 import anyio
@@ -20,6 +20,7 @@ from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
 from mcp_binance_server.transports.grpc.door import SERVICE, Door
 from mcp_binance_server.transports.grpc.lobby import Health, Reflection
 from mcp_binance_server.transports.grpc.service import Provider
+from mcp_binance_server.transports.standing import Standing
 
 HOST, PORT = "127.0.0.1", 50053
 GRACE_SECS = 10.0
@@ -75,6 +76,7 @@ async def serve_grpc(
     lends_own_key: bool = True,
     trusted_proxies: tuple[str, ...] = (),
     certificate: Certificate | None = None,
+    standing: Standing | None = None,
     grace_secs: float = GRACE_SECS,
     at_ctrl_c: Callable[[], None] | None = None,
 ) -> None:
@@ -95,6 +97,7 @@ async def serve_grpc(
             lends_own_key=lends_own_key,
             trusted_proxies=trusted_proxies,
             certificate=certificate,
+            standing=standing,
             grace=grace,
         ) as bound:
             ready(str(bound))
@@ -115,6 +118,7 @@ async def running_service(
     lends_own_key: bool = True,
     trusted_proxies: tuple[str, ...] = (),
     certificate: Certificate | None = None,
+    standing: Standing | None = None,
     grace: Grace | None = None,
 ) -> AsyncGenerator[Address]:
     """Listen, with a port of the system's choice where it is 0, and say where; at the end, drain."""
@@ -125,7 +129,7 @@ async def running_service(
     provider = Provider(dispatcher)
     own = dispatcher.owner if lends_own_key else None
     callers = Callers(own, authenticate, Proxies(trusted_proxies), is_tls=certificate is not None)
-    door = Door(provider, callers, has_guides=dispatcher.catalogue.has_guides)
+    door = Door(provider, callers, has_guides=dispatcher.catalogue.has_guides, standing=standing)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
     server.add_generic_rpc_handlers((door.handlers(),))
     health = Health(SERVICE)
@@ -138,7 +142,8 @@ async def running_service(
         raise SettingsError(problems=(f"--port: cannot listen on {address}; is it in use?",)) from None
     await server.start()
     try:
-        yield Address(address.host, bound)
+        async with standing.running() if standing else nullcontext():
+            yield Address(address.host, bound)
     finally:
         with anyio.CancelScope(shield=True):
             health.stop()

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -13,10 +14,17 @@ from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
 from mcp_binance_server.surface.showcase import Showcase
-from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Open, Unauthenticated
+from mcp_binance_server.transports.http.auth.authenticator import (
+    Authenticator,
+    Open,
+    Unauthenticated,
+    Withdrawing,
+    still_is,
+)
 from mcp_binance_server.transports.http.auth.challenge import refusal_headers, scope_headers
 from mcp_binance_server.transports.http.auth.metadata import WELL_KNOWN, metadata_path, metadata_url
 from mcp_binance_server.transports.http.conversation import is_json, not_allowed, takes_events, unknown_session
+from mcp_binance_server.transports.http.cut_short import CutShort
 from mcp_binance_server.transports.http.front_page import LIVE, reply_page, wants_page
 from mcp_binance_server.transports.http.keys import KeysMisplaced, KeysRefused
 from mcp_binance_server.transports.http.modern_door import ModernDoor, TakesLong
@@ -28,6 +36,7 @@ from mcp_binance_server.transports.http.scopes import ScopeNeeded, missing_scope
 from mcp_binance_server.transports.http.session_door import SessionDoor
 from mcp_binance_server.transports.http.showcase_page import SHOWN, reply_showcase
 from mcp_binance_server.transports.http.switchboard import Switchboard, header
+from mcp_binance_server.transports.standing import Standing
 
 Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
 PROBES = ("/healthz", "/readyz", "/metrics")
@@ -68,8 +77,11 @@ class HttpApp:
     _doors: dict[str, Door] = field(init=False)
     _sessions: SessionDoor = field(init=False)
     _modern: ModernDoor = field(init=False)
+    _standing: Standing | None = field(init=False)
 
     def __post_init__(self) -> None:
+        who = self.entrance.authenticator
+        self._standing = Standing(who.edition, self.probes.clock) if isinstance(who, Withdrawing) else None
         pair = PairDoor(self.switchboard)
         self._sessions = SessionDoor(self.switchboard)
         self._modern = ModernDoor(self.server, self.switchboard, self.takes_long)
@@ -80,6 +92,8 @@ class HttpApp:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._modern.running())
             await stack.enter_async_context(self.switchboard.running())
+            if self._standing is not None:
+                await stack.enter_async_context(self._standing.running())
             yield
 
     async def drain(self) -> None:
@@ -121,7 +135,7 @@ class HttpApp:
             await refuse(send, 403, lacking.error_type, lacking.message, headers=scope_headers(missing, metadata_url))
             return
         try:
-            await self._doors[path](scope, receive, send, visitor)
+            await self._let_in(path, scope, receive, send, visitor)
         except KeysMisplaced as late:
             # 404: a client that follows the protocol opens a new session by itself, and sends the keys with it.
             await refuse(send, 404, "keys_need_new_session", str(late))
@@ -134,6 +148,19 @@ class HttpApp:
             await refuse_with(send, full, full.http_status, headers=wait)
         except EngineUnavailable as lost:
             await refuse(send, 503, lost.error_type, lost.message, headers=[(b"retry-after", b"1")])
+
+    async def _let_in(self, path: str, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
+        if self._standing is None:
+            await self._doors[path](scope, receive, send, visitor)
+            return
+        asked = partial(still_is, self.entrance.authenticator, visitor, scope["headers"], scope["query_string"])
+        with self._standing.watching(asked) as stay:
+            answer = CutShort(send, partial(self._standing.let_go, stay))
+            await self._doors[path](scope, receive, answer.send, visitor)
+        if stay.was_ended and not await answer.end():
+            gone = Unauthenticated("The token was withdrawn.")
+            headers = refusal_headers(gone, self.entrance.metadata_url)
+            await refuse(send, gone.status, "invalid_token", str(gone), headers=headers)
 
     async def _mcp(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
         revision = header(scope, b"mcp-protocol-version")

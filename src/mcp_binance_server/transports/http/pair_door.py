@@ -3,6 +3,7 @@
 import json
 from urllib.parse import parse_qs
 
+import anyio
 from mcp.types import jsonrpc
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -112,7 +113,8 @@ class PairDoor:
             line.stop_listening(outlet)
             line.answers_on_stream = False
             if not joins:  # the stream was the session
-                await self._registry.end(call.session)
+                with anyio.CancelScope(shield=True):
+                    await self._registry.end(call.session)
 
     async def _tell(self, call: Call, message: jsonrpc.JSONRPCMessage, scope: Scope, send: Send) -> None:
         try:

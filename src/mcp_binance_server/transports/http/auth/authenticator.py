@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from http import HTTPStatus
+from typing import Protocol, runtime_checkable
 
 from mcp_binance_server.domain.access import LOCAL, Visitor
 
@@ -35,6 +36,23 @@ class Authenticator(Protocol):
             Unauthenticated: nobody who may come in.
         """
         ...
+
+
+@runtime_checkable
+class Withdrawing(Authenticator, Protocol):
+    """A way to tell who asks whose tokens can cease to be good."""
+
+    def edition(self) -> object:
+        """Return what is another than before whenever a token that was good may be so no more."""
+        ...
+
+
+async def still_is(authenticator: Authenticator, visitor: Visitor, headers: Headers, query: bytes) -> bool:
+    """Tell whether a request would be let in again as the same visitor; yes, while nobody can tell."""
+    try:
+        return await authenticator.visitor(headers, query) == visitor
+    except Unauthenticated as refused:
+        return refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 class Open:

@@ -30,6 +30,10 @@ class OAuth:
         # Always: a signature stays good, a token does not.
         return visitor_of(proof.payload, self._trust, self._clock.now_ms())
 
+    def edition(self) -> object:
+        """Return the second: tokens cease to be good by the passing of time."""
+        return self._clock.now_ms() // 1000
+
     async def close(self) -> None:
         """End what is under way; the channel is closed by whoever opened it."""
         await self._keys.close()

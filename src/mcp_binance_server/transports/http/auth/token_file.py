@@ -5,6 +5,7 @@ import logging
 import os
 import stat
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from mcp_binance_server.clock import Clock
@@ -16,7 +17,7 @@ from mcp_binance_server.transports.http.auth.token_lines import Mistake, TokenEn
 
 LOG = logging.getLogger(__name__)
 
-CHECK_MS = 1_000
+CHECK_MS = 250
 LARGEST_BYTES = 262_144
 MOST_LOGGED = 10
 
@@ -83,6 +84,11 @@ class TokenFile:
         if entry.has_expired(self._clock.now_ms()):
             raise Unauthenticated("The token has expired.")
         return Visitor(f"token {entry.name}", entry.scopes)
+
+    def edition(self) -> object:
+        """Return what changes with the file, and with the day that is some token's last."""
+        self._look_again()
+        return self._seen, datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC).date()
 
     def _look_again(self) -> None:
         now = self._clock.monotonic_ms()
