@@ -10,6 +10,7 @@ from pydantic import Field
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import InsufficientScope
+from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.arguments import Arguments
@@ -125,7 +126,7 @@ def test_without_a_prompt_there_is_no_such_tool() -> None:
 
 @pytest.mark.parametrize("kind", ["portfolio_risk", " Portfolio_Risk"])
 async def test_a_kind_needs_the_scope_of_its_prompt(app: App, kind: str) -> None:
-    caller = Caller(PUBLIC, app.dispatcher.owner)
+    caller = Caller(PUBLIC, Vault(app.dispatcher.owner))
 
     open_to_all = await app.dispatcher.call_tool(caller, "get_analysis", {"kind": "trading_analysis", **BTC})
     with pytest.raises(InsufficientScope) as refused:

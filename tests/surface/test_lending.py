@@ -15,6 +15,7 @@ from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.domain.market import Reading
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
 from mcp_binance_server.simulator.portfolio import Balance, Portfolio
@@ -118,9 +119,9 @@ def later(app: App) -> Dispatcher:
 
 
 async def test_a_service_in_no_list_reads_the_account_of_its_caller(later: Dispatcher, guest: Principal) -> None:
-    guests = await later.call_tool(Caller(LOCAL, guest), "deep", {})
+    guests = await later.call_tool(Caller(LOCAL, Vault(guest)), "deep", {})
     owners = await later.call_tool(None, "deep", {})
-    nobodys = await later.call_tool(Caller(LOCAL, None), "deep", {})
+    nobodys = await later.call_tool(Caller(LOCAL, Vault(None)), "deep", {})
 
     assert guests.content[0].model_dump()["text"] == MARK
     assert owners.is_error is False
@@ -134,7 +135,10 @@ async def test_a_service_that_forgets_its_caller_has_no_account_to_lend(
 ) -> None:
     exchange.requests.clear()
 
-    answers = [await later.call_tool(caller, name, {}) for caller in (Caller(LOCAL, None), Caller(LOCAL, guest), None)]
+    answers = [
+        await later.call_tool(caller, name, {})
+        for caller in (Caller(LOCAL, Vault(None)), Caller(LOCAL, Vault(guest)), None)
+    ]
 
     assert [each.structured_content["error_type"] for each in answers] == ["invalid_credentials"] * 3
     assert not exchange.requests

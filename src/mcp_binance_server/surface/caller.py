@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.surface.errors import RequestContext
 
 CALLER = "mcp_binance_server.caller"
@@ -12,10 +13,17 @@ CALLER = "mcp_binance_server.caller"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A visitor, and whose account their signed reads are for: nobody's, without a principal."""
+    """A visitor, and what holds whose account their signed reads are for: nobody's, once it is wiped or if it is empty.
+
+    Requests outlive their answers here and there, in the SDK and in tracebacks; the keys in them must not.
+    """
 
     visitor: Visitor
-    principal: Principal | None
+    vault: Vault[Principal]
+
+    @property
+    def principal(self) -> Principal | None:
+        return self.vault.read()
 
 
 def caller_of(ctx: RequestContext) -> Caller | None:

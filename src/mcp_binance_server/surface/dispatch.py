@@ -17,7 +17,14 @@ from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.completions import complete
 from mcp_binance_server.surface.context import Context, Report
-from mcp_binance_server.surface.errors import LAST_WORD_SECS, LONGEST_SECS, bad_arguments, in_time, tool_failure
+from mcp_binance_server.surface.errors import (
+    LAST_WORD_SECS,
+    LONGEST_SECS,
+    bad_arguments,
+    forget_origin,
+    in_time,
+    tool_failure,
+)
 from mcp_binance_server.surface.freshness import doubted, warned_text
 from mcp_binance_server.surface.spec import Page, Picture, scope_of
 from mcp_binance_server.surface.uris import parse
@@ -67,6 +74,7 @@ class Dispatcher:
                 if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
                     answer = await doubted(context, symbol, answer)
         except AppError as error:
+            forget_origin(error)
             return tool_failure(error, has_guides=has_guides)
         text = types.TextContent(type="text", text=warned_text(answer))
         structured = None if answer.structured is None else answer.structured.model_dump(mode="json")

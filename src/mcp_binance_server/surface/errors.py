@@ -46,6 +46,11 @@ def _data(error: AppError, *, has_guides: bool) -> dict[str, Any]:
     return {name: value for name, value in error.data().items() if has_guides or name not in GUIDE_MEMBERS}
 
 
+def forget_origin(error: BaseException) -> None:
+    """Let go of the frames an error came through: they hold the caller's account, and often the error itself."""
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+
+
 @contextmanager
 def in_time(longest_secs: float) -> Generator[None]:
     """Break off what is done in here when it takes too long.
@@ -77,6 +82,7 @@ def guarded(
             with in_time(longest_secs):
                 return await handler(ctx, params)
         except AppError as error:
+            forget_origin(error)
             uri = getattr(params, "uri", None)
             raise to_mcp(error, ctx.protocol_version, uri, has_guides=has_guides) from None
         except MCPError:

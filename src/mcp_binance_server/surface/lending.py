@@ -1,7 +1,7 @@
 """Whose account the services read: nobody's as they are built, a principal's in a copy made for one caller."""
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 from mcp_binance_server.exchange.account import AccountClient
@@ -35,18 +35,26 @@ def ways_to_accounts(whole: object) -> Ways:
 
 def lent_to(principal: Principal | None, whole: WholeT, ways: Ways, *, is_withheld: bool = False) -> WholeT:
     """Return a copy in which every account client is this principal's; what leads to none is shared, not copied."""
-    copies: dict[int, Any] = {}
+    return cast(WholeT, _Loan(principal, ways, is_withheld).copy(whole))
 
-    def copy(node: Any) -> Any:  # noqa: ANN401 - any record
-        if id(node) not in copies:
-            copies[id(node)] = (
-                replace(node, principal=principal, is_withheld=is_withheld)
+
+@dataclass(frozen=True, slots=True)
+class _Loan:
+    """One copying. A function that calls itself would be a cycle, and keep the principal until it is collected."""
+
+    principal: Principal | None
+    ways: Ways
+    is_withheld: bool
+    copies: dict[int, Any] = field(default_factory=dict[int, Any])
+
+    def copy(self, node: Any) -> Any:  # noqa: ANN401 - any record
+        if id(node) not in self.copies:
+            self.copies[id(node)] = (
+                replace(node, principal=self.principal, is_withheld=self.is_withheld)
                 if isinstance(node, AccountClient)
-                else replace(node, **{name: copy(getattr(node, name)) for name in ways.get(id(node), ())})
+                else replace(node, **{name: self.copy(getattr(node, name)) for name in self.ways.get(id(node), ())})
             )
-        return copies[id(node)]
-
-    return cast(WholeT, copy(whole))
+        return self.copies[id(node)]
 
 
 def _parts(node: object) -> list[tuple[str, object]]:

@@ -10,6 +10,7 @@ import pytest
 from mcp_binance_server.app import App
 from mcp_binance_server.domain.access import SCOPES, Scope, Visitor
 from mcp_binance_server.errors import AppError, InsufficientScope
+from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.transports.http.app import Entrance
@@ -97,7 +98,8 @@ async def test_a_token_opens_what_its_scopes_say_and_nothing_more(
     visitor = await enter(issuer.token(scope=f"openid {' '.join(granted)}"))
 
     missing = {
-        (method, name): await missing_scopes(app, Caller(visitor, None), method, name) for method, name in EVERYTHING
+        (method, name): await missing_scopes(app, Caller(visitor, Vault(None)), method, name)
+        for method, name in EVERYTHING
     }
 
     needed = {each: app.dispatcher.scope_needed(*each) for each in EVERYTHING}

@@ -8,6 +8,7 @@ from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.errors import InvalidArguments, SettingsError
 from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.transports.arrival import KEYS_READABLE, Proxies
 
@@ -47,7 +48,7 @@ class Callers:
         principal = _principal(told)
         if principal is not None and not arrival.is_private:
             raise InvalidArguments(summary=KEYS_READABLE)
-        return Caller(visitor, principal or (self.own if arrival.lends_to(visitor) else None))
+        return Caller(visitor, Vault(principal or (self.own if arrival.lends_to(visitor) else None)))
 
 
 def address_of(peer: str) -> str | None:

@@ -11,6 +11,7 @@ import struct
 import sys
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import cast
 
 import h11
 from starlette.types import Receive, Scope, Send
@@ -20,12 +21,15 @@ from uvicorn.server import ServerState
 
 from mcp_binance_server.transports.http.failures import AnswerBrokenOff
 from mcp_binance_server.transports.http.joined import JoinedAnswers
+from mcp_binance_server.transports.http.keys import API_KEY, SECRET_KEY
 from mcp_binance_server.transports.http.leaving import LEAVING, Leaving
 from mcp_binance_server.transports.http.refusals import refusal_body
 from mcp_binance_server.transports.http.turns import AHEAD
 
 LOG = logging.getLogger(__name__)
 
+# What callers prove themselves with, or sign with.
+SECRET_HEADERS = frozenset({b"authorization", API_KEY, SECRET_KEY})
 _AT_ONCE = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 
 
@@ -85,6 +89,7 @@ class Connection(H11Protocol):
         self._reading_timer = _cancelled(self._reading_timer)
         self._last_timer = _cancelled(self._last_timer)
         super().connection_lost(exc)
+        self._forget_secrets()
         self._leaving.tell()
         self._unset_keepalive_if_required()  # uvicorn forgets it after an error
 
@@ -98,6 +103,7 @@ class Connection(H11Protocol):
 
     def on_response_complete(self) -> None:
         self._is_behind = bool(self.conn.trailing_data[0])
+        self._forget_secrets()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
             # Answered before it was whole: the rest could drip for ever, and nobody wants it.
@@ -114,6 +120,13 @@ class Connection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         LOG.info("refused what is no HTTP request")
         self._break_off(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
+
+    def _forget_secrets(self) -> None:
+        """Take out of a request that is over what only its doors had to see; in a cycle it lives on for a while."""
+        # Starlette puts a list of its own into the scope, once somebody has asked it for a header.
+        for headers in (self.headers, self.scope["headers"]) if self.scope else ():
+            kept = [header for header in headers if header[0] not in SECRET_HEADERS]
+            cast("list[tuple[bytes, bytes]]", headers)[:] = kept
 
     @property
     def is_amid_a_request(self) -> bool:

@@ -36,7 +36,10 @@ class ModernDoor:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
-        self._switchboard.stateless(scope, visitor)
+        with self._switchboard.stateless(scope, visitor):
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         leaving: Leaving | None = scope.get(LEAVING)
         if leaving is None or not self._is_soon_answered(scope):
             await self._streaming.handle_request(scope, receive, send)

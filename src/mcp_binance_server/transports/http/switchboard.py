@@ -1,8 +1,8 @@
 """Sessions and the lines that belong to them, for every door of the HTTP application."""
 
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
 from mcp_binance_server.sessions.registry import Registry
+from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.forwarded import arrival_of
 from mcp_binance_server.transports.http.keys import KeysMisplaced, named_key, principal_in
@@ -97,13 +98,19 @@ class Switchboard:
         """Return every session that is open, with its line."""
         return [*self._calls.values()]
 
-    def stateless(self, scope: Scope, visitor: Visitor) -> None:
+    @contextmanager
+    def stateless(self, scope: Scope, visitor: Visitor) -> Generator[None]:
         """Note who makes a request that belongs to no session; it brings its own keys or uses those lent.
 
         Raises:
             KeysRefused: its keys are not taken.
         """
-        scope[CALLER] = Caller(visitor, principal_in(scope) or self._lent(scope, visitor))
+        vault = Vault(principal_in(scope) or self._lent(scope, visitor))
+        scope[CALLER] = Caller(visitor, vault)
+        try:
+            yield
+        finally:
+            vault.wipe()
 
     def _lines(self) -> TaskGroup:
         """Return where lines run; there is no such place any more while the server winds down."""
@@ -112,7 +119,8 @@ class Switchboard:
         return self._group
 
     def _noted(self, scope: Scope, visitor: Visitor, call: Call) -> Call:
-        scope[CALLER] = Caller(visitor, call.session.credentials or self._lent(scope, visitor))
+        session = call.session
+        scope[CALLER] = Caller(visitor, session.vault if session.credentials else Vault(self._lent(scope, visitor)))
         return call
 
     def _lent(self, scope: Scope, visitor: Visitor) -> Principal | None:
