@@ -265,8 +265,10 @@ async def test_an_exchange_without_streams_is_asked_ever_more_slowly(open_floor:
             await floor.run(600_000, step_ms=500)
             assert feed.state == "connecting"
         pauses = [after - before for before, after in pairwise(dials)]
+        late = [pause for pause, at_ms in zip(pauses, dials, strict=False) if at_ms > 120_000]
+        assert max(pauses[:35]) <= 2_500
         assert max(pauses) <= 30_500
-        assert sum(pause > 5_000 for pause in pauses) > len(pauses) / 2
+        assert sum(pause > 5_000 for pause in late) > len(late) / 2
         assert 20 <= len(dials) <= 200
     await settled()
 

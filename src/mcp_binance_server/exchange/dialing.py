@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 # The exchange allows 300 attempts in five minutes and IP; the rest is left to whoever else shares the address.
 MOST_ATTEMPTS = 200
 ATTEMPTS_MS = 300_000
-FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 30_000
+# For about a minute an exchange that is back is found within two seconds; then ever more slowly, since five processes
+# behind one address must stay below the limit together.
+FIRST_PAUSE_MS, QUICK_PAUSE_MS, LONGEST_PAUSE_MS = 1_000, 2_000, 30_000
+QUICK_FAILURES = 40
 # As for requests: a host that fails is tried once a second, by however many connections it has lost.
 BETWEEN_TRIES_MS = 1_000
 
@@ -80,9 +83,9 @@ class Pacer:
     _attempts: deque[float] = field(default_factory=deque[float], repr=False)
 
     async def wait(self, failures: int) -> None:
-        """Wait for one's turn; the longest pause doubles with each failure in a row."""
+        """Wait for one's turn; after forty failures in a row the longest pause doubles with each."""
         if failures:
-            longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** min(failures - 1, 10))
+            longest = _longest_pause_ms(failures)
             await self.clock.sleep_ms(self.random.uniform(longest / 4, longest))
             while (left_ms := self._last_ms + BETWEEN_TRIES_MS - self.clock.monotonic_ms()) > 0:
                 await self.clock.sleep_ms(left_ms)
@@ -99,6 +102,12 @@ class Pacer:
         while self._attempts and self._attempts[0] <= oldest:
             self._attempts.popleft()
         return self._attempts
+
+
+def _longest_pause_ms(failures: int) -> int:
+    if failures == 1:
+        return FIRST_PAUSE_MS
+    return min(LONGEST_PAUSE_MS, QUICK_PAUSE_MS * 2 ** min(max(0, failures - QUICK_FAILURES), 10))
 
 
 class _NetworkConnection:
