@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 BTC = Symbol("BTCUSDT")
 STEP_MS = 50
-OUTAGE_SECS, CALLERS = 15, 50
+OUTAGE_SECS, CALLERS = 12, 50
 
 
 class Line(Loop):
@@ -125,7 +125,7 @@ async def test_a_host_that_is_back_is_found_in_two_seconds_and_not_by_a_herd(pro
         back_ms, callers.line.fault = callers.clock.monotonic_ms(), ""
         callers.told.clear()
 
-        await callers.run(4, 100)
+        await callers.run(3.5, 70)
 
     later_ms = [moment - back_ms for moment in callers.line.used_ms if moment >= back_ms]
     by_second = Counter(int((moment - later_ms[0]) // 1000) for moment in later_ms)
