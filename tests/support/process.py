@@ -49,6 +49,18 @@ class Process:
         assert self._process.stdin is not None
         self._process.stdin.write(data)
 
+    def send_while_read(self, data: bytes, patience_secs: float) -> int:
+        """Send what fits until nobody reads it for so long; return how much that was."""
+        assert self._process.stdin is not None
+        descriptor, sent = self._process.stdin.fileno(), 0
+        os.set_blocking(descriptor, False)
+        try:
+            while sent < len(data) and select.select([], [descriptor], [], patience_secs)[1]:
+                sent += os.write(descriptor, data[sent : sent + select.PIPE_BUF])
+        finally:
+            os.set_blocking(descriptor, True)
+        return sent
+
     def say(self, *messages: dict[str, Any]) -> None:
         self.send(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 

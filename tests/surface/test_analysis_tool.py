@@ -9,8 +9,8 @@ from pydantic import Field
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.domain.vault import Vault
 from mcp_binance_server.errors import InsufficientScope
-from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.arguments import Arguments

@@ -13,9 +13,9 @@ from mcp_binance_server.domain.access import LOCAL
 from mcp_binance_server.domain.account import Account
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.vault import Vault
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
 from mcp_binance_server.simulator.portfolio import Balance, Portfolio

@@ -1,6 +1,9 @@
 """The server as a client starts it: a process, two pipes, JSON lines."""
 
 import json
+import os
+import signal
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +16,7 @@ from support.process import Process
 from support.raw import request
 from support.requirement import requirement
 from support.samples import INVALID_SYMBOL_DATA, NOT_FOUND_DATA, SAMPLE_MOMENT_MS, contract_pages
+from support.slow_line import slow_line
 
 pytestmark = pytest.mark.flood  # most start a process, which counting lines would double
 
@@ -171,6 +175,47 @@ def test_a_hundred_megabytes_on_one_line_cost_little_and_harm_nobody(server: Pro
     assert server.answer()["error"]["code"] == -32600
     assert server.resident_mib() - before < 32
     assert server.ask(3, "ping", {})["result"] == {}
+
+
+def test_a_client_that_asks_and_does_not_read_costs_little_and_is_answered_when_it_does(server: Process) -> None:
+    server.shake_hands()
+    server.ask(0, "tools/list", {})
+    before = server.resident_mib()
+    flood = b"".join(json.dumps(request(number, "tools/list", {})).encode() + b"\n" for number in range(1, 3_000))
+
+    sent = server.send_while_read(flood, patience_secs=2)
+    grown = server.resident_mib() - before
+    whole = flood[:sent].count(b"\n")
+    answers = [server.answer()["id"] for _ in range(whole)]
+    server.send(flood[sent:].split(b"\n", 1)[0] + b"\n")
+
+    assert grown < 32
+    assert whole < 2_999
+    assert sorted(answers) == list(range(1, whole + 1))
+    assert server.answer()["id"] == whole + 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_sigterm_lets_the_answers_in_hand_leave_and_takes_no_more() -> None:
+    with Process("simulator") as simulator:
+        exchange = json.loads(simulator.line())
+        with (
+            slow_line(int(exchange["rest"].rpartition(":")[2]), 0.2) as line,
+            Process("--stdio", environment={"BINANCE_REST_URL": line.url}) as process,
+        ):
+            process.shake_hands()
+            process.ask(0, "tools/list", {})
+            # Answered before the first, the second shows that the first was read.
+            process.say(request(1, "tools/call", {"name": "get_server_time", "arguments": {}}), request(2, "ping", {}))
+            assert process.answer()["id"] == 2
+            os.kill(process.pid, signal.SIGTERM)
+            answer = process.answer()
+
+            assert answer["id"] == 1
+            assert answer["result"]["structuredContent"]["success"] is True
+            assert process.line() == b""
+            assert process.wait() == 0
+        simulator.terminate()
 
 
 def test_a_cancelled_request_does_not_hold_up_the_end(server: Process) -> None:

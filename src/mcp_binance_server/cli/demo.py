@@ -9,7 +9,7 @@ import anyio
 import httpx2
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.cli.interruption import LastMoment, run
+from mcp_binance_server.cli.interruption import LastMoment, run, told_to_end
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.clock import SystemClock
@@ -70,7 +70,7 @@ def run_demo(manners: Manners, *, seed: int, port: int | None = None) -> int:
 
 async def _serve_stdio(manners: Manners, seed: int) -> None:
     async with offline_app(manners, seed=seed) as app:
-        await serve_stdio(app.server)
+        await serve_stdio(app.server, told_to_end())
 
 
 async def _serve_http(manners: Manners, seed: int, port: int, last_moment: LastMoment) -> None:

@@ -12,6 +12,8 @@ import anyio
 
 # Under the second that a person is promised, with some left for the system to take the process away.
 MOMENT_SECS = 0.8
+# Answers in hand may leave for two seconds; what is left then is threads that cannot be woken.
+TERMINATED_SECS = 3.0
 INTERRUPTED = 128 + signal.SIGINT  # as a shell says it
 
 T = TypeVar("T")
@@ -65,6 +67,11 @@ def run(main: Callable[[*Ts], Awaitable[T]], *arguments: *Ts, backend_options: d
         if last_moment.has_begun:
             raise KeyboardInterrupt from None
         raise
+
+
+def told_to_end() -> Callable[[], None]:
+    """Return what to do at SIGTERM: have the process ended in a while, whatever still holds it then."""
+    return LastMoment(0, TERMINATED_SECS).begin
 
 
 @contextmanager

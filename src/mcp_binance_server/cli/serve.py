@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mcp_binance_server.cli.collector import uncollected
-from mcp_binance_server.cli.interruption import run
+from mcp_binance_server.cli.interruption import run, told_to_end
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.foundation import check, credentials_of, network_of, streams_markets
@@ -75,7 +75,7 @@ async def _serve(settings: Settings) -> None:
     server = build_early_server(opening, shown, live=settings.orderbook_analytics, has_updates=has_updates)
     async with anyio.create_task_group() as group:
         group.start_soon(_open, settings, opening)
-        await serve_stdio(server)
+        await serve_stdio(server, told_to_end())
         opening.end()
 
 

@@ -7,9 +7,9 @@ from itertools import count
 from typing import Generic, NewType
 from uuid import UUID, uuid4
 
+from mcp_binance_server.domain.vault import HeldT, Vault
 from mcp_binance_server.errors import echo
 from mcp_binance_server.sessions.farewells import Farewell
-from mcp_binance_server.sessions.vault import HeldT, Vault
 
 ConnectionId = NewType("ConnectionId", str)
 """A random UUID of version 4, written with dashes."""

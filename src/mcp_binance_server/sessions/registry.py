@@ -11,6 +11,7 @@ import anyio
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.domain.vault import HeldT, Vault
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.sessions.agenda import Agenda
 from mcp_binance_server.sessions.errors import Fullness, SessionNotFound, TooManySessions
@@ -18,7 +19,6 @@ from mcp_binance_server.sessions.farewells import Farewell, say_farewells
 from mcp_binance_server.sessions.model import ConnectionId, Session, new_connection_id
 from mcp_binance_server.sessions.places import Places
 from mcp_binance_server.sessions.share import Share
-from mcp_binance_server.sessions.vault import HeldT, Vault
 from mcp_binance_server.state.engine import StateEngine
 
 LOG = logging.getLogger(__name__)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.domain.vault import Vault
 from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.surface.errors import RequestContext
 
 CALLER = "mcp_binance_server.caller"

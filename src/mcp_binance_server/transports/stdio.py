@@ -2,8 +2,10 @@
 
 import logging
 import os
+import signal
 import stat
 import sys
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
@@ -22,8 +24,11 @@ from mcp_binance_server.transports.side_thread import SideThread
 
 LOG = logging.getLogger(__name__)
 CHUNK = 64 * 2**10
-# When the client closes its side, answers under way may still leave for this long.
+# When the client closes its side, answers under way may still leave for this long, and less at SIGTERM.
 FAREWELL_SECS = 10.0
+LAST_SECS = 2.0
+# The next request is read when one of these is answered: a client that asks and does not read costs no more memory.
+MOST_IN_HAND = 32
 
 ReadChunk = Callable[[], Awaitable[bytes]]
 WriteAll = Callable[[bytes], Awaitable[None]]
@@ -35,7 +40,7 @@ class Writer:
 
     write_all: WriteAll
     pending: Counter[str | int] = field(default_factory=Counter[str | int])
-    idle: anyio.Event = field(default_factory=anyio.Event)
+    freed: anyio.Event = field(default_factory=anyio.Event)
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def send(self, item: SessionMessage, /) -> None:
@@ -51,15 +56,20 @@ class Writer:
     def answered(self, request_id: str | int) -> None:
         # A client may use the id of one that is not answered yet: both are answered.
         self.pending -= Counter([request_id])
-        if not self.pending:
-            self.idle.set()
+        self.freed.set()
 
-    async def drain(self) -> None:
+    async def has_room(self) -> None:
+        """Wait until one more request can be taken in hand."""
+        while self.pending.total() >= MOST_IN_HAND:
+            self.freed = anyio.Event()
+            await self.freed.wait()
+
+    async def drain(self, longest_secs: float = FAREWELL_SECS) -> None:
         """Wait until every request read so far is answered, for a while."""
-        self.idle = anyio.Event()
-        with anyio.move_on_after(FAREWELL_SECS):
+        with anyio.move_on_after(longest_secs):
             while self.pending:
-                await self.idle.wait()
+                self.freed = anyio.Event()
+                await self.freed.wait()
 
     async def aclose(self) -> None:
         """Nothing to close: the descriptor belongs to the process."""
@@ -80,13 +90,14 @@ class Reader:
     read_chunk: ReadChunk
     writer: Writer
     _buffer: bytearray = field(default_factory=bytearray)
+    is_over: bool = False
     _scanned: int = 0
     _ended: bool = False
 
     async def receive(self) -> SessionMessage:
         while True:
             line = await self._line()
-            if line is None:
+            if line is None or self.is_over:
                 await self.writer.drain()
                 raise anyio.EndOfStream
             if not line.strip():
@@ -96,11 +107,12 @@ class Reader:
                 LOG.warning("refused a frame of %d bytes: %s", len(line), message.answer.error.message)
                 await self.writer.send(SessionMessage(message.answer))
                 continue
-            self._note(message)
+            await self._note(message)
             return SessionMessage(message)
 
-    def _note(self, message: jsonrpc.JSONRPCMessage) -> None:
+    async def _note(self, message: jsonrpc.JSONRPCMessage) -> None:
         if isinstance(message, jsonrpc.JSONRPCRequest):
+            await self.writer.has_room()
             # A stream of news has no end to wait for: whoever closes their side has left it.
             if message.method != "subscriptions/listen":
                 self.writer.asked(message.id)
@@ -152,8 +164,11 @@ class Reader:
         await self.aclose()
 
 
-async def serve_stdio(server: Server[Any]) -> None:
-    """Serve one client until it closes a side; whatever the process prints meanwhile goes to stderr."""
+async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None = None) -> None:
+    """Serve one client until it closes a side, or until SIGTERM; whatever the process prints goes to stderr.
+
+    At SIGTERM no more requests are taken, and the answers in hand leave first.
+    """
     with _claimed_descriptors() as (source, sink), _side_thread("stdin") as reading, _side_thread("stdout") as writing:
         async with anyio.create_task_group() as tasks:
 
@@ -167,6 +182,7 @@ async def serve_stdio(server: Server[Any]) -> None:
             tasks.start_soon(_wait_until_unread, sink, tasks.cancel_scope)
             writer = Writer(write_all)
             reader = Reader(lambda: reading.run(_read, source), writer)
+            tasks.start_soon(_wait_until_told, reader, tasks.cancel_scope, at_sigterm)
             try:
                 await server.run(reader, writer, server.create_initialization_options())
             except Exception:
@@ -183,6 +199,19 @@ async def _wait_until_unread(sink: int, scope: anyio.CancelScope) -> None:
     # There is never anything to read from this end of a pipe, so that it is ready only when the other was closed.
     await anyio.wait_readable(sink)
     scope.cancel()
+
+
+async def _wait_until_told(reader: Reader, scope: anyio.CancelScope, at_sigterm: Callable[[], None] | None) -> None:
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        return
+    with anyio.open_signal_receiver(signal.SIGTERM) as told:
+        async for _ in told:
+            if at_sigterm is not None:
+                at_sigterm()
+            reader.is_over = True
+            await reader.writer.drain(LAST_SECS)
+            scope.cancel()
+            return
 
 
 @contextmanager

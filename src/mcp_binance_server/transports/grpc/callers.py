@@ -6,9 +6,9 @@ from urllib.parse import unquote
 
 from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.vault import Vault
 from mcp_binance_server.errors import InvalidArguments, SettingsError
 from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.transports.arrival import KEYS_READABLE, Proxies
 

@@ -12,11 +12,11 @@ from mcp.server.lowlevel import Server
 from starlette.types import Scope
 
 from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.domain.vault import Vault
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
 from mcp_binance_server.sessions.registry import Registry
-from mcp_binance_server.sessions.vault import Vault
 from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.forwarded import arrival_of
 from mcp_binance_server.transports.http.keys import KeysMisplaced, named_key, principal_in

@@ -1,4 +1,4 @@
-"""What only a session may know: in memory, unprintable, and gone when it is wiped."""
+"""What only a session or a request may know: in memory, unprintable, and gone when it is wiped."""
 
 from typing import Generic, TypeVar
 
