@@ -5,12 +5,17 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.book import BookDelta
 from mcp_binance_server.exchange.account_wire import BalanceWire, FillWire, OrderWire
 from mcp_binance_server.exchange.stream_wire import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
 from mcp_binance_server.exchange.wire import DepthWire, ExchangeListWire, KlineWire, TickerWire, TradeWire
+from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from support.desk import raw
+from support.breaking import Breaker
+from support.clock import FakeClock
+from support.desk import NETWORK, raw
+from support.storm import StormyLoop
 
 NO_NUMBERS = (
     "", " ", "abc", "NaN", "nan", "sNaN", "Infinity", "-Infinity", "inf", "1e400", "1E5", "1e-320", "0E-8", "1_000",
@@ -121,6 +126,18 @@ def numbers_replaced(content: bytes, *, read: frozenset[str]) -> Iterator[bytes]
             for bad in ("NaN", "1e5", "9" * 300) if is_text else ("1", -1, 10**20):
                 changed = body | {name: bad}
                 yield msgspec.json.encode(list(changed.values()) if is_row else changed)
+
+
+async def test_a_list_with_a_symbol_that_makes_no_sense_is_used_without_it_and_says_so(
+    exchange: SimulatedExchange, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop = StormyLoop(exchange, Breaker(1))
+    loop.is_storming = True
+    async with running_app(read_settings({}), clock=clock, network=NETWORK, transport=loop) as app:
+        table = await app.market.directory.table()
+
+    assert len(table.rules) == len(exchange.listing.symbols) - 1
+    assert "1 symbols of the exchange's list made no sense" in caplog.text
 
 
 async def test_one_symbol_that_makes_no_sense_does_not_cost_the_others(exchange: SimulatedExchange) -> None:

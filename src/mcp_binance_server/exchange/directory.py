@@ -1,5 +1,6 @@
 """The exchange's own list of symbols: the authority on which exist and how they round."""
 
+import logging
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from mcp_binance_server.exchange.networks import host_of
 from mcp_binance_server.exchange.wire import ExchangeListWire
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.flight import Flights
+
+LOG = logging.getLogger(__name__)
 
 FRESH_MS = 60 * 60 * 1000
 # After the exchange has denied a symbol that we list, or could not be asked: no new question sooner than this.
@@ -152,6 +155,8 @@ class Directory:
             self._made = await _beside(len(body.content), _packed, body.value, self.caller.budget.limit)
         except msgspec.MsgspecError:
             raise ExchangeUnavailable(reason="the answer could not be read") from None
+        if left_out := len(body.value.symbols) - len(self._made[1].rules):
+            LOG.warning("%d symbols of the exchange's list made no sense and are left out", left_out)
         return self._made[0]
 
 
