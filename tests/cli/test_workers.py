@@ -86,6 +86,51 @@ async def test_sessions_are_found_from_every_worker_and_a_dead_ones_are_over(aro
         assert re.search(r"worker \d ended with code -9; another starts in 250 ms", said[1])
 
 
+async def test_a_worker_that_hangs_is_replaced_and_its_callers_are_told(around: Surroundings) -> None:
+    with http_server(around, "--workers", "2") as (process, port):
+        async with client(port) as http:
+            sessions = [await http.initialize() for _ in range(12)]
+            workers = children(process.pid)
+            frozen = [each for each in sessions if int(each.replace("-", ""), 16) % 2 == 0]
+            others = [each for each in sessions if each not in frozen]
+            os.kill(workers[0], signal.SIGSTOP)
+
+            told = [await pinged(port, each) for each in frozen]
+            wait_for(lambda: len(children(process.pid)) == 2 and workers[0] not in children(process.pid), "a new one")
+            still = [await pinged(port, each) for each in others]
+            again = await http.initialize()
+
+        assert told
+        assert set(told) <= {404, 0}
+        assert still == [200] * len(others)
+        assert again
+        said = process.errors.read_text()
+        assert "worker 0 has said nothing for 4 s and is ended" in said
+        assert process.terminate() == 0
+
+
+async def pinged(port: int, session: str) -> int:
+    """Return the status of a ping in a session; 0 where the connection was cut because its process was ended."""
+    for _ in range(20):
+        try:
+            async with client(port) as http:
+                return (await http.ask("ping", session, accept="application/json")).status_code
+        except httpx2.TransportError:  # a process that was stopped had taken it; the session is another question
+            continue
+    return 0
+
+
+async def test_the_state_server_learns_no_id_of_a_session(around: Surroundings) -> None:
+    with http_server(around, "--workers", "2") as (process, port):
+        async with client(port) as http:
+            sessions = [await http.initialize() for _ in range(4)]
+            kept = around.state.dump()
+        assert process.terminate() == 0
+
+    assert len(kept) > 100
+    assert [each for each in sessions if each.encode() in kept or each.replace("-", "").encode() in kept] == []
+
+
 async def asked_of_both(http: HttpClient, session: str) -> list[httpx2.Response]:
     """Ask until each process was met; which of them takes a connection is the system's choice."""
     answers: list[httpx2.Response] = []

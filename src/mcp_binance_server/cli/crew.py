@@ -30,6 +30,9 @@ LOG = logging.getLogger(__name__)
 FIRST_PAUSE_MS = 250.0
 LONGEST_PAUSE_MS = 10_000.0
 STEADY_MS = 60_000.0
+# A worker says twice a second that it is alive. One that does not for so long is ended, within five seconds in all.
+SILENT_MS = 4_000.0
+LOOK_EVERY_MS = 500.0
 # Behind its grace time a process has a moment to give its places back and to close what it holds.
 LAST_WORDS_SECS = 3.0
 # A little longer than that of those it looks after.
@@ -82,6 +85,7 @@ class Crew:
     _stop: Stop = field(init=False)
     _running: dict[int, Process] = field(default_factory=dict[int, Process], init=False)
     _opened: set[int] = field(default_factory=set[int], init=False)
+    _heard_ms: dict[int, float] = field(default_factory=dict[int, float], init=False)
     _code: int = field(default=0, init=False)
 
     async def run(self, last_moment: LastMoment) -> int:
@@ -133,19 +137,35 @@ class Crew:
             self._running[number] = process
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._hear, number, process)
+                tasks.start_soon(self._watch, number, process)
                 tasks.start_soon(self._dismiss_when_asked, number, process)
                 await process.wait()
                 tasks.cancel_scope.cancel()
         del self._running[number]
+        self._heard_ms.pop(number, None)
         return process.returncode or 0
 
     async def _hear(self, number: int, process: Process) -> None:
         assert process.stdout is not None  # noqa: S101 - it was asked for
         async for said in process.stdout:
-            if said.strip() == READY and number not in self._opened:
+            self._heard_ms[number] = self.clock.monotonic_ms()
+            if READY in said.split() and number not in self._opened:
                 self._opened.add(number)
                 if len(self._opened) == self.workers:
                     self.ready()
+
+    async def _watch(self, number: int, process: Process) -> None:
+        """End a worker that is not heard of any more, stopped or held by something, so that another takes its place."""
+        while not self._stop.asked.is_set():
+            asleep_ms = self.clock.monotonic_ms()
+            await self.clock.sleep_ms(LOOK_EVERY_MS)
+            now = self.clock.monotonic_ms()
+            if now - asleep_ms > 2 * LOOK_EVERY_MS:  # we were held up ourselves, and have not listened either
+                self._heard_ms.update({number: now} if number in self._heard_ms else {})
+            elif now - self._heard_ms.get(number, now) > SILENT_MS:
+                LOG.error("worker %d has said nothing for %d s and is ended", number, SILENT_MS / 1000)
+                process.kill()
+                return
 
     async def _dismiss_when_asked(self, number: int, process: Process) -> None:
         await self._stop.asked.wait()

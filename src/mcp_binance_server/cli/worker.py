@@ -1,5 +1,6 @@
 """One of the processes that `--workers` starts: serves on a socket it is given, and ends when its keeper does."""
 
+import os
 import socket
 import sys
 from contextlib import suppress
@@ -16,7 +17,7 @@ from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.cli.serve_http import fastest_loop, options_of
-from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.transports.certificate import Certificate
@@ -26,7 +27,8 @@ from mcp_binance_server.transports.http.relay import INSIDE, Handed, listen_insi
 from mcp_binance_server.transports.http.seat import Seat
 from mcp_binance_server.transports.http.serving import Door, Stop, serve_doors
 
-READY = b"ready"
+READY, ALIVE = b"ready", b"alive"
+BEAT_MS = 500.0
 
 
 class Post(msgspec.Struct, frozen=True):
@@ -83,6 +85,7 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
         try:
             async with http.running(), anyio.create_task_group() as tasks:
                 tasks.start_soon(_stop_without_keeper, stop)
+                tasks.start_soon(_beat, clock)
                 await serve_doors(doors, ready=_tell, drain=http.heart.drain, stop=stop)
                 tasks.cancel_scope.cancel()
         finally:
@@ -97,9 +100,17 @@ async def _stop_without_keeper(stop: Stop) -> None:
     stop.asked.set()
 
 
+async def _beat(clock: Clock) -> None:
+    """Say again and again that the loop turns; a keeper that does not listen must not stop it."""
+    os.set_blocking(sys.stdout.fileno(), False)
+    while True:
+        await clock.sleep_ms(BEAT_MS)
+        with suppress(BlockingIOError):
+            os.write(sys.stdout.fileno(), ALIVE + b"\n")
+
+
 def _tell() -> None:
-    sys.stdout.write(f"{READY.decode()}\n")
-    sys.stdout.flush()
+    os.write(sys.stdout.fileno(), READY + b"\n")
 
 
 if __name__ == "__main__":

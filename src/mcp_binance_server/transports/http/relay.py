@@ -9,6 +9,7 @@ import anyio
 import httpx2
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_binance_server.surface.errors import LONGEST_SECS
 from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
 from mcp_binance_server.transports.arrival import Arrival
 from mcp_binance_server.transports.http.connection import ConnectionLimits
@@ -23,7 +24,8 @@ _OF_ONE_HOP = frozenset({
     b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
     CALLER,
 })  # fmt: skip
-_PATIENCE = {"timeout": {"connect": 1.0, "write": 10.0, "pool": 1.0, "read": None}}
+# Longer than any request may take, and than a stream is ever silent.
+_PATIENCE = {"timeout": {"connect": 1.0, "write": 10.0, "pool": 1.0, "read": LONGEST_SECS + 5}}
 _FIGURES_SECS = 2.0
 # The keeper of a connection must be the more patient side: a request on one that just closes would look unanswered.
 _KEPT_SECS = 60
