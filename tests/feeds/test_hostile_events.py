@@ -55,7 +55,7 @@ async def test_a_stream_of_garbage_is_asked_for_ever_more_slowly_and_said_once_a
             said = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
             assert feed.counts.malformed > 200
             assert floor.snapshots() <= 10
-            assert said == ["BTCUSDT: 1 stream events made no sense and were not used"]
+            assert said == ["BTCUSDT: stream events made no sense and were not used (1)"]
 
 
 @pytest.mark.parametrize("stream", ["aggTrade", "bookTicker", "ticker"])
@@ -92,6 +92,22 @@ async def test_bytes_that_are_no_event_of_this_book_cost_it_a_resync(open_floor:
             assert (feed.is_live, feed.counts.malformed) == (False, 1)
             await floor.run(2_000)
             assert feed.is_live
+
+
+async def test_frames_that_cannot_be_read_are_counted_and_said_ever_more_seldom(
+    open_floor: OpenFloor, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_floor(linger_ms=1_000) as floor:
+        floor.exchange.hub.faults.add(StreamFault(kind="malformed", times=20))
+        with floor.hub.reading(BTC) as feed:
+            assert feed is not None
+            await floor.run(5_000)
+            assert (feed.is_live, floor.hub.refused) == (True, 20)
+        await floor.run(3_000)
+
+        assert floor.hub.sockets() == []
+        assert floor.hub.refused == 20
+        assert caplog.text.count("could not be read") == 5
 
 
 async def test_ids_that_begin_again_cost_a_resync_and_no_book_stands_still(open_floor: OpenFloor) -> None:

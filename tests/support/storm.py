@@ -161,8 +161,7 @@ async def storm_of_events(count: int, outcome: Outcome, seed: int = 1) -> None:
             outcome.weigh()
         hub = market.app.context.live.hub
         assert hub is not None
-        unreadable = sum(socket.counts.unreadable for socket in hub.sockets())
-        outcome.refused, outcome.restarts = hub.troubles.totals.refused + unreadable, hub.troubles.totals.restarts
+        outcome.refused, outcome.restarts = hub.refused, hub.troubles.totals.restarts
 
 
 async def _calm(market: LiveMarket) -> None:

@@ -153,6 +153,11 @@ class MarketSocket:
             link.changed.set()
 
 
+def _is_worth_a_line(count: int) -> bool:
+    # The first, then ever more seldom: who sends a thousand of them must not fill the log.
+    return count.bit_count() == 1
+
+
 class _Link:
     """One real connection: it reads, it subscribes, and it says when it should be relieved or is over."""
 
@@ -210,7 +215,10 @@ class _Link:
         try:
             frame = _FRAME.decode(raw)
         except (ValueError, RecursionError):  # bytes that are no text, or nested too deep, are none of msgspec's errors
-            self._socket.counts.unreadable += 1
+            counts = self._socket.counts
+            counts.unreadable += 1
+            if _is_worth_a_line(counts.unreadable):
+                LOG.warning("a frame of the market stream could not be read (%d so far)", counts.unreadable)
             return
         if frame.stream == SHUTDOWN or frame.e == "serverShutdown":
             self.news.set()
@@ -218,8 +226,10 @@ class _Link:
             self.has_spoken = True
             self._socket.listener.on_event(frame.stream, frame.data)
         elif frame.code is not None:
-            self._socket.counts.refused += 1
-            LOG.warning("the exchange refused a stream request (code %d)", frame.code)
+            counts = self._socket.counts
+            counts.refused += 1
+            if _is_worth_a_line(counts.refused):
+                LOG.warning("the exchange refused a stream request (code %d; %d so far)", frame.code, counts.refused)
 
     async def _write(self) -> None:
         while True:

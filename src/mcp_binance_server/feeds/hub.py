@@ -198,6 +198,11 @@ class Hub:
         """Return every feed, by symbol."""
         return [WatchedSymbol(each.feed, each.readers) for _, each in sorted(self._watched.items())]
 
+    @property
+    def refused(self) -> int:
+        """How many events made no sense since the start, frames that could not be read at all among them."""
+        return self.troubles.totals.refused + sum(seat.socket.counts.unreadable for seat in self._seats)
+
     def sockets(self) -> list[Source]:
         """Return the sockets in use."""
         return [seat.socket for seat in self._seats]
@@ -261,6 +266,7 @@ class Hub:
         seat.symbols.discard(symbol)
         if not seat.symbols:
             self._seats.remove(seat)
+            self.troubles.totals.refused += seat.socket.counts.unreadable
             seat.scope.cancel()
 
     def _make_room(self) -> bool:

@@ -121,7 +121,7 @@ def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None)
             streamed_symbols=len(hub.watched()) if hub else 0,
             reads_asked=client.reads.asked,
             reads_sent=client.reads.sent,
-            stream_events_refused=hub.troubles.totals.refused if hub else 0,
+            stream_events_refused=hub.refused if hub else 0,
             feed_restarts=hub.troubles.totals.restarts if hub else 0,
             tasks=len(asyncio.all_tasks()),
         )
