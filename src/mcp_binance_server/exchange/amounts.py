@@ -14,8 +14,8 @@ from mcp_binance_server.domain.book import WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
 # More than the exchange ever writes, and so few digits that Decimal computes with them exactly.
-_NUMBER = r"(?:0|[1-9][0-9]{0,16})(?:\.[0-9]{1,10})?"
-_NOT_ZERO = r"(?=[0.]*[1-9])"
+_NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?+"
+_NOT_ZERO = r"(?!0(?:\.0+)?+(?: |\Z))"
 # The last moment that a calendar of ours can write.
 _LAST_MS = 253_402_300_799_999
 
@@ -36,7 +36,7 @@ Places = Annotated[int, msgspec.Meta(ge=0, le=20)]
 """How many decimals something has."""
 
 # One look at a whole event costs less than half of what a look at each of its numbers does.
-_LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*\Z")
+_LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*+\Z")
 
 
 def price(text: str) -> Price:
