@@ -29,7 +29,15 @@ BELOW_MCP = (
     "telemetry", "errors",
 )  # fmt: skip
 # Versions below these have known holes.
-FLOORS = {"mcp": "2.3", "starlette": "1.0", "cryptography": "45", "uvicorn": "0.40", "h11": "0.16", "PyJWT": "2.11"}
+FLOORS = {
+    "mcp": "2.3",
+    "starlette": "1.0",
+    "cryptography": "45",
+    "uvicorn": "0.40",
+    "h11": "0.16",
+    "PyJWT": "2.14",
+    "msgspec": "0.21",
+}
 
 
 def contract(name: str) -> dict[str, Any]:
