@@ -60,6 +60,7 @@ from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
+from mcp_binance_server.surface.shared_answers import SharedAnswers
 from mcp_binance_server.telemetry.tracing import flush_spans
 from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 
@@ -189,7 +190,9 @@ async def app_on(
             updates=await stack.enter_async_context(UpdateService(live).running()),
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
-        dispatcher = Dispatcher(shown, context, upstream.principal)
+        shared = SharedAnswers(clock)
+        stack.push_async_callback(shared.flights.close)
+        dispatcher = Dispatcher(shown, context, upstream.principal, shared=shared)
         own = AccountClient(caller, upstream.principal)
         yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
 

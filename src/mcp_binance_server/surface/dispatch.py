@@ -26,7 +26,8 @@ from mcp_binance_server.surface.errors import (
     tool_failure,
 )
 from mcp_binance_server.surface.freshness import doubted, warned_text
-from mcp_binance_server.surface.spec import Page, Picture, scope_of
+from mcp_binance_server.surface.shared_answers import SharedAnswers
+from mcp_binance_server.surface.spec import Arguments, Page, Picture, ToolSpec, scope_of
 from mcp_binance_server.surface.uris import parse
 
 WORK_SECS = LONGEST_SECS - LAST_WORD_SECS
@@ -45,6 +46,7 @@ class Dispatcher:
     context: Context
     owner: Principal | None = None
     longest_secs: float = WORK_SECS
+    shared: SharedAnswers | None = None
 
     async def call_tool(
         self, caller: Caller | None, name: str, arguments: Mapping[str, Any] | None, report: Report | None = None
@@ -59,23 +61,28 @@ class Dispatcher:
         if spec is None:
             raise InvalidArguments(summary=f"Unknown tool: {echo(name)}")
         context = self.context_for(caller, spec.scope)
-        has_guides = self.catalogue.has_guides
         try:
             given = spec.arguments.model_validate(arguments or {})
         except ValidationError as error:
-            return tool_failure(bad_arguments(spec.name, error), has_guides=has_guides)
+            return tool_failure(bad_arguments(spec.name, error), has_guides=self.catalogue.has_guides)
         if spec.scope_of_call is not None:
             context = self.context_for(caller, spec.scope_of_call(given))
+        if spec.shared and self.shared is not None:
+            asked = f"{spec.name} {given.model_dump_json()}"
+            return await self.shared.get(asked, lambda: self._answer(spec, self.context, given))
+        return await self._answer(spec, replace(context, progress=report) if spec.slow else context, given)
+
+    async def _answer(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
         try:
             # A write bounds itself: one that was broken off may have been executed.
             with in_time(self.longest_secs) if spec.read_only else nullcontext():
-                answer = await spec.run(replace(context, progress=report) if spec.slow else context, given)
+                answer = await spec.run(context, given)
                 symbol: object = getattr(given, "symbol", None)
                 if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
                     answer = await doubted(context, symbol, answer)
         except AppError as error:
             forget_origin(error)
-            return tool_failure(error, has_guides=has_guides)
+            return tool_failure(error, has_guides=self.catalogue.has_guides)
         text = types.TextContent(type="text", text=warned_text(answer))
         structured = None if answer.structured is None else answer.structured.model_dump(mode="json")
         if structured is not None and answer.warnings:

@@ -84,6 +84,8 @@ class ToolSpec(Generic[ArgumentsT]):
     """Whether it asks anybody outside this machine."""
     slow: bool = False
     """Whether it may take so long that it should tell a client which asked for it that it is still at work."""
+    shared: bool = False
+    """Whether equal calls within a second may have one answer: it is public, and says when it was true."""
     scope_of_call: Callable[[ArgumentsT], Scope] | None = None
     """What one call needs, where that depends on its arguments."""
 

@@ -87,5 +87,6 @@ GET_KLINES = ToolSpec(
     answer=KlinesAnswer,
     run=get_klines,
     read_only=True,
+    shared=True,
     toolset="market",
 )

@@ -126,5 +126,6 @@ GET_INDICATORS = ToolSpec(
     answer=IndicatorsAnswer,
     run=get_indicators,
     read_only=True,
+    shared=True,
     toolset="analysis",
 )
