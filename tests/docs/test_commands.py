@@ -119,7 +119,7 @@ def assert_serves(command: str, environment: dict[str, str], folder: Path) -> No
         server.terminate()
         server.stderr.read()
 
-    assert first.startswith("MCP at http://127.0.0.1:")
+    assert first.startswith(f"MCP at http{'s' if '--tls-cert' in command else ''}://127.0.0.1:")
 
 
 @pytest.mark.parametrize("beginning", NOT_RUN)

@@ -95,11 +95,15 @@ class Breaker:
         if shape is None:
             return None
         written = self._bytes(lambda: {**told, "data": self._broken({**body}, shape)})
+        return self._torn(written, b'"data":{')
+
+    def _torn(self, written: bytes, opening: bytes) -> bytes:
+        """Return a message that now and then is not even text, or is deeper than anybody reads."""
         match self._random.randrange(50):
             case 0:
                 return written.replace(b'":"', b'":"\xff')
             case 1:
-                return written.replace(b'"data":{', b'"data":{"x":' + b"[" * 3_000 + b"]" * 3_000 + b",")
+                return written.replace(opening, opening + b'"x":' + b"[" * 3_000 + b"]" * 3_000 + b",", 1)
             case _:
                 return written
 
@@ -120,7 +124,7 @@ class Breaker:
         body = self._bodies[name]
         if body in ([], {}):
             return None
-        return self._bytes(lambda: self._answer(body, shape, is_rows=name == "klines"))
+        return self._torn(self._bytes(lambda: self._answer(body, shape, is_rows=name == "klines")), b"{")
 
     def _answer(self, body: object, shape: Shape, *, is_rows: bool) -> object:
         if not is_list(body):

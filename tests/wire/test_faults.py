@@ -82,6 +82,30 @@ async def test_an_amount_that_is_no_plain_decimal_is_not_believed(
         await desk.spot.ticker(BTC)
 
 
+NO_TEXT = b'{"symbol":"BTC\xff","code":-1100,"msg":"\xff\xfe"}'
+TOO_DEEP = b'{"x":' + b"[" * 5_000 + b"]" * 5_000 + b',"code":-1100,"msg":"deep"}'
+
+
+@pytest.mark.parametrize("body", [NO_TEXT, TOO_DEEP], ids=["no text", "too deep"])
+async def test_bytes_that_are_no_text_and_depths_nobody_reads_are_no_defect_of_ours(
+    body: bytes, open_desk: OpenDesk
+) -> None:
+    class Hostile(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:  # noqa: ARG002 - all alike
+            return httpx2.Response(200, stream=httpx2.ByteStream(body))
+
+    async with open_desk(transport=Hostile()) as desk:
+        with pytest.raises(ExchangeUnavailable, match="could not be read"):
+            await desk.spot.ticker(BTC)
+
+
+@pytest.mark.parametrize("body", [NO_TEXT, TOO_DEEP], ids=["no text", "too deep"])
+def test_a_refusal_that_cannot_be_read_has_its_status_alone(body: bytes) -> None:
+    refusal = read_refusal(Answer(400, {}, body))
+
+    assert (refusal.status, refusal.text) == (400, "HTTP 400")
+
+
 @pytest.mark.parametrize(
     ("status", "code", "expected"),
     [

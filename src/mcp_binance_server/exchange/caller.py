@@ -26,7 +26,7 @@ from mcp_binance_server.exchange.other_networks import OtherNetworks
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.refused_key import credentials_error, explain_refusal
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.wire import TimeWire
+from mcp_binance_server.exchange.wire import UNREADABLE, TimeWire
 
 WireT = TypeVar("WireT")
 
@@ -123,7 +123,7 @@ class Caller:
                     continue
                 if attempt == ATTEMPTS or not refused.refusal.is_passing:
                     raise
-            except (NoAnswer, msgspec.MsgspecError) as failure:
+            except (NoAnswer, *UNREADABLE) as failure:
                 if attempt == ATTEMPTS:
                     reason = failure.reason if isinstance(failure, NoAnswer) else "the answer could not be read"
                     raise ExchangeUnavailable(reason=reason) from None

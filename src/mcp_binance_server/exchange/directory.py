@@ -17,7 +17,7 @@ from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLi
 from mcp_binance_server.exchange.caller import Caller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
 from mcp_binance_server.exchange.networks import host_of
-from mcp_binance_server.exchange.wire import ExchangeListWire
+from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeListWire
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.flight import Flights
 
@@ -153,7 +153,7 @@ class Directory:
         body = await self.caller.read(EXCHANGE_INFO, {"showPermissionSets": "false"}, ExchangeListWire)
         try:
             self._made = await _beside(len(body.content), _packed, body.value, self.caller.budget.limit)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             raise ExchangeUnavailable(reason="the answer could not be read") from None
         if left_out := len(body.value.symbols) - len(self._made[1].rules):
             LOG.warning("%d symbols of the exchange's list made no sense and are left out", left_out)

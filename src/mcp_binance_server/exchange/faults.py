@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from mcp_binance_server.channel import Answer, count_in
+from mcp_binance_server.exchange.wire import UNREADABLE
 
 FaultClass = Literal["definite", "unknown", "retryable", "partial"]
 
@@ -67,7 +68,7 @@ def read_refusal(answer: Answer) -> Refusal:
     try:
         body = msgspec.json.decode(answer.body, type=_ErrorBody)
         code, text = body.code, body.msg
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         code, text = None, f"HTTP {answer.status}"
     return Refusal(answer.status, code, text, count_in(answer.headers, "retry-after"))
 

@@ -24,6 +24,9 @@ from mcp_binance_server.exchange.amounts import (
 )
 from mcp_binance_server.words import word
 
+# What reading an answer can raise: another shape or number, bytes that are no text, depths that nobody reads.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
 
 class Wire(msgspec.Struct, rename="camel"):
     """What all our structs share: camelCase on the wire."""
