@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_every_metric_on_the_dashboard_exists() -> None:
     metrics = Metrics()
     metrics.request("ping", "ok", 0.1)
     metrics.answer("/mcp", 200)
-    text = metrics.text(Moment(0, 0, 0, 0, 0, 0, 0)).decode()
+    text = metrics.text(Moment(*(0 for _ in fields(Moment)))).decode()
     exposed = set(re.findall(r"^(mcp_binance_\w+)", text, re.MULTILINE))
     dashboard = json.loads((FOLDER / "grafana" / "dashboard.json").read_text(encoding="utf-8"))
 

@@ -217,6 +217,7 @@ async def test_a_server_that_cannot_load_the_list_starts_and_ends_all_the_same(
         made = await app.context.chart_language.construct("bitcoin 4h")
         exchange.faults.clear()
         await anyio.wait_all_tasks_blocked()  # until the attempt that failed has ended
+        clock.advance(1_000)  # a host that failed is asked once a second
         again = await app.context.chart_language.construct("bitcoin 4h")
 
     assert (len(made.warnings), again.warnings) == (1, ())

@@ -101,7 +101,8 @@ async def test_a_book_is_stale_from_the_age_that_the_threshold_says(given: dict[
         await live.client.call_tool("get_order_book", {"symbol": "BTCUSDT"})
         asked = live.asked()
 
-    assert answer["context"]["age_ms"] == 1_500
+    # The exchange had stamped the last event some moments before it came.
+    assert 1_500 <= answer["context"]["age_ms"] < 1_600
     assert (answer["metrics"]["mid"]["confidence"] == "none") is is_stale
     assert ("stale" in text.partition("\n")[0]) is is_stale
     assert ("depth" in asked) is is_stale

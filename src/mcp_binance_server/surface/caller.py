@@ -1,11 +1,14 @@
 """Who makes one call, as the door that let it in found out."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.domain.vault import Vault
-from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.surface.errors import RequestContext
+
+if TYPE_CHECKING:  # a client is greeted before there is anybody to call
+    from mcp_binance_server.domain.access import Visitor
+    from mcp_binance_server.domain.vault import Vault
+    from mcp_binance_server.exchange.principal import Principal
 
 CALLER = "mcp_binance_server.caller"
 """Where a door leaves the caller in the scope of an HTTP request."""
@@ -18,11 +21,11 @@ class Caller:
     Requests outlive their answers here and there, in the SDK and in tracebacks; the keys in them must not.
     """
 
-    visitor: Visitor
-    vault: Vault[Principal]
+    visitor: "Visitor"
+    vault: "Vault[Principal]"
 
     @property
-    def principal(self) -> Principal | None:
+    def principal(self) -> "Principal | None":
         return self.vault.read()
 
 

@@ -204,7 +204,8 @@ def print_trades(floor: Floor, count: int) -> int:
     newest = floor.hub.watched()[0].feed.tape.newest
     assert newest is not None
     for trade_id in range(newest.trade_id + 1, newest.trade_id + 1 + count):
-        trade = {"a": trade_id, "p": "1.0", "q": "1", "f": trade_id, "l": trade_id, "T": newest.time_ms, "m": True}
+        trade = {"s": "BTCUSDT", "a": trade_id, "p": "1.0", "q": "1", "f": trade_id, "l": trade_id, "m": True}
+        trade |= {"T": newest.time_ms}
         floor.hub.on_event("btcusdt@aggTrade", msgspec.Raw(msgspec.json.encode(trade)))
     return newest.trade_id + count
 
