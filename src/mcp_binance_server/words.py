@@ -11,11 +11,14 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029]")
+_CONTROLS = dict.fromkeys([*range(9), *range(11, 32), 127])
 LONGEST_WORD = 200
 
 
 def visible(text: str) -> str:
     """Return a text with line feeds only, without invisible and control characters."""
+    if text.isascii():  # ten times as quick, and most long texts are
+        return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
     return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
 
 

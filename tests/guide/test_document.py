@@ -42,6 +42,11 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
     assert len(one_line(text, 20)) <= 20
 
 
+@given(st.text(st.characters(max_codepoint=127)))
+def test_plain_texts_are_cleaned_as_all_others_are(text: str) -> None:
+    assert visible(text) == visible(f"{text}é")[:-1]
+
+
 def test_front_matter_is_taken_off_and_read() -> None:
     front = "title: Sizing\ndescription: |\n  Two\n  lines\ntags: [risk, 5]\nother: x\n"
     text = f"\ufeff---\n{front}---\n\n# Heading\n\nBody\n"

@@ -18,8 +18,8 @@ from mcp_binance_server.guide.resolver import Resolver, close_uris
 from mcp_binance_server.guide.search import Index
 from mcp_binance_server.guide.shelf import Entry, Hit, Shelf
 
-# Reading from disk must not hold up other callers, nor take every thread there is.
-MOST_READERS = 8
+# Reading from disk must not hold up other callers. Each thread more is one more that the loop takes turns with.
+MOST_READERS = 2
 ResultT = TypeVar("ResultT")
 Names = Literal["categories", "collections", "contexts"]
 
