@@ -39,7 +39,7 @@ DOCUMENTED = {"_exit": "os", "_fields": "collections", "_make": "collections", "
 # Members without one that our subclasses read or replace; the classes are no interface of their libraries either.
 TAKEN_OVER = {
     "h11:Connection": {"send_with_data_passthrough"},
-    "uvicorn.server:Server": {"handle_exit"},
+    "uvicorn.server:Server": {"handle_exit", "startup"},
     "uvicorn.protocols.http.h11_impl:H11Protocol": {
         "connection_lost", "connection_made", "connections", "cycle", "data_received", "flow", "headers", "loop",
         "on_response_complete", "pause_writing", "resume_writing", "scheme", "scope", "send_400_response", "shutdown",

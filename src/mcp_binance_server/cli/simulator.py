@@ -47,8 +47,6 @@ def run_simulator(
         "chart_docs": f"{address}/chart-docs",
         "chart_img_key": exchange.charts.api_key,
     }
-    sys.stdout.write(json.dumps(described) + "\n")
-    sys.stdout.flush()
     config = uvicorn.Config(
         build_app(exchange),
         http="h11",
@@ -61,16 +59,22 @@ def run_simulator(
         server_header=False,
         date_header=False,
     )
-    _Server(config).run(sockets=[listener])
+    _Server(config, json.dumps(described)).run(sockets=[listener])
     return 0
 
 
 class _Server(uvicorn.Server):
-    """Waits for nobody once Ctrl-C was pressed: streams have no end to wait for."""
+    """Says where it is as soon as it serves and hears Ctrl-C; then it waits for nobody, for streams have no end."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, described: str) -> None:
         super().__init__(config)
+        self._described = described
         self._last_moment = LastMoment()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        sys.stdout.write(f"{self._described}\n")
+        sys.stdout.flush()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)

@@ -28,12 +28,13 @@ class _Job(Generic[T]):
         with suppress(RuntimeError):  # the loop is gone, and who waited with it
             self._loop.call_soon_threadsafe(done)
 
+    # Who waited may have left, even after one has looked: Ctrl-C cancels between any two steps of this thread.
     def _succeed(self, result: T) -> None:
-        if not self.outcome.done():
+        with suppress(asyncio.InvalidStateError):
             self.outcome.set_result(result)
 
     def _fail(self, failure: BaseException) -> None:
-        if not self.outcome.done():
+        with suppress(asyncio.InvalidStateError):
             self.outcome.set_exception(failure)
 
 
