@@ -112,6 +112,32 @@ def read_to_a_reset(client: socket.socket) -> int:
     return got
 
 
+async def test_clients_that_do_not_read_hold_no_more_memory_than_the_limit() -> None:
+    patient = ConnectionLimits(reading_secs=60, unsent=3 * LONG_ANSWER)
+    long = GET.replace(b"/echo", b"/long")
+    async with serving(Guard(Toy(), allow(), BodyLimits()), patient) as port:
+        clients = [await to_thread.run_sync(lambda: connected(port, receive_buffer=4_096)) for _ in range(8)]
+        for client in clients:
+            await to_thread.run_sync(client.sendall, long)
+            # Its answer waits before the next one asks.
+            await to_thread.run_sync(lambda client=client: client.recv(1))
+        good = await exchanged(port, long)
+        told = [await to_thread.run_sync(_all_of, client) for client in clients]
+
+    assert len(good.body) == LONG_ANSWER
+    assert [size >= LONG_ANSWER for size in told].count(True) <= 4
+    assert all(size >= LONG_ANSWER for size in told[-2:])
+
+
+def _all_of(client: socket.socket) -> int:
+    """Return how much of its answer a client still gets."""
+    size = 0
+    with client, suppress(OSError):
+        while size < LONG_ANSWER and (chunk := client.recv(65_536)):
+            size += len(chunk)
+    return size
+
+
 async def test_the_first_one_too_many_is_refused_at_once_and_the_rest_are_served(port: int) -> None:
     held = [await anyio.connect_tcp("127.0.0.1", port) for _ in range(LIMITS.most)]
     await held[-1].send(POST)

@@ -10,6 +10,7 @@ import socket
 import struct
 import sys
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import cast
 
@@ -25,6 +26,7 @@ from mcp_binance_server.transports.http.keys import API_KEY, SECRET_KEY
 from mcp_binance_server.transports.http.leaving import LEAVING, Leaving
 from mcp_binance_server.transports.http.refusals import refusal_body
 from mcp_binance_server.transports.http.turns import AHEAD
+from mcp_binance_server.transports.http.unsent import MOST_UNSENT, Unsent
 
 LOG = logging.getLogger(__name__)
 
@@ -43,6 +45,8 @@ class ConnectionLimits:
     # Within each such span a client takes its whole answer, or at least this much of it.
     reading_secs: float = 10.0
     reading_least: int = 64 * 2**10
+    # So many bytes of answers may wait for all clients together.
+    unsent: int = MOST_UNSENT
     # When the server winds down, the rest of a request that was begun has to come within this time.
     last_secs: float = 1.0
 
@@ -50,8 +54,9 @@ class ConnectionLimits:
 class Connection(H11Protocol):
     """A client's connection, closed when the client is too slow for its limits."""
 
-    def __init__(self, config: Config, state: ServerState, limits: ConnectionLimits) -> None:
+    def __init__(self, config: Config, state: ServerState, limits: ConnectionLimits, unsent: Unsent) -> None:
         super().__init__(config, state, app_state={})
+        self._unsent = unsent
         self.conn = JoinedAnswers(h11.SERVER)
         self._limits = limits
         self._head_timer: asyncio.TimerHandle | None = None
@@ -89,6 +94,7 @@ class Connection(H11Protocol):
         self._reading_timer = _cancelled(self._reading_timer)
         self._last_timer = _cancelled(self._last_timer)
         super().connection_lost(exc)
+        self._unsent.drop(self)
         self._forget_secrets()
         self._leaving.tell()
         self._unset_keepalive_if_required()  # uvicorn forgets it after an error
@@ -112,9 +118,12 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._watch_reading()
+        address, size = self.client[0] if self.client else "", self.transport.get_write_buffer_size()
+        self._unsent.add(self, address, size, partial(self._close_for, "too much that its address does not read"))
 
     def resume_writing(self) -> None:
         self._reading_timer = _cancelled(self._reading_timer)
+        self._unsent.drop(self)
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:

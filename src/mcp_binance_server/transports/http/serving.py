@@ -21,6 +21,7 @@ from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.connection import Connection, ConnectionLimits
 from mcp_binance_server.transports.http.reading import Reading
+from mcp_binance_server.transports.http.unsent import Unsent
 
 GRACE_SECS = 10.0
 HASTE_SECS = 0.3
@@ -132,6 +133,7 @@ class _House:
     def __init__(self, app: ASGIApp, limits: ConnectionLimits) -> None:
         self._app = app
         self._limits = limits
+        self._unsent = Unsent(limits.unsent)
         self._state = ServerState()
         self._server: asyncio.Server | None = None
         self._is_cleared = False
@@ -192,7 +194,7 @@ class _House:
                 await self._server.wait_closed()
 
     def _connection(self) -> Reading:
-        return Reading(Connection(self._config, self._state, self._limits))
+        return Reading(Connection(self._config, self._state, self._limits, self._unsent))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
