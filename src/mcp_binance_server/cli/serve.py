@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_binance_server.app import App
     from mcp_binance_server.upstream import Upstream
 
+HEAD_START_MS = 50.0
 WAITING = """mcp-binance-server speaks MCP on standard input and is waiting for a client.
 An MCP client starts it by itself; to look around by hand, try: mcp-binance-server demo
 """
@@ -87,8 +88,10 @@ async def _open(settings: Settings, opening: Opening) -> None:
     try:
         opened_upstream = await loading.run(_load_upstream)
         async with opened_upstream(settings) as upstream, anyio.create_task_group() as tasks:
-            # The exchange takes its time to answer, and the rest takes its time to load: both at once.
+            # The exchange takes its time to answer, and the rest takes its time to load: both at once. The first few
+            # steps are given a moment alone, since a thread that loads takes half of every other one's time.
             tasks.start_soon(upstream.prepare)
+            await SystemClock().sleep_ms(HEAD_START_MS)
             app_on = await loading.run(_load_app)
             async with app_on(upstream, settings) as app:
                 await opening.keep(app.dispatcher, partial(loading.run, app.dispatcher.catalogue.prepare))
