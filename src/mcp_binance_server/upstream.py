@@ -9,7 +9,7 @@ import httpx2
 
 from mcp_binance_server.channel import Channel, NoAnswer
 from mcp_binance_server.clock import Clock, SystemClock
-from mcp_binance_server.errors import AppError, RateLimited
+from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.attempt import Attempts, Refused
 from mcp_binance_server.exchange.budget import Budget
@@ -70,7 +70,7 @@ class Upstream:
             self.errands.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _connect(self) -> None:
-        with suppress(NoAnswer, Refused, RateLimited):  # the first question meets the same, and says so
+        with suppress(AppError, NoAnswer, Refused):  # the first question meets the same, and says so
             await self.caller.attempts.send(TIME, {})
 
 

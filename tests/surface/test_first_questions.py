@@ -129,7 +129,10 @@ async def test_what_a_first_question_needs_is_under_way_before_the_server_is_bui
 async def test_an_exchange_that_cannot_be_reached_does_not_stop_the_start(clock: FakeClock) -> None:
     chosen, transport = read_settings({}), httpx2.MockTransport(_refuse)
     async with opened_upstream(chosen, clock=clock, network=NETWORK, transport=transport) as upstream:
-        await upstream.prepare()
+        for _ in range(3):  # until it is known that the host fails, and nothing is even sent
+            await upstream.prepare()
+            clock.advance(200)
+        assert upstream.caller.attempts.hosts_down == 1
         async with app_on(upstream, chosen, transport=transport) as app, Client(app.server, cache=None) as client:
             result = await client.call_tool("get_ticker", {"symbol": "BTCUSDT"})
 

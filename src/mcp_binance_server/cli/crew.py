@@ -160,9 +160,11 @@ class Crew:
             asleep_ms = self.clock.monotonic_ms()
             await self.clock.sleep_ms(LOOK_EVERY_MS)
             now = self.clock.monotonic_ms()
+            if number not in self._heard_ms:  # it is still loading
+                continue
             if now - asleep_ms > 2 * LOOK_EVERY_MS:  # we were held up ourselves, and have not listened either
-                self._heard_ms.update({number: now} if number in self._heard_ms else {})
-            elif now - self._heard_ms.get(number, now) > SILENT_MS:
+                self._heard_ms[number] = now
+            elif now - self._heard_ms[number] > SILENT_MS:
                 LOG.error("worker %d has said nothing for %d s and is ended", number, SILENT_MS / 1000)
                 process.kill()
                 return

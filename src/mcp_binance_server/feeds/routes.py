@@ -9,13 +9,14 @@ import msgspec
 from mcp_binance_server.analytics.book_events import QuoteState
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.stream_wire import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
+from mcp_binance_server.exchange.wire import UNREADABLE
 from mcp_binance_server.feeds.feed import SymbolFeed
 
 # What is stamped so far ahead of the exchange's own clock was not stamped by it.
 AHEAD_MS = 60_000
 EARLY_MS, LATE_MS = 100, 1_000
-# Bytes that are no text are a ValueError, as msgspec's own errors are; what is nested too deep is neither.
-UNREADABLE = (ValueError, RecursionError)
+# What cannot be read, and what our own checks raise.
+NONSENSE = (*UNREADABLE, ValueError)
 
 
 class Now(Protocol):
@@ -64,7 +65,7 @@ class Routes:
             delta = event.to_domain()
             if not -EARLY_MS <= now_ms - event.event_time <= LATE_MS:
                 self.doubt_time()
-        except UNREADABLE:
+        except NONSENSE:
             self.feed.on_malformed()
             self.refused(self.feed.symbol)
         else:
@@ -78,7 +79,7 @@ class Routes:
             event = _TRADE.decode(data)
             self._check(event.symbol, event.time, now_ms)
             trade = event.to_domain()
-        except UNREADABLE:
+        except NONSENSE:
             self._refuse()  # the next one's id tells that it is missing
         else:
             self.feed.on_trade(trade, now_ms)
@@ -88,7 +89,7 @@ class Routes:
         try:
             event = _QUOTE.decode(data)
             self._check(event.symbol, 0, now_ms)
-        except UNREADABLE:
+        except NONSENSE:
             self.feed.quotes.clear()
             self._refuse()
         else:
@@ -101,7 +102,7 @@ class Routes:
             event = _TICKER.decode(data)
             self._check(event.symbol, event.close_time, now_ms)
             ticker = event.to_domain()
-        except UNREADABLE:
+        except NONSENSE:
             self.feed.ticker = None
             self._refuse()
         else:

@@ -8,7 +8,7 @@ MOST_UNSENT = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Unread:
     address: str
     size: int
     break_off: Callable[[], None]
@@ -19,11 +19,11 @@ class Unsent:
     """What waits, longest first. When it is too much, the address for which most waits loses its oldest answer."""
 
     most: int = MOST_UNSENT
-    _waiting: dict[object, _Waiting] = field(default_factory=dict[object, _Waiting], repr=False)
+    _waiting: dict[object, _Unread] = field(default_factory=dict[object, _Unread], repr=False)
 
     def add(self, connection: object, address: str, size: int, break_off: Callable[[], None]) -> None:
         """Take note of an answer that a client has not read yet; `break_off` closes its connection."""
-        self._waiting[connection] = _Waiting(address, size, break_off)
+        self._waiting[connection] = _Unread(address, size, break_off)
         while sum(each.size for each in self._waiting.values()) > self.most:
             held: Counter[str] = Counter()
             for each in self._waiting.values():
