@@ -1,28 +1,8 @@
 """Who has no name is counted by where it comes from."""
 
-import pytest
-
 from mcp_binance_server.domain.access import ANYBODY
 from mcp_binance_server.sessions.model import new_connection_id
-from mcp_binance_server.sessions.share import Share, client_of
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        ("192.0.2.1", "192.0.2.1", True),
-        ("192.0.2.1", "192.0.2.2", False),
-        ("192.0.2.1", "::ffff:192.0.2.1", True),
-        ("2001:db8:0:7::1", "2001:db8:0:7:ffff:ffff:ffff:ffff", True),
-        ("2001:db8:0:7::1", "2001:DB8:0000:0007::2", True),
-        ("2001:db8:0:7::1", "2001:db8:0:8::1", False),
-        ("fe80::1%eth0", "fe80::2%eth0", True),
-        ("", "", True),
-        ("not an address", "another", False),
-    ],
-)
-def test_a_client_is_an_address_of_ipv4_or_a_line_of_ipv6(one: str, other: str, is_same: bool) -> None:  # noqa: FBT001
-    assert (client_of(one) == client_of(other)) is is_same
+from mcp_binance_server.sessions.share import Share
 
 
 def test_a_share_is_per_client_and_comes_back_once() -> None:

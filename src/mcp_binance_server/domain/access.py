@@ -1,6 +1,11 @@
-"""Who asks, and what they may do."""
+"""Who asks, what they may do, and for whom their work is counted."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from hashlib import sha256
+from ipaddress import IPv6Address, ip_address
 from typing import Literal, get_args
 
 Scope = Literal["market:read", "account:read", "trade"]
@@ -26,3 +31,41 @@ class Visitor:
 
 LOCAL = Visitor()
 """The one user of a local process, or anybody at a door without a lock."""
+
+PARTY: ContextVar[str] = ContextVar("party", default="")
+"""For whom the work at hand is done, as limits count: a token, a key, else an address; "" is this process itself."""
+
+
+@contextmanager
+def acting_for(party: str) -> Generator[None]:
+    """Have what is done meanwhile, and what it starts, count for a party."""
+    before = PARTY.set(party)
+    try:
+        yield
+    finally:
+        PARTY.reset(before)
+
+
+def party_of(visitor: Visitor, accepted_key: str | None, address: str) -> str:
+    """Name the party of a caller, so that neither a log nor the state engine learns who it is.
+
+    A key names its caller only once the exchange has accepted it: anybody can make one up for each request.
+    """
+    if visitor.is_known:
+        told = f"token {visitor.name}"
+    elif accepted_key is not None:
+        told = f"key {accepted_key}"
+    else:
+        told = f"address {client_of(address)}"
+    return sha256(told.encode()).hexdigest()[:20]
+
+
+def client_of(remote_addr: str) -> str:
+    """Name the client behind an address: a line has a whole /64 of IPv6 and may take a new address for each request."""
+    try:
+        address = ip_address(remote_addr)
+    except ValueError:
+        return remote_addr
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped) if address.ipv4_mapped else f"{int(address) >> 64:x}::/64"
+    return str(address)

@@ -23,7 +23,7 @@ from mcp_binance_server.exchange.endpoints import TIME, Endpoint
 from mcp_binance_server.exchange.faults import Refusal, classify
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.other_networks import OtherNetworks
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.principal import AcceptedKeys, Principal
 from mcp_binance_server.exchange.refused_key import credentials_error, explain_refusal
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.wire import UNREADABLE, TimeWire
@@ -55,6 +55,7 @@ class Caller:
     others: OtherNetworks | None = None
     total_secs: float = 10.0
     random: Random = field(default_factory=Random, repr=False)
+    accepted: AcceptedKeys = field(default_factory=AcceptedKeys, init=False, repr=False)
 
     @property
     def network(self) -> Network:
@@ -136,6 +137,8 @@ class Caller:
         if principal is not None and self.time.is_due:
             await self.sync_time()
         body = await self.attempts.send(endpoint, params, principal)
+        if principal is not None:
+            self.accepted.add(principal)
         return Answered(body.content, body.host, msgspec.json.decode(body.content, type=shape))
 
     async def _error(self, refusal: Refusal, params: Params, principal: Principal | None) -> AppError:

@@ -1,21 +1,9 @@
 """How many places one client may hold before we know who it is."""
 
 from collections import Counter
-from ipaddress import IPv6Address, ip_address
 
-from mcp_binance_server.domain.access import ANYBODY
+from mcp_binance_server.domain.access import ANYBODY, client_of
 from mcp_binance_server.sessions.model import ConnectionId
-
-
-def client_of(remote_addr: str) -> str:
-    """Name the client behind an address: a line has a whole /64 of IPv6 and may take a new address for each request."""
-    try:
-        address = ip_address(remote_addr)
-    except ValueError:
-        return remote_addr
-    if isinstance(address, IPv6Address):
-        return str(address.ipv4_mapped) if address.ipv4_mapped else f"{int(address) >> 64:x}::/64"
-    return str(address)
 
 
 class Share:

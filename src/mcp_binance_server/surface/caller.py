@@ -23,6 +23,8 @@ class Caller:
 
     visitor: "Visitor"
     vault: "Vault[Principal]"
+    party: str = ""
+    """For whom limits count what this caller uses."""
 
     @property
     def principal(self) -> "Principal | None":

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from mcp_binance_server.domain.access import LOCAL, Visitor
+from mcp_binance_server.domain.access import LOCAL, Visitor, party_of
 from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.domain.vault import Vault
 from mcp_binance_server.errors import InvalidArguments, SettingsError
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.principal import AcceptedKeys, Principal
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.transports.arrival import KEYS_READABLE, Proxies
 
@@ -31,6 +31,7 @@ class Callers:
     authenticate: Authenticate | None = None
     proxies: Proxies = field(default_factory=Proxies)
     is_tls: bool = False
+    accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
 
     async def of(self, metadata: Metadata, peer: str) -> Caller:
         """Return who calls from a peer, which is named as gRPC does.
@@ -48,7 +49,9 @@ class Callers:
         principal = _principal(told)
         if principal is not None and not arrival.is_private:
             raise InvalidArguments(summary=KEYS_READABLE)
-        return Caller(visitor, Vault(principal or (self.own if arrival.lends_to(visitor) else None)))
+        key = principal.credentials.api_key if principal is not None and principal in self.accepted else None
+        party = party_of(visitor, key, address_of(peer) or peer)
+        return Caller(visitor, Vault(principal or (self.own if arrival.lends_to(visitor) else None)), party)
 
 
 def address_of(peer: str) -> str | None:

@@ -10,6 +10,7 @@ from grpc.aio import ServicerContext
 from mcp import MCPError
 from mcp.types.version import LATEST_HANDSHAKE_VERSION
 
+from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.errors import AppError, InvalidArguments
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.errors import internal, to_mcp
@@ -107,7 +108,8 @@ class Door:
             who = await self._who(context)
             request = _read(kind, await first_message(requests))
             uri = request.uri if isinstance(request, pb.ReadResourceRequest) else None
-            return await answer(request, who)
+            with acting_for(who.party):
+                return await answer(request, who)
         except AppError as error:
             failure = to_mcp(error, LATEST_HANDSHAKE_VERSION, uri, has_guides=self._has_guides)
         except Exception as error:  # noqa: BLE001 - the one place where the unexpected becomes an answer

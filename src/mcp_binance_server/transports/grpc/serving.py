@@ -128,7 +128,8 @@ async def running_service(
         )
     provider = Provider(dispatcher)
     own = dispatcher.owner if lends_own_key else None
-    callers = Callers(own, authenticate, Proxies(trusted_proxies), is_tls=certificate is not None)
+    accepted = dispatcher.context.live.client.caller.accepted
+    callers = Callers(own, authenticate, Proxies(trusted_proxies), is_tls=certificate is not None, accepted=accepted)
     door = Door(provider, callers, has_guides=dispatcher.catalogue.has_guides, standing=standing)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
     server.add_generic_rpc_handlers((door.handlers(),))

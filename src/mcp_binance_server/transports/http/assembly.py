@@ -21,7 +21,7 @@ from mcp_binance_server.surface.showcase import Showcase
 from mcp_binance_server.telemetry.metrics import Metrics, Moment
 from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.http.app import PROBES, ROUTES, Entrance, HttpApp
-from mcp_binance_server.transports.http.counting import counting_answers, counting_requests
+from mcp_binance_server.transports.http.counting import counting_answers, counting_requests, for_caller
 from mcp_binance_server.transports.http.failures import contained
 from mcp_binance_server.transports.http.forwarded import Forwarded
 from mcp_binance_server.transports.http.front_page import LIVE
@@ -79,7 +79,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
     context = dispatcher.context
     client = context.live.client
     metrics = Metrics()
-    server.middleware.append(counting_requests(metrics, clock))
+    server.middleware += (counting_requests(metrics, clock), for_caller)
     registry: Registry[Principal] = Registry(
         client.engine,
         clock,
@@ -90,7 +90,9 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
     )
     heart = HttpApp(
         server=server,
-        switchboard=Switchboard(server, registry, dispatcher.owner if options.lends_own_key else None),
+        switchboard=Switchboard(
+            server, registry, dispatcher.owner if options.lends_own_key else None, client.caller.accepted
+        ),
         entrance=options.entrance,
         probes=Probes(
             clock=clock,

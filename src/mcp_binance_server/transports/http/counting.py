@@ -1,4 +1,4 @@
-"""Counts what is asked and what becomes of it."""
+"""Counts what is asked, for whom, and what becomes of it."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import acting_for
+from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.errors import RequestContext
 from mcp_binance_server.telemetry.metrics import Metrics
 
@@ -17,6 +19,13 @@ METHODS = frozenset({
     "resources/read", "resources/subscribe", "resources/unsubscribe", LISTEN, "prompts/list",
     "prompts/get", "completion/complete", "notifications/initialized", "notifications/cancelled",
 })  # fmt: skip
+
+
+async def for_caller(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+    """Have what a request uses count for who makes it."""
+    caller = caller_of(ctx)
+    with acting_for(caller.party if caller else ""):
+        return await call_next(ctx)
 
 
 def counting_requests(metrics: Metrics, clock: Clock) -> ServerMiddleware[Any]:

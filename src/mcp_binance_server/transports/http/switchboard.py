@@ -11,9 +11,9 @@ from anyio.abc import TaskGroup
 from mcp.server.lowlevel import Server
 from starlette.types import Scope
 
-from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.domain.access import Visitor, party_of
 from mcp_binance_server.domain.vault import Vault
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.principal import AcceptedKeys, Principal
 from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
 from mcp_binance_server.sessions.registry import Registry
@@ -41,6 +41,7 @@ class Switchboard:
     registry: Registry[Principal]
     own: Principal | None
     """The key this process lends to callers who bring none, each time anew by how they came."""
+    accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
     _calls: dict[ConnectionId, Call] = field(default_factory=dict[ConnectionId, Call])
     _group: TaskGroup | None = None
 
@@ -105,8 +106,9 @@ class Switchboard:
         Raises:
             KeysRefused: its keys are not taken.
         """
-        vault = Vault(principal_in(scope) or self._lent(scope, visitor))
-        scope[CALLER] = Caller(visitor, vault)
+        brought = principal_in(scope)
+        vault = Vault(brought or self._lent(scope, visitor))
+        scope[CALLER] = Caller(visitor, vault, self._party(scope, visitor, brought))
         try:
             yield
         finally:
@@ -119,9 +121,14 @@ class Switchboard:
         return self._group
 
     def _noted(self, scope: Scope, visitor: Visitor, call: Call) -> Call:
-        session = call.session
-        scope[CALLER] = Caller(visitor, session.vault if session.credentials else Vault(self._lent(scope, visitor)))
+        session, brought = call.session, call.session.credentials
+        vault = session.vault if brought else Vault(self._lent(scope, visitor))
+        scope[CALLER] = Caller(visitor, vault, self._party(scope, visitor, brought))
         return call
+
+    def _party(self, scope: Scope, visitor: Visitor, brought: Principal | None) -> str:
+        key = brought.credentials.api_key if brought is not None and brought in self.accepted else None
+        return party_of(visitor, key, _address(scope))
 
     def _lent(self, scope: Scope, visitor: Visitor) -> Principal | None:
         return self.own if arrival_of(scope).lends_to(visitor) else None
