@@ -1,8 +1,6 @@
 """A crowd that comes before the symbol table is there: it waits for one table, and the loop goes on meanwhile."""
 
-import asyncio
 import json
-from time import thread_time
 
 import anyio
 import anyio.lowlevel
@@ -14,6 +12,7 @@ from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import NETWORK, raw
+from support.turns import Turns
 
 CALLERS = 200
 SYMBOLS = 1_045
@@ -35,26 +34,6 @@ class Canned(httpx2.AsyncBaseTransport):
             return httpx2.Response(200, stream=httpx2.ByteStream(self._info))
         ticker = json.dumps({**self._ticker, "symbol": request.url.params["symbol"]}).encode()
         return httpx2.Response(200, stream=httpx2.ByteStream(ticker))
-
-
-class Turns:
-    """How much CPU the thread of the loop spends in one turn of it, at most."""
-
-    def __init__(self) -> None:
-        self.longest_secs = 0.0
-        self._last = thread_time()
-        self._loop = asyncio.get_running_loop()
-        self._handle = self._loop.call_soon(self._turn)
-
-    def _turn(self) -> None:
-        now = thread_time()
-        self.longest_secs = max(self.longest_secs, now - self._last)
-        self._last = now
-        self._handle = self._loop.call_soon(self._turn)
-
-    def stop(self) -> float:
-        self._handle.cancel()
-        return self.longest_secs
 
 
 @pytest.mark.flood

@@ -528,7 +528,7 @@ def test_candles_with_a_gap_name_every_time() -> None:
     seen = series_with_a_gap()
 
     answer = klines_answer(seen)
-    text = candle_page(seen)
+    text = candle_page(seen, answer.rows)
 
     assert answer.open_times == ["2026-07-21T00:00", "2026-07-21T01:00", "2026-07-21T05:00"]
     assert "2026-07-21T05:00,1.50,1.50,1.50,1.50,12.346" in text
@@ -539,7 +539,8 @@ def test_candles_that_opened_at_nothing_have_no_change() -> None:
     seen = series_with_a_gap()
     worthless = tuple(replace(each, open=Price(Decimal(0))) for each in seen.value.candles)
 
-    text = candle_page(replace(seen, value=replace(seen.value, candles=worthless)))
+    seen = replace(seen, value=replace(seen.value, candles=worthless))
+    text = candle_page(seen, klines_answer(seen).rows)
 
     assert "Open $0.00, close $1.50, high" in text
 

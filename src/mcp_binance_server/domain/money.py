@@ -1,6 +1,7 @@
 """Prices and quantities, and how they are rounded to what the exchange accepts."""
 
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal, localcontext
+from functools import lru_cache
 from typing import NewType
 
 Price = NewType("Price", Decimal)
@@ -17,6 +18,7 @@ def floor_to_step(quantity: Quantity, step: Quantity) -> Quantity:
         return Quantity((quantity / step).to_integral_value(ROUND_DOWN) * step)
 
 
+@lru_cache(maxsize=1024)  # asked of the same few steps for every number of a page
 def decimals_of(step: Decimal) -> int:
     """Return how many decimal places a tick or step needs: 0.01000000 needs two."""
     exponent = step.normalize().as_tuple().exponent

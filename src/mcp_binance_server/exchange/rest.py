@@ -1,6 +1,6 @@
 """The public side of Spot REST: one method per call, equal reads shared for a second."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -45,9 +45,11 @@ from mcp_binance_server.exchange.wire import (
     TradeWire,
 )
 from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.pace import Pace
 from mcp_binance_server.words import word
 
 WireT = TypeVar("WireT")
+ValueT = TypeVar("ValueT")
 
 MINUTE_MS = 60_000
 # A thousand candles are about a mebibyte when decoded.
@@ -62,22 +64,38 @@ class ReadCount:
     sent: int = 0
 
 
+@dataclass(slots=True)
+class _Answer:
+    """An answer as it came, decoded, and what it means once somebody has asked for that."""
+
+    packed: bytes
+    decoded: object
+    meaning: object = None
+
+
 class Recent:
-    """The last answers, decoded: a crowd that shares one need not decode it each."""
+    """The last answers: a crowd that shares one need not read it each."""
 
     def __init__(self, most: int = MOST_RECENT) -> None:
         self._most = most
-        self._kept: dict[str, tuple[bytes, object]] = {}
+        self._kept: dict[str, _Answer] = {}
 
-    def keep(self, key: str, packed: bytes, value: object) -> None:
+    def keep(self, key: str, packed: bytes, decoded: object) -> _Answer:
         self._kept.pop(key, None)
-        self._kept[key] = (packed, value)
+        kept = self._kept[key] = _Answer(packed, decoded)
         while len(self._kept) > self._most:
             del self._kept[next(iter(self._kept))]
+        return kept
 
-    def get(self, key: str, packed: bytes, shape: type[WireT]) -> WireT | None:  # noqa: ARG002 - what was kept under a key has one shape
-        found = self._kept.get(key)
-        return cast("WireT", found[1]) if found is not None and found[0] == packed else None
+    def meaning(self, key: str, packed: bytes, shape: type[WireT], read: Callable[[WireT], ValueT]) -> ValueT:
+        """Return what an answer means; what was kept under a key has one shape and one reading."""
+        kept = self._kept.get(key)
+        if kept is None or kept.packed != packed:
+            _, _, content = packed.partition(b"\n")
+            kept = self.keep(key, packed, msgspec.json.decode(content, type=shape))
+        if kept.meaning is None:
+            kept.meaning, kept.decoded = read(cast("WireT", kept.decoded)), None
+        return cast("ValueT", kept.meaning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +104,17 @@ class SpotClient:
 
     caller: Caller
     engine: StateEngine
+    pace: Pace = field(repr=False)
     reads: ReadCount = field(default_factory=ReadCount)
-    decoded: Recent = field(default_factory=Recent, repr=False)
+    recent: Recent = field(default_factory=Recent, repr=False)
 
     async def ticker(self, symbol: Symbol) -> Reading[Ticker]:
-        answer = await self._shared(TICKER_24H, {"symbol": symbol}, TickerWire)
-        return Reading(answer.value.to_domain(), answer.host, answer.origin)
+        return await self._shared(TICKER_24H, {"symbol": symbol}, TickerWire, TickerWire.to_domain)
 
     async def tickers(self, symbols: Sequence[Symbol]) -> Reading[dict[Symbol, Ticker]]:
         """Return up to twenty tickers for the weight of one; the exchange may leave some out without a word."""
         listed = msgspec.json.encode(sorted(symbols)).decode()
-        answer = await self._shared(TICKER_24H, {"symbols": listed}, list[TickerWire])
-        found = {each.symbol: each for each in (row.to_domain() for row in answer.value)}
-        return Reading(found, answer.host, answer.origin)
+        return await self._shared(TICKER_24H, {"symbols": listed}, list[TickerWire], _by_symbol)
 
     async def clock_check(self) -> Reading[ClockCheck]:
         """Ask for the exchange's time, once; it was true half a round trip before the answer arrived."""
@@ -120,23 +136,18 @@ class SpotClient:
 
     async def prices(self) -> Reading[dict[Symbol, Price]]:
         """Return the last price of every symbol: cheaper than asking for more than two."""
-        answer = await self._shared(TICKER_PRICE_ALL, {}, list[PriceWire])
-        found = {Symbol(word(each.symbol)): price(each.price) for each in answer.value}
-        return Reading(found, answer.host, answer.origin)
+        return await self._shared(TICKER_PRICE_ALL, {}, list[PriceWire], _prices)
 
     async def average_price(self, symbol: Symbol) -> Reading[AveragePrice]:
         """Return the average price of the exchange's own window, five minutes today."""
-        answer = await self._shared(AVERAGE_PRICE, {"symbol": symbol}, AveragePriceWire)
-        told = answer.value
-        return Reading(AveragePrice(price(told.price), told.mins, told.close_time), answer.host, answer.origin)
+        return await self._shared(AVERAGE_PRICE, {"symbol": symbol}, AveragePriceWire, _average)
 
     async def quote(self, symbol: Symbol) -> Reading[Quote]:
-        answer = await self._shared(BOOK_TICKER, {"symbol": symbol}, QuoteWire)
-        return Reading(answer.value.to_domain(), answer.host, answer.origin)
+        return await self._shared(BOOK_TICKER, {"symbol": symbol}, QuoteWire, QuoteWire.to_domain)
 
     async def depth(self, symbol: Symbol, limit: int) -> Reading[BookSnapshot]:
-        answer = await self._shared(depth_endpoint(limit), {"symbol": symbol, "limit": limit}, DepthWire)
-        return Reading(answer.value.to_domain(), answer.host, answer.origin)
+        params: Params = {"symbol": symbol, "limit": limit}
+        return await self._shared(depth_endpoint(limit), params, DepthWire, DepthWire.to_domain)
 
     async def snapshot(self, symbol: Symbol, levels: int) -> BookSnapshot:
         """Return a book for a stream to build on: asked for now, by nobody who waits."""
@@ -144,8 +155,7 @@ class SpotClient:
         return body.value.to_domain()
 
     async def trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
-        answer = await self._shared(TRADES, {"symbol": symbol, "limit": limit}, list[TradeWire])
-        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+        return await self._shared(TRADES, {"symbol": symbol, "limit": limit}, list[TradeWire], _trades)
 
     async def aggregate_trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
         """Return the newest aggregate trades, oldest first."""
@@ -160,8 +170,7 @@ class SpotClient:
         return await self._aggregate_page({"symbol": symbol, "limit": 1000, "fromId": trade_id + 1})
 
     async def _aggregate_page(self, params: Params) -> Reading[tuple[Trade, ...]]:
-        answer = await self._shared(AGGREGATE_TRADES, params, list[AggregateTradeWire])
-        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+        return await self._shared(AGGREGATE_TRADES, params, list[AggregateTradeWire], _aggregate_trades)
 
     async def candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int | None = None
@@ -170,8 +179,7 @@ class SpotClient:
         # Never startTime: with it the exchange answers the oldest, and the newest would be cut off.
         ending = {} if until_ms is None else {"endTime": until_ms}
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, **ending}
-        answer = await self._shared(KLINES, params, list[KlineWire])
-        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+        return await self._shared(KLINES, params, list[KlineWire], _candles)
 
     async def closed_candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int
@@ -180,21 +188,21 @@ class SpotClient:
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, "endTime": until_ms}
         # Those that end with a minute are asked for again while the next one lasts; others never are.
         endpoint = KLINES if (until_ms + 1) % MINUTE_MS else CLOSED_KLINES
-        answer = await self._shared(endpoint, params, list[KlineWire])
-        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+        return await self._shared(endpoint, params, list[KlineWire], _candles)
 
     async def daily_candles(self, symbol: Symbol, days: int) -> Reading[tuple[Candle, ...]]:
         """Return the last days, oldest first; asked at most once an hour."""
         params: Params = {"symbol": symbol, "interval": "1d", "limit": days}
-        answer = await self._shared(DAILY_KLINES, params, list[KlineWire])
-        return Reading(tuple(each.to_domain() for each in answer.value), answer.host, answer.origin)
+        return await self._shared(DAILY_KLINES, params, list[KlineWire], _candles)
 
-    async def _shared(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Reading[WireT]:
+    async def _shared(
+        self, endpoint: Endpoint, params: Params, shape: type[WireT], read: Callable[[WireT], ValueT]
+    ) -> Reading[ValueT]:
         async def produce() -> bytes:
             self.reads.sent += 1
             body = await self.caller.read(endpoint, params, shape)
             packed = body.host.encode() + b"\n" + body.content
-            self.decoded.keep(key, packed, body.value)
+            self.recent.keep(key, packed, body.value)
             return packed
 
         self.reads.asked += 1
@@ -206,14 +214,36 @@ class SpotClient:
             ttl_ms=endpoint.shared_ms,
             lock_ms=self.caller.longest_ms(endpoint),
         )
-        host, _, content = kept.partition(b"\n")
-        answered, value = host.decode(), self.decoded.get(key, kept, shape)
-        if value is None:
-            value = msgspec.json.decode(content, type=shape)
-            self.decoded.keep(key, kept, value)
+        await self.pace.step()  # all who shared it were woken at once
+        answered = kept[: kept.index(b"\n")].decode()
+        value = self.recent.meaning(key, kept, shape, read)
         return Reading(value, answered, self._origin(answered, configured))
 
     def _origin(self, answered: str, configured: str) -> Origin:
         if self.caller.network.simulated:
             return "simulated"
         return "configured" if answered == configured else "rerouted"
+
+
+def _by_symbol(rows: Sequence[TickerWire]) -> dict[Symbol, Ticker]:
+    return {each.symbol: each for each in (row.to_domain() for row in rows)}
+
+
+def _prices(rows: Sequence[PriceWire]) -> dict[Symbol, Price]:
+    return {Symbol(word(each.symbol)): price(each.price) for each in rows}
+
+
+def _average(told: AveragePriceWire) -> AveragePrice:
+    return AveragePrice(price(told.price), told.mins, told.close_time)
+
+
+def _trades(rows: Sequence[TradeWire]) -> tuple[Trade, ...]:
+    return tuple(each.to_domain() for each in rows)
+
+
+def _aggregate_trades(rows: Sequence[AggregateTradeWire]) -> tuple[Trade, ...]:
+    return tuple(each.to_domain() for each in rows)
+
+
+def _candles(rows: Sequence[KlineWire]) -> tuple[Candle, ...]:
+    return tuple(each.to_domain() for each in rows)

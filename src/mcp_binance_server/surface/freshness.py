@@ -34,6 +34,8 @@ async def doubted(context: Context, symbol: str, answer: ToolAnswer) -> ToolAnsw
 
 def warned_text(answer: ToolAnswer) -> str:
     """Return the text of an answer with its warnings below its first line; a page may have a place of its own."""
+    if not answer.warnings:
+        return answer.text
     lines = [line for line in doubt_lines(answer.warnings) if line not in answer.text]
     first, *rest = answer.text.split("\n")
     return "\n".join([first, *lines, *rest])

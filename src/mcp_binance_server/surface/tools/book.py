@@ -51,12 +51,11 @@ class OrderBookAnswer(ListAnswer):
     host: str
 
 
-def book_answer(seen: Observation[BookSnapshot], limit: int) -> OrderBookAnswer:
+def book_answer(seen: Observation[BookSnapshot], totals: BookSummary, limit: int) -> OrderBookAnswer:
     book, tick = seen.value, seen.rules.tick
     count = max(len(book.bids), len(book.asks))
     is_cut = count >= limit and limit < DEEPEST
     symbol = seen.rules.symbol
-    totals = BookSummary.of(book)
     return OrderBookAnswer(
         count=count,
         limit=limit,
@@ -83,9 +82,11 @@ def _optional(value: Decimal | None, step: Decimal = Decimal(0)) -> str | None:
 
 async def get_order_book(context: Context, arguments: GetOrderBook) -> ToolAnswer:
     seen = await context.market.book(arguments.symbol, arguments.limit)
-    answer = book_answer(seen, arguments.limit)
-    page = book_page(seen, arguments.limit, answer.more)
-    return ToolAnswer(page, answer, quiet=BookSummary.of(seen.value).is_quiet)
+    await context.pace.step()
+    totals = BookSummary.of(seen.value)
+    answer = book_answer(seen, totals, arguments.limit)
+    page = book_page(seen, totals, (answer.bids, answer.asks), arguments.limit, answer.more)
+    return ToolAnswer(page, answer, quiet=totals.is_quiet)
 
 
 GET_ORDER_BOOK = ToolSpec(
@@ -139,9 +140,10 @@ def trades_answer(seen: Observation[tuple[Trade, ...]], limit: int) -> RecentTra
 
 async def get_recent_trades(context: Context, arguments: GetRecentTrades) -> ToolAnswer:
     seen = await context.market.trades(arguments.symbol, arguments.limit)
+    await context.pace.step()
     answer = trades_answer(seen, arguments.limit)
     quiet = not seen.value or seen.at_ms - seen.value[-1].time_ms > STALE_MS
-    return ToolAnswer(tape_page(seen, arguments.limit, answer.more), answer, quiet=quiet)
+    return ToolAnswer(tape_page(seen, answer.rows, arguments.limit, answer.more), answer, quiet=quiet)
 
 
 GET_RECENT_TRADES = ToolSpec(

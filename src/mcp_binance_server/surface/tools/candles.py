@@ -73,7 +73,9 @@ async def get_klines(context: Context, arguments: GetKlines) -> ToolAnswer:
     )
     # Of a period that has ended its candles say all; whether the market trades now is another question.
     quiet = arguments.end is None and is_quiet(seen.value.candles, seen.at_ms)
-    return ToolAnswer(candle_page(seen), klines_answer(seen), quiet=quiet)
+    await context.pace.step()
+    answer = klines_answer(seen)
+    return ToolAnswer(candle_page(seen, answer.rows), answer, quiet=quiet)
 
 
 GET_KLINES = ToolSpec(

@@ -11,7 +11,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.measured import MeasuredAnswer, measured
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row
-from mcp_binance_server.surface.views.book import BookSummary, level_rows
+from mcp_binance_server.surface.views.book import BookSummary, level_pairs, level_rows
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.markdown import instant, plain
 from mcp_binance_server.surface.views.measure_table import table, titled
@@ -79,6 +79,7 @@ class DepthAnswer(Answer):
 
 async def get_orderbook_depth(context: Context, arguments: GetOrderbookDepth) -> ToolAnswer:
     view = await context.order_books.levels(arguments.symbol, arguments.levels)
+    await context.pace.step()
     rules, book = view.rules, view.snapshot
     deeper = next((step for step in STEPS if step > arguments.levels), None)
     is_cut = max(len(book.bids), len(book.asks)) >= arguments.levels and deeper is not None
@@ -106,7 +107,7 @@ async def get_orderbook_depth(context: Context, arguments: GetOrderbookDepth) ->
         f"*{answer.network}; source {answer.source}; as of {answer.as_of}, age {answer.age_ms} ms; "
         f"last update id {answer.last_update_id}*",
         "",
-        *level_rows(rules, book),
+        *level_rows(level_pairs(rules, book.bids), level_pairs(rules, book.asks)),
     ]
     return ToolAnswer(with_more(lines, more), answer, quiet=BookSummary.of(book).is_quiet)
 

@@ -49,16 +49,20 @@ class BookSummary:
         return self.spread_bps is None or self.spread_bps > WIDE_BPS
 
 
-def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> list[list[str]]:
+Rows = list[list[str]]
+
+
+def level_pairs(rules: SymbolRules, levels: tuple[PriceLevel, ...]) -> Rows:
     """Write price and quantity of each level, best first."""
     return [[exact(level.price, rules.tick), exact(level.quantity)] for level in levels]
 
 
-def book_page(seen: Observation[BookSnapshot], limit: int, more: str | None) -> str:
-    """Render both sides beside each other, best first."""
+def book_page(
+    seen: Observation[BookSnapshot], totals: BookSummary, sides: tuple[Rows, Rows], limit: int, more: str | None
+) -> str:
+    """Render both sides, as they were written, beside each other, best first."""
     rules, book = seen.rules, seen.value
     base = plain(rules.base)
-    totals = BookSummary.of(book)
     lines = [
         f"# {plain(rules.symbol)} order book",
         _prices(rules, totals),
@@ -67,7 +71,7 @@ def book_page(seen: Observation[BookSnapshot], limit: int, more: str | None) -> 
         f"{counted(max(len(book.bids), len(book.asks)), limit)} of each side; last update id {book.last_update_id}",
         footer(seen.at_ms, seen.origin, seen.host),
         "",
-        *level_rows(rules, book),
+        *level_rows(*sides),
     ]
     return with_more(lines, more)
 
@@ -120,14 +124,13 @@ def _best(rules: SymbolRules, side: tuple[PriceLevel, ...]) -> str:
     )
 
 
-def level_rows(rules: SymbolRules, book: BookSnapshot) -> list[str]:
+def level_rows(bids: Rows, asks: Rows) -> list[str]:
     """Write both sides beside each other under their names, best first."""
-    bids, asks = level_pairs(rules, book.bids), level_pairs(rules, book.asks)
     pairs = zip_longest(bids, asks, fillvalue=["", ""])
     return ["bid_quantity,bid,ask,ask_quantity", *(f"{bid[1]},{bid[0]},{ask[0]},{ask[1]}" for bid, ask in pairs)]
 
 
-def trade_rows(rules: SymbolRules, trades: tuple[Trade, ...]) -> list[list[str]]:
+def trade_rows(rules: SymbolRules, trades: tuple[Trade, ...]) -> Rows:
     """Write each trade as TRADE_COLUMNS, newest last."""
     return [
         [instant(each.time_ms), exact(each.price, rules.tick), exact(each.quantity), aggressor(each)] for each in trades
@@ -144,8 +147,8 @@ def traded(trades: tuple[Trade, ...], side: str) -> Decimal:
     return sum((each.quantity for each in trades if aggressor(each) == side), Decimal(0))
 
 
-def tape_page(seen: Observation[tuple[Trade, ...]], limit: int, more: str | None) -> str:
-    """Render trades, newest last."""
+def tape_page(seen: Observation[tuple[Trade, ...]], rows: Rows, limit: int, more: str | None) -> str:
+    """Render trades, as they were written, newest last."""
     rules, trades = seen.rules, seen.value
     last = price(trades[-1].price, rules.quote, rules.tick) if trades else NOTHING
     lines = [
@@ -156,7 +159,7 @@ def tape_page(seen: Observation[tuple[Trade, ...]], limit: int, more: str | None
         footer(seen.at_ms, seen.origin, seen.host),
         "",
         TRADE_COLUMNS,
-        *(",".join(row) for row in trade_rows(rules, trades)),
+        *map(",".join, rows),
     ]
     return with_more(lines, more)
 

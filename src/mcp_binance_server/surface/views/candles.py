@@ -64,8 +64,8 @@ def older_candles(seen: Observation[CandleSeries]) -> str | None:
     )
 
 
-def candle_page(seen: Observation[CandleSeries]) -> str:
-    """Render a series: what it is, what it shows, its rows, how to get the older ones."""
+def candle_page(seen: Observation[CandleSeries], written: list[str]) -> str:
+    """Render a series: what it is, what it shows, its rows as they were written, how to get the older ones."""
     series, rules = seen.value, seen.rules
     title = f"# {plain(rules.symbol)} {series.interval} candles"
     foot = footer(seen.at_ms, seen.origin, seen.host)
@@ -74,7 +74,7 @@ def candle_page(seen: Observation[CandleSeries]) -> str:
     every = _every(series)
     rows = [
         f"{'' if place % every else short_time(candle.open_time_ms)},{row}"
-        for place, (candle, row) in enumerate(zip(series.candles, candle_rows(rules, series.candles), strict=True))
+        for place, (candle, row) in enumerate(zip(series.candles, written, strict=True))
     ]
     apart = "" if every == 1 else "; a row without time opens one interval after the row before it"
     lines = [

@@ -1,6 +1,7 @@
 """Numbers for programs: exact decimal text, and the one rounding we do for size."""
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from functools import cache
 
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.surface.views.markdown import average_places
@@ -12,8 +13,13 @@ VOLUME_DIGITS = 5
 
 def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
     """Write every digit that says something: the decimals of the step, and no zeros beyond them."""
-    whole, _, fraction = f"{value:f}".partition(".")
-    fraction = fraction.rstrip("0").ljust(decimals_of(step), "0")
+    written = str(value)
+    if "E" in written:  # a quarter of the time, where it is none of the few that come with an exponent
+        written = f"{value:f}"
+    whole, _, fraction = written.partition(".")
+    fraction = fraction.rstrip("0")
+    if step:
+        fraction = fraction.ljust(decimals_of(step), "0")
     return f"{whole}.{fraction}" if fraction else whole
 
 
@@ -24,5 +30,9 @@ def exact_average(value: Decimal, tick: Decimal) -> str:
 
 def volume(value: Decimal) -> str:
     """Write a traded quantity with five significant digits, or more where its whole part has more."""
-    digits = max(VOLUME_DIGITS, value.adjusted() + 1)
-    return exact(Context(prec=digits, rounding=ROUND_HALF_EVEN).plus(value))
+    return exact(_rounding(max(VOLUME_DIGITS, value.adjusted() + 1)).plus(value))
+
+
+@cache
+def _rounding(digits: int) -> Context:
+    return Context(prec=digits, rounding=ROUND_HALF_EVEN)

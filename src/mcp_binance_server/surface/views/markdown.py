@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.words import shown
@@ -76,8 +77,14 @@ def percent(value: Decimal) -> str:
 
 def instant(epoch_ms: int) -> str:
     """Write a moment as ISO 8601 with milliseconds and Z."""
-    moment = datetime.fromtimestamp(epoch_ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03d}Z"
+    seconds, ms = divmod(epoch_ms, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{_minute(minutes)}:{seconds:02d}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=256)  # a list of a thousand trades is of a few minutes
+def _minute(minutes: int) -> str:
+    return f"{datetime.fromtimestamp(minutes * 60, UTC):%Y-%m-%dT%H:%M}"
 
 
 def stamp(epoch_ms: int) -> str:

@@ -1,0 +1,91 @@
+"""Whose step comes next in this process: long work goes on in another round of the loop, so that others are heard."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import PARTY
+
+# So much of a round is given to long work; the rest of it is for everything else.
+ROUND_MS = 4.0
+# So many are woken for a round. Whoever finds it used up goes back to its place.
+MOST_WOKEN = 16
+
+
+class _Waiting:
+    """Somebody who waits, and keeps the place until it is their turn."""
+
+    def __init__(self) -> None:
+        self.woken: asyncio.Future[None] | None = None
+
+    async def wait(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.woken = loop.create_future()
+        await self.woken
+
+    def wake(self) -> None:
+        if self.woken is not None and not self.woken.done():
+            self.woken.set_result(None)
+
+
+class Pace:
+    """Lets steps of work begin until a round of the loop is used up; the others wait, each party for its turn."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._queues: dict[str, deque[_Waiting]] = {}
+        self._began_ms: float | None = None
+        self._is_watched = False
+
+    async def step(self) -> None:
+        """Go on in this round of the loop while it has time left, else in one of the next.
+
+        Ask before every piece of work that takes milliseconds: readers of one answer are all woken in one round.
+        """
+        loop = asyncio.get_running_loop()
+        if self._queues or self._is_used_up:
+            await self._turn(loop)
+        if self._began_ms is None:
+            self._began_ms = self._clock.monotonic_ms()
+        self._watch(loop)
+
+    @property
+    def _is_used_up(self) -> bool:
+        return self._began_ms is not None and self._clock.monotonic_ms() - self._began_ms >= ROUND_MS
+
+    async def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        party, waiting = PARTY.get(), _Waiting()
+        self._queues.setdefault(party, deque()).append(waiting)
+        self._watch(loop)
+        try:
+            await waiting.wait(loop)
+            while self._is_used_up:
+                await waiting.wait(loop)
+        finally:
+            # Behind the others now, whether this one goes on or has left.
+            queue = self._queues.pop(party)
+            queue.remove(waiting)
+            if queue:
+                self._queues[party] = queue
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """See to it that the next round of the loop is noticed."""
+        if not self._is_watched:
+            self._is_watched = True
+            loop.call_soon(self._begin_round, loop)
+
+    def _begin_round(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_watched, self._began_ms = False, None
+        for waiting in self._next():
+            waiting.wake()
+        if self._queues:
+            self._watch(loop)
+
+    def _next(self) -> Iterator[_Waiting]:
+        """Return who is next: one of each party, then a second one of each."""
+        queues, place, left = [*self._queues.values()], 0, MOST_WOKEN
+        while left and (queues := [queue for queue in queues if place < len(queue)]):
+            for queue in queues[:left]:
+                yield queue[place]
+            left -= min(left, len(queues))
+            place += 1

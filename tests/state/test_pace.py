@@ -1,0 +1,97 @@
+"""Long work of many callers: so much of it in one round of the loop, and each party in its turn."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+from anyio.lowlevel import checkpoint
+
+from mcp_binance_server.domain.access import acting_for
+from mcp_binance_server.state.pace import MOST_WOKEN, Pace
+from support.clock import FakeClock
+
+CALLERS = 6
+
+
+@dataclass
+class Floor:
+    """Callers who each take a step of so many milliseconds, and in which round of the loop each of them did."""
+
+    clock: FakeClock
+    pace: Pace
+    rounds: list[int] = field(default_factory=list[int])
+    order: list[str] = field(default_factory=list[str])
+    now: int = 0
+
+    async def work(self, step_ms: float, party: str = "") -> None:
+        with acting_for(party):
+            await self.pace.step()
+        self.rounds.append(self.now)
+        self.order.append(party)
+        self.clock.advance(step_ms)
+
+    async def watch(self, callers: list[asyncio.Task[None]]) -> None:
+        while not all(each.done() for each in callers):
+            self.now += 1
+            await checkpoint()
+
+
+@pytest.fixture
+def floor(clock: FakeClock) -> Floor:
+    return Floor(clock, Pace(clock))
+
+
+async def test_what_takes_a_whole_round_has_it_alone(floor: Floor) -> None:
+    callers = [asyncio.create_task(floor.work(5)) for _ in range(CALLERS)]
+
+    await floor.watch(callers)
+
+    assert len(floor.rounds) == CALLERS
+    assert len({*floor.rounds}) == CALLERS
+
+
+async def test_what_takes_little_shares_a_round(floor: Floor) -> None:
+    callers = [asyncio.create_task(floor.work(1)) for _ in range(4 * CALLERS)]
+
+    await floor.watch(callers)
+
+    busiest = max(floor.rounds.count(each) for each in floor.rounds)
+    assert busiest == 4
+    assert len(floor.rounds) == 4 * CALLERS
+
+
+async def test_a_crowd_that_takes_nothing_is_not_let_go_all_at_once(floor: Floor) -> None:
+    callers = [asyncio.create_task(floor.work(5))]
+    callers += [asyncio.create_task(floor.work(0)) for _ in range(10 * MOST_WOKEN)]
+
+    await floor.watch(callers)
+
+    assert max(floor.rounds.count(each) for each in floor.rounds) <= MOST_WOKEN
+
+
+async def test_each_party_has_its_turn_however_many_steps_another_asks_for(floor: Floor) -> None:
+    callers = [asyncio.create_task(floor.work(5, "greedy")) for _ in range(CALLERS)]
+    callers += [asyncio.create_task(floor.work(5, "modest")) for _ in range(2)]
+
+    await floor.watch(callers)
+
+    assert floor.order.count("greedy") == CALLERS
+    assert [place for place, party in enumerate(floor.order) if party == "modest"][-1] <= 4
+
+
+async def test_whoever_leaves_while_waiting_holds_nobody_up(floor: Floor) -> None:
+    callers = [asyncio.create_task(floor.work(5)) for _ in range(CALLERS)]
+    await checkpoint()
+    callers[2].cancel()
+
+    await floor.watch(callers)
+
+    assert [each.cancelled() for each in callers].count(True) == 1
+    assert len(floor.rounds) == CALLERS - 1
+
+
+async def test_one_caller_alone_does_not_wait(floor: Floor) -> None:
+    step = floor.pace.step()
+
+    with pytest.raises(StopIteration):
+        step.send(None)
