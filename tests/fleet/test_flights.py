@@ -7,7 +7,9 @@ import pytest
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import AppError, EngineUnavailable, RateLimited
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, StateEngine
-from mcp_binance_server.state.redis.flight import AT_HAND_MS
+from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.flight import AT_HAND_MS, HOLD_MS
+from support.partition import partition
 from support.state_server import Connect, StateServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.flood]
@@ -113,6 +115,43 @@ async def test_when_the_lock_ends_another_engine_produces_and_the_first_still_en
     assert await asyncio.wait_for(ask(second, quick), 10) == b"quick"
     stuck.gate.set()
     assert await producer == b"late"
+
+
+async def test_a_lock_that_nobody_holds_any_more_keeps_the_others_waiting_for_a_moment_only(
+    server: StateServer, connect: Connect
+) -> None:
+    async with partition(server.port) as proxy:
+        first, second = await connect(proxy.url), await connect()
+        stuck, quick = Source(), Source(b"quick")
+        quick.gate.set()
+        producer = ask(first, stuck)
+        await stuck.asked.wait()
+
+        proxy.shut()
+
+        # Far from what the lock was asked for, a minute.
+        assert await asyncio.wait_for(ask(second, quick), 20) == b"quick"
+        stuck.gate.set()
+        assert await producer == b"v"
+        proxy.mend()
+
+
+async def test_a_lock_is_held_for_as_long_as_a_production_lasts(server: StateServer, connect: Connect) -> None:
+    first, second = await connect(), await connect()
+    source, spare = Source(), Source(b"spare")
+    spare.gate.set()
+    producer = ask(first, source)
+    await source.asked.wait()
+    began = ends = int(server.command("HGET", keys.lock("k"), "ends").split()[1])
+    waiter = ask(second, spare)
+
+    while ends < began + HOLD_MS:
+        await CLOCK.sleep_ms(50)
+        ends = int(server.command("HGET", keys.lock("k"), "ends").split()[1])
+    source.gate.set()
+
+    assert await asyncio.gather(producer, waiter) == [b"v", b"v"]
+    assert not spare.asked.is_set()
 
 
 async def test_what_is_kept_is_asked_for_once_a_second_and_not_once_a_call(

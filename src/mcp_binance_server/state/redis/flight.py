@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.redis import keys, outcome
 from mcp_binance_server.state.redis.link import Link
-from mcp_binance_server.state.redis.scripts import BOARD, LAND
+from mcp_binance_server.state.redis.scripts import BOARD, HOLD, LAND
 from mcp_binance_server.state.redis.waiting import pause
 
 LOG = logging.getLogger(__name__)
@@ -23,6 +24,9 @@ LOG = logging.getLogger(__name__)
 # Asking costs a tenth of a millisecond and cannot be missed, unlike a message.
 FIRST_POLL_SECS = 0.005
 LONGEST_POLL_SECS = 0.05
+# A lock is held for so long at a time: a process that died, or did not hear that it has it, leaves no more behind.
+HOLD_MS = 1_500
+HOLD_EVERY_SECS = 0.4
 # How long an outcome can be read by those who waited for it.
 TELL_MS = 5_000
 # What is kept on the server is kept here too, for a part of its time: to ask for it is a third of a call, and the more
@@ -59,10 +63,12 @@ class SharedFlights:
         poll_secs = FIRST_POLL_SECS
         while True:
             named, began_ms = (keys.value(key), keys.lock(key), keys.outcome(awaited)), self._clock.monotonic_ms()
-            reply = await self._link.run("single_flight", BOARD, named, own, max(1, lock_ms), awaited)
+            reply = await self._link.run("single_flight", BOARD, named, own, _at_a_time(lock_ms), awaited)
             answer, *rest = msgspec.convert(reply, list[bytes])
             if answer == b"taken":
-                return await self._produce(key, own, produce, ttl_ms)
+                until_ms = began_ms + lock_ms
+                async with self._holding(key, own, until_ms):
+                    return await self._produce(key, own, produce, ttl_ms)
             if answer == b"landed":
                 return outcome.opened(rest[0])
             if answer == b"kept":
@@ -87,6 +93,24 @@ class SharedFlights:
             self._keep(key, value, began_ms, keep_ms)
         return value
 
+    @asynccontextmanager
+    async def _holding(self, key: str, own: str, until_ms: float) -> AsyncGenerator[None]:
+        """Hold the lock for as long as the block lasts, but not beyond a moment."""
+        holding = asyncio.get_running_loop().create_task(self._hold(key, own, until_ms))
+        try:
+            yield
+        finally:
+            holding.cancel()
+            await asyncio.wait((holding,))
+
+    async def _hold(self, key: str, own: str, until_ms: float) -> None:
+        await pause(HOLD_EVERY_SECS)
+        while (left_ms := int(until_ms - self._clock.monotonic_ms())) > 0:
+            with suppress(EngineUnavailable):
+                if await self._link.run("single_flight", HOLD, (keys.lock(key),), own, _at_a_time(left_ms)) == 0:
+                    return
+            await pause(HOLD_EVERY_SECS)
+
     def _keep(self, key: str, value: bytes, began_ms: float, left_ms: int) -> None:
         # Counted from before the server was asked, so that it never ends later than there.
         self._at_hand.put(key, value, deadline=began_ms + min(left_ms, AT_HAND_MS), now=self._clock.monotonic_ms())
@@ -100,3 +124,7 @@ class SharedFlights:
             LOG.info("A production could not be told to other processes")
             return False
         return True
+
+
+def _at_a_time(lock_ms: int) -> int:
+    return max(1, min(lock_ms, HOLD_MS))
