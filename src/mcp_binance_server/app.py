@@ -36,10 +36,11 @@ from mcp_binance_server.services.chart_facts import ChartFactsService
 from mcp_binance_server.services.chart_language import ChartLanguageService
 from mcp_binance_server.services.chart_validation import ChartValidationService
 from mcp_binance_server.services.charting import ChartingService
+from mcp_binance_server.services.fair_turns import FairTurns
 from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
-from mcp_binance_server.services.local_charts import LocalCharts
+from mcp_binance_server.services.local_charts import AT_A_TIME, LocalCharts
 from mcp_binance_server.services.market import MarketService
 from mcp_binance_server.services.market_health import MarketHealthService
 from mcp_binance_server.services.microstructure import MicrostructureService
@@ -158,7 +159,7 @@ async def app_on(
         charts = _chart_client(settings, chart_channel, engine, clock)
         docs = DocumentationSource(settings.chart_docs_url, chart_channel, engine, clock)
         remote = RemoteCharts(charts, time, Flights(clock), docs.catalogue)
-        local = LocalCharts(market, Flights(clock))
+        local = LocalCharts(market, Flights(clock), FairTurns(clock, at_a_time=AT_A_TIME))
         stack.push_async_callback(remote.flights.close)
         stack.push_async_callback(local.flights.close)
         language = ChartLanguageService(market.directory, time, charts.plans, Flights(clock), docs.catalogue)

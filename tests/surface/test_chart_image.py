@@ -13,6 +13,7 @@ from mcp import Client, MCPError, types
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.image_file import ImageFile, read_image
 from mcp_binance_server.charts.render import apart
+from mcp_binance_server.services.fair_turns import FairTurns
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
@@ -320,7 +321,7 @@ async def test_a_renderer_that_takes_too_long_is_told_as_such(place: Place, monk
 
 
 async def test_whoever_would_wait_too_long_for_a_turn_is_told_so(app: App, era: str) -> None:
-    local = replace(app.context.charting.local, turns=anyio.Semaphore(0), longest_wait_secs=0.01)
+    local = replace(app.context.charting.local, turns=FairTurns(app.clock, at_a_time=0), longest_wait_secs=0.01)
     remote = app.context.charting.remote
     keyless = replace(remote, client=replace(remote.client, caller=replace(remote.client.caller, key=None)))
     charting = replace(app.context.charting, local=local, remote=keyless)

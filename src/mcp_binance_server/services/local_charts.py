@@ -1,4 +1,4 @@
-"""Charts of Binance pairs drawn here: candles of our own, two pictures at a time, equal ones once."""
+"""Charts of Binance pairs drawn here: candles of our own, two at a time, equal ones once, each party in its turn."""
 
 import logging
 from dataclasses import dataclass, field, replace
@@ -11,6 +11,7 @@ from mcp_binance_server.charts.errors import ChartNotDrawn, InvalidChartConfig
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.services.candle_pages import candles_before
+from mcp_binance_server.services.fair_turns import FairTurn, FairTurns
 from mcp_binance_server.services.market import MarketService
 from mcp_binance_server.state.flight import Flights
 
@@ -43,7 +44,7 @@ class LocalCharts:
 
     market: MarketService
     flights: Flights[LocalPicture]
-    turns: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(AT_A_TIME))
+    turns: FairTurns
     composing: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
     longest_wait_secs: float = LONGEST_WAIT_SECS
 
@@ -58,34 +59,49 @@ class LocalCharts:
         Raises:
             InvalidSymbol: the exchange has no such pair.
             InvalidChartConfig: there is no candle in the range.
-            ChartNotDrawn: the renderer failed, or too many wait for it.
+            ChartNotDrawn: the renderer failed, or too many wait for it, of this party or of all.
         """
         # Everything but the moment of asking: it differs between requests that mean the same picture.
         asked = msgspec.json.encode(replace(chart, spec=replace(chart.spec, as_of_ms=None)), order="deterministic")
         minute = self.market.time.now_ms() // MINUTE_MS
-        return await self.flights.join(f"{minute} {asked.decode()}", lambda: self._draw(chart), lock_ms=LONGEST_MS)
+        name = f"{minute} {asked.decode()}"
+        if self.flights.is_under_way(name):
+            # What waits among the many pictures of one party is drawn sooner where another wants it too.
+            self.turns.join(name)
+            return await self.flights.join(name, lambda: self._draw(chart, self._asked(name)), lock_ms=LONGEST_MS)
+        # Asked for out here: who has too many waiting is refused alone, not with all who want the same picture.
+        turn = self._asked(name)
+        return await self.flights.join(name, lambda: self._draw(chart, turn), lock_ms=LONGEST_MS)
 
-    async def _draw(self, chart: "LocalChart") -> LocalPicture:
-        # Loaded late: a server whose user draws nothing should not start slower for it.
-        from mcp_binance_server.charts.render.apart import render_apart  # noqa: PLC0415
+    def _asked(self, name: str) -> FairTurn:
+        turn = self.turns.ask(name)
+        if turn is None:
+            raise ChartNotDrawn(reason=f"{self.turns.most_waiting} charts of yours are waiting for their turn already")
+        return turn
 
+    async def _draw(self, chart: "LocalChart", turn: FairTurn) -> LocalPicture:
         try:
-            with anyio.fail_after(self.longest_wait_secs):
-                await self.turns.acquire()
+            await self.turns.wait(turn, self.longest_wait_secs)
         except TimeoutError:
             raise ChartNotDrawn(reason="too many charts are waiting for their turn") from None
         try:
-            candles, spec = await self._loaded(chart)
-            LOG.info("drawing %s %s from %d candles", chart.pair, chart.interval, len(candles))
-            try:
-                rendered = await render_apart(candles, spec, limiter=self.composing)
-            except RuntimeError:
-                raise ChartNotDrawn(reason="the renderer failed") from None
-            except TimeoutError:
-                raise ChartNotDrawn(reason="the renderer took too long") from None
-            return LocalPicture(rendered, self.market.time.now_ms())
+            return await self._drawn(chart)
         finally:
-            self.turns.release()
+            self.turns.end(turn)
+
+    async def _drawn(self, chart: "LocalChart") -> LocalPicture:
+        # Loaded late: a server whose user draws nothing should not start slower for it.
+        from mcp_binance_server.charts.render.apart import render_apart  # noqa: PLC0415
+
+        candles, spec = await self._loaded(chart)
+        LOG.info("drawing %s %s from %d candles", chart.pair, chart.interval, len(candles))
+        try:
+            rendered = await render_apart(candles, spec, limiter=self.composing)
+        except RuntimeError:
+            raise ChartNotDrawn(reason="the renderer failed") from None
+        except TimeoutError:
+            raise ChartNotDrawn(reason="the renderer took too long") from None
+        return LocalPicture(rendered, self.market.time.now_ms())
 
     async def _loaded(self, chart: "LocalChart") -> "tuple[tuple[Candle, ...], ChartSpec]":
         from mcp_binance_server.charts.render.warm_up import bars_to_load  # noqa: PLC0415

@@ -39,6 +39,11 @@ class Flights(Generic[ValueT]):
         self._tasks: set[asyncio.Task[ValueT]] = set()
         self._closed = False
 
+    def is_under_way(self, key: str) -> bool:
+        """Tell whether who joins now waits for a production that somebody else has started."""
+        flight = self._newest.get(key)
+        return flight is not None and flight.trusted_until > self._clock.monotonic_ms()
+
     async def join(self, key: str, produce: Callable[[], Awaitable[ValueT]], *, lock_ms: int) -> ValueT:
         """Wait for the production under way while it is trusted, else start one."""
         while (flight := self._newest.get(key)) is not None:

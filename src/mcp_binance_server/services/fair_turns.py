@@ -1,0 +1,127 @@
+"""Whose turn it is at work of which little is done at a time: the parties go round, however much each has waiting."""
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import PARTY
+
+MOST_WAITING: Final = 30
+# For so long after somebody else has asked, a party that has a turn leaves the last one free.
+KEPT_FREE_MS: Final = 60_000
+
+
+@dataclass(eq=False)
+class FairTurn:
+    """A piece of work that waits, in the queue of every party that wants it, or is done."""
+
+    name: str
+    party: str | None = None
+    """Who has lent it a turn."""
+    is_over: bool = False
+    begun: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.party is None and not self.is_over
+
+
+class FairTurns:
+    """Gives `at_a_time` turns to the parties in a round.
+
+    The last turn is not for a party that has one already, while others have asked of late: who asks now and then begins
+    at once, whatever somebody else has waiting. A party may have `most_waiting` pieces of work wait; this process
+    itself as many as it likes.
+    """
+
+    def __init__(self, clock: Clock, *, at_a_time: int, most_waiting: int = MOST_WAITING) -> None:
+        self.most_waiting = most_waiting
+        self._clock = clock
+        self._at_a_time = at_a_time
+        self._queues: dict[str, deque[FairTurn]] = {}
+        self._waiting: dict[str, FairTurn] = {}
+        self._held: Counter[str] = Counter()
+        self._asked_ms: dict[str, float] = {}
+
+    def ask(self, name: str) -> FairTurn | None:
+        """Begin to wait for a turn, for the party at hand; None where as much of it waits as may."""
+        turn = FairTurn(name)
+        if not self._enqueue(turn):
+            return None
+        self._waiting[name] = turn
+        self._grant()
+        return turn
+
+    def join(self, name: str) -> None:
+        """Want what another has asked for: what still waits has the turn of this party too, if that comes first."""
+        turn = self._waiting.get(name)
+        if turn is not None and self._enqueue(turn):
+            self._grant()
+
+    async def wait(self, turn: FairTurn, longest_secs: float) -> None:
+        """Wait for a turn that was asked for; whoever has had it ends it.
+
+        Raises:
+            TimeoutError: it did not come in time.
+        """
+        try:
+            with anyio.fail_after(longest_secs):
+                await turn.begun.wait()
+        except BaseException:
+            self.end(turn)
+            raise
+
+    def end(self, turn: FairTurn) -> None:
+        """Give a turn to who is next; twice is once."""
+        if not turn.is_over:
+            turn.is_over = True
+            if turn.party is not None:
+                self._held[turn.party] -= 1
+                if not self._held[turn.party]:
+                    del self._held[turn.party]
+            self._forget(turn)
+            self._grant()
+
+    def _enqueue(self, turn: FairTurn) -> bool:
+        party = PARTY.get()
+        now = self._clock.monotonic_ms()
+        self._asked_ms = {each: at for each, at in self._asked_ms.items() if now - at < KEPT_FREE_MS}
+        self._asked_ms[party] = now
+        queue = self._queues.get(party, ())
+        waiting = [each for each in queue if each.is_waiting]
+        if turn in waiting or (party and len(waiting) >= self.most_waiting):
+            return False
+        self._queues[party] = deque((*waiting, turn))
+        return True
+
+    def _grant(self) -> None:
+        while (free := self._at_a_time - self._held.total()) > 0 and (found := self._next(free)) is not None:
+            turn, party = found
+            turn.party = party
+            self._held[party] += 1
+            self._forget(turn)
+            turn.begun.set()
+
+    def _next(self, free: int) -> tuple[FairTurn, str] | None:
+        for party in tuple(self._queues):
+            if free == 1 and self._held[party] and not self._is_alone(party):
+                continue
+            queue = self._queues.pop(party)
+            while queue:
+                turn = queue.popleft()
+                if turn.is_waiting:
+                    if queue:
+                        self._queues[party] = queue
+                    return turn, party
+        return None
+
+    def _is_alone(self, party: str) -> bool:
+        now = self._clock.monotonic_ms()
+        return not any(now - at < KEPT_FREE_MS for each, at in self._asked_ms.items() if each != party)
+
+    def _forget(self, turn: FairTurn) -> None:
+        if self._waiting.get(turn.name) is turn:
+            del self._waiting[turn.name]

@@ -1,0 +1,27 @@
+"""Callers who are told apart by their tokens, and the door that does it."""
+
+from pathlib import Path
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import Scope
+from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.auth.token_file import TokenFile
+from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
+
+MARKET: frozenset[Scope] = frozenset({"market:read"})
+
+
+class Holders:
+    """A token file with a line for each name."""
+
+    def __init__(self, path: Path, *names: str) -> None:
+        self.path = path
+        self.tokens = {name: new_token() for name in names}
+        lines = [TokenEntry(name, digest_of(token), MARKET).line for name, token in self.tokens.items()]
+        path.write_text("".join(f"{line}\n" for line in lines))
+
+    def entrance(self, clock: Clock) -> Entrance:
+        return Entrance(TokenFile(self.path, clock))
+
+    def bearer(self, name: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.tokens[name]}"}
