@@ -325,7 +325,7 @@ async def test_a_server_without_live_pages_says_so(era: str, environment: dict[s
 
 
 async def test_only_so_many_streams_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_binance_server.surface.subscriptions.MOST_STREAMS", 1)
+    monkeypatch.setattr("mcp_binance_server.services.updates.MOST_STREAMS", 1)
     async with live_market() as market, Client(market.app.server, cache=None) as client:
         async with hearing(market.app.server, "auto", BTC):
             with pytest.raises(MCPError) as refused:

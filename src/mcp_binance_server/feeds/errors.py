@@ -35,3 +35,8 @@ class StreamsFull(AppError):
     @property
     def message(self) -> str:
         return f"{self.what}: {self.most} at most."
+
+
+def given_away(most: int) -> StreamsFull:
+    """Say why a stream ends that was open."""
+    return StreamsFull(what="Too many streams are open and you had the most, so this one ends for another", most=most)

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from mcp_binance_server.domain.access import PARTY
+from mcp_binance_server.domain.holdings import LentPlaces, Release
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.feeds.errors import NotStreamed
+from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull
 from mcp_binance_server.feeds.hub import Tell
 from mcp_binance_server.services.live import LiveService
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from mcp_binance_server.services.page_watch import PageWatch
 
-Release = Callable[[], None]
+MOST_STREAMS = 200
 
 
 class UpdateService:
@@ -26,6 +28,7 @@ class UpdateService:
         self.live = live
         self._pages: dict[Symbol, PageWatch] = {}
         self._closers: dict[object, Tell] = {}
+        self.places = LentPlaces(MOST_STREAMS)
         self._tasks: TaskGroup | None = None
 
     @property
@@ -75,13 +78,23 @@ class UpdateService:
             self._tasks.start_soon(work)
 
     @contextmanager
-    def streaming(self, close: Tell) -> Generator[None]:
-        """Count a stream of a client's own, and have it closed when the server winds down."""
+    def streaming(self, close: Tell, end: Tell) -> Generator[None]:
+        """Hold a place for a stream of a client's own; it is closed when the server winds down.
+
+        It is ended at once when the party at hand has the most of them and another needs its place.
+
+        Raises:
+            StreamsFull: there is no place, and nobody has too many.
+        """
+        release = self.places.take(PARTY.get(), end)
+        if release is None:
+            raise StreamsFull(what="Too many streams are open", most=self.places.most)
         key = object()
         self._closers[key] = close
         try:
             yield
         finally:
+            release()
             del self._closers[key]
 
     def wind_down(self) -> None:

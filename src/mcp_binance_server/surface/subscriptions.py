@@ -4,13 +4,14 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
+import anyio
 from mcp import types
 from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
 
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import AppError, InvalidArguments, ResourceNotFound, echo
-from mcp_binance_server.feeds.errors import StreamsFull
+from mcp_binance_server.feeds.errors import given_away
 from mcp_binance_server.surface.caller import Caller, caller_of
 from mcp_binance_server.surface.connection import connection_of
 from mcp_binance_server.surface.dispatch import Dispatcher
@@ -21,7 +22,6 @@ from mcp_binance_server.surface.uris import CHARTS, GUIDE, MARKET, ResourceUri, 
 
 SCOPE: Scope = scope_of(MARKET)
 BOOK = "/orderbook"
-MOST_STREAMS = 200
 # A client this far behind has stopped reading; its stream is ended, and it can open another.
 MOST_BEHIND = 4 * MOST_PAGES
 _KEPT = "mcp_binance_server.subscriber"
@@ -54,17 +54,18 @@ class Subscriptions:
         for uri in uris:
             with self._naming(ctx, uri):
                 pages[uri] = await self._live_page(caller_of(ctx), uri)
-        if self._updates.streams >= MOST_STREAMS:
-            raise StreamsFull(what="Too many streams are open", most=MOST_STREAMS)
         bus = _Bus()
         handler = ListenHandler(bus, max_buffered_events=MOST_BEHIND)
         # Of all that can be wished for, only these pages ever change; the answer says so.
         honoured = types.SubscriptionFilter(resource_subscriptions=[*uris])
-        with ExitStack() as held, self._updates.streaming(handler.close):
+        # Cancelled rather than closed when another needs the place: a client that does not read would keep it.
+        scope = anyio.CancelScope()
+        with ExitStack() as held, self._updates.streaming(handler.close, scope.cancel), scope:
             for uri, rules in pages.items():
                 with self._naming(ctx, uri):
                     held.callback(self._updates.watch(rules, partial(bus.tell, uri)))
             return await handler(ctx, params.model_copy(update={"notifications": honoured}))
+        raise given_away(self._updates.places.most)
 
     @contextmanager
     def _naming(self, ctx: RequestContext, uri: str) -> Generator[None]:

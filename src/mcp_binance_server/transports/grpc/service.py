@@ -6,8 +6,10 @@ from typing import Any
 import anyio
 import msgspec
 
+from mcp_binance_server.domain.access import PARTY
+from mcp_binance_server.domain.holdings import LentPlaces
 from mcp_binance_server.errors import InvalidArguments
-from mcp_binance_server.feeds.errors import StreamsFull
+from mcp_binance_server.feeds.errors import StreamsFull, given_away
 from mcp_binance_server.services.following import Kind, Wish, following
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.dispatch import Dispatcher
@@ -33,9 +35,9 @@ Write = Callable[[pb.CloudEvent], Awaitable[None]]
 class Provider:
     """Asks the dispatcher; only the live market event by event, which MCP has no way to tell, is followed here."""
 
-    def __init__(self, dispatcher: Dispatcher, *, most_streams: int = MOST_STREAMS) -> None:
+    def __init__(self, dispatcher: Dispatcher, *, most_streams: int | None = None) -> None:
         self._ask = dispatcher
-        self._most_streams = most_streams
+        self._places = LentPlaces(most_streams or MOST_STREAMS)
         self._streams: set[anyio.CancelScope] = set()
         self._is_stopping = False
 
@@ -57,10 +59,11 @@ class Provider:
         wish = _wish(request)
         if self._is_stopping:
             raise ServerStopping
-        if len(self._streams) >= self._most_streams:
-            raise StreamsFull(what="Too many streams are open", most=self._most_streams)
         source = live.network.stream_url or live.network.rest_url
         scope = anyio.CancelScope()
+        release = self._places.take(PARTY.get(), scope.cancel)
+        if release is None:
+            raise StreamsFull(what="Too many streams are open", most=self._places.most)
         self._streams.add(scope)
         try:
             with scope:
@@ -70,8 +73,9 @@ class Provider:
                             await write(cloud_event(news, source))
                         await followed.wait()
         finally:
+            release()
             self._streams.discard(scope)
-        raise ServerStopping
+        raise ServerStopping if self._is_stopping else given_away(self._places.most)
 
     def stop_streams(self) -> None:
         """End every stream now, and let no other begin: a stream has no end that could be waited for."""
