@@ -164,6 +164,8 @@ async def app_on(
         stack.push_async_callback(local.flights.close)
         language = ChartLanguageService(market.directory, time, charts.plans, Flights(clock), docs.catalogue)
         stack.push_async_callback(language.flights.close)
+        guides = GuideService(Library(clock, settings.guide_config), clock)
+        stack.push_async_callback(guides.flights.close)
         jpeg = jpeg_encoder()
         anomalies, health = AnomalyService(live), MarketHealthService(live)
         context = Context(
@@ -187,12 +189,12 @@ async def app_on(
             ),
             chart_language=language,
             charting=ChartingService(remote, local, Pictures(engine), jpeg),
-            guides=GuideService(Library(clock, settings.guide_config)),
+            guides=guides,
             updates=await stack.enter_async_context(UpdateService(live).running()),
             pace=client.pace,
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
-        shared = SharedAnswers(clock, client.pace)
+        shared = SharedAnswers(clock)
         stack.push_async_callback(shared.flights.close)
         dispatcher = Dispatcher(shown, context, upstream.principal, shared=shared)
         own = AccountClient(caller, upstream.principal)

@@ -13,7 +13,7 @@ async def test_the_page_stays_while_the_files_do_and_follows_them_when_they_chan
 ) -> None:
     folder = GuideFolder(tmp_path).configure()
     folder.write("desk/a.md", "# A\n")
-    service = GuideService(folder.library(clock))
+    service = GuideService(folder.library(clock), clock)
 
     first = await service.read("guide://help")
     clock.advance(CHECK_MS)

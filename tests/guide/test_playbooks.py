@@ -24,7 +24,8 @@ LINK = re.compile(r"guide://[A-Za-z0-9/._*%-]+[A-Za-z0-9/*]")
 
 @pytest.fixture
 def service() -> GuideService:
-    return GuideService(Library(FakeClock()))
+    clock = FakeClock()
+    return GuideService(Library(clock), clock)
 
 
 async def dead_links(service: GuideService, text: str) -> list[str]:

@@ -79,6 +79,31 @@ async def test_each_party_has_its_turn_however_many_steps_another_asks_for(floor
     assert [place for place, party in enumerate(floor.order) if party == "modest"][-1] <= 4
 
 
+async def test_after_a_long_step_others_have_their_time_first(floor: Floor) -> None:
+    others: list[int] = []
+
+    async def chat() -> None:
+        for _ in range(8):
+            floor.clock.advance(5)
+            others.append(len(floor.rounds))
+            await checkpoint()
+
+    callers = [asyncio.create_task(floor.work(14)) for _ in range(3)]
+    talking = asyncio.create_task(chat())
+    await floor.watch([*callers, talking])
+
+    assert others == [1] * 8
+    assert len(floor.rounds) == 3
+
+
+async def test_a_long_step_waits_for_nobody_who_has_nothing_to_do(floor: Floor) -> None:
+    callers = [asyncio.create_task(floor.work(40)) for _ in range(3)]
+
+    await floor.watch(callers)
+
+    assert floor.rounds[-1] < 10
+
+
 async def test_whoever_leaves_while_waiting_holds_nobody_up(floor: Floor) -> None:
     callers = [asyncio.create_task(floor.work(5)) for _ in range(CALLERS)]
     await checkpoint()

@@ -53,4 +53,4 @@ class GuideFolder:
         return Library(clock, self.config)
 
     def service(self, clock: FakeClock) -> GuideService:
-        return GuideService(self.library(clock))
+        return GuideService(self.library(clock), clock)

@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 import anyio
 import anyio.to_thread
 
+from mcp_binance_server.clock import Clock
 from mcp_binance_server.guide.addresses import HELP, address_of, parse_address
 from mcp_binance_server.guide.beneath import Unreadable
 from mcp_binance_server.guide.document import Document
@@ -17,9 +18,12 @@ from mcp_binance_server.guide.multipart import MARKDOWN, Framed, framed
 from mcp_binance_server.guide.resolver import Resolver, close_uris
 from mcp_binance_server.guide.search import Index
 from mcp_binance_server.guide.shelf import Entry, Hit, Shelf
+from mcp_binance_server.state.flight import Flights
 
 # Reading from disk must not hold up other callers. Each thread more is one more that the loop takes turns with.
 MOST_READERS = 2
+# A disk that takes longer is asked again for those who come later.
+READ_MS = 5_000
 ResultT = TypeVar("ResultT")
 Names = Literal["categories", "collections", "contexts"]
 
@@ -46,10 +50,11 @@ class GuideList:
 
 
 class GuideService:
-    """Reads guide content in worker threads; what is on disk now is what comes back."""
+    """Reads guide content in worker threads; what is on disk now is what comes back, to all who ask for it at once."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, clock: Clock) -> None:
         self._library = library
+        self.flights: Flights[GuideContent] = Flights(clock)
         self._index = Index(library)
         self._readers = anyio.CapacityLimiter(MOST_READERS)
         self._help: tuple[Shelf, GuideContent] | None = None
@@ -63,20 +68,26 @@ class GuideService:
         """
         if uri == HELP and (shelf := self._library.at_hand()) and self._help and self._help[0] is shelf:
             return self._help[1]
-        return await self._in_thread(lambda: self._read(uri))
+        return await self._shared(f"read {uri}", lambda: self._read(uri))
 
     async def content(self, context: str, pattern: str | None = None) -> GuideContent:
         """Return a category's documents or, failing that, a collection's."""
         uri = address_of("category", context, *_some(pattern))
-        return await self._in_thread(lambda: self._chosen(uri, lambda asked: asked.context(context, pattern)))
+        return await self._shared(
+            f"context {uri}", lambda: self._chosen(uri, lambda asked: asked.context(context, pattern))
+        )
 
     async def category(self, name: str, pattern: str | None = None) -> GuideContent:
         uri = address_of("category", name, *_some(pattern))
-        return await self._in_thread(lambda: self._chosen(uri, lambda asked: asked.category(name, pattern)))
+        return await self._shared(
+            f"category {uri}", lambda: self._chosen(uri, lambda asked: asked.category(name, pattern))
+        )
 
     async def collection(self, name: str, pattern: str | None = None) -> GuideContent:
         uri = address_of("collection", name)
-        return await self._in_thread(lambda: self._chosen(uri, lambda asked: asked.collection(name, pattern)))
+        return await self._shared(
+            f"collection {uri} {pattern}", lambda: self._chosen(uri, lambda asked: asked.collection(name, pattern))
+        )
 
     async def listed(self, context: str | None, limit: int, offset: int) -> GuideList:
         """Return documents by category and path, those of one context if it is named."""
@@ -119,6 +130,10 @@ class GuideService:
             return sorted({entry.doc_id for entry in found})
 
         return await self._in_thread(run)
+
+    async def _shared(self, asked: str, run: Callable[[], GuideContent]) -> GuideContent:
+        # Megabytes, for each of a crowd; whoever asks after it was read has it read anew.
+        return await self.flights.join(asked, lambda: self._in_thread(run), lock_ms=READ_MS)
 
     async def _in_thread(self, run: Callable[[], ResultT]) -> ResultT:
         return await anyio.to_thread.run_sync(run, limiter=self._readers)

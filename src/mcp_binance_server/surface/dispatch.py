@@ -69,8 +69,13 @@ class Dispatcher:
             context = self.context_for(caller, spec.scope_of_call(given))
         if spec.shared and self.shared is not None:
             asked = f"{spec.name} {given.model_dump_json()}"
-            return await self.shared.get(asked, lambda: self._answer(spec, self.context, given))
-        return await self._answer(spec, replace(context, progress=report) if spec.slow else context, given)
+            answer = await self.shared.get(asked, lambda: self._answer(spec, self.context, given))
+        else:
+            answer = await self._answer(spec, replace(context, progress=report) if spec.slow else context, given)
+        await (
+            self.context.pace.step()
+        )  # it has still to be written to its client, which may take longer than to make it
+        return answer
 
     async def _answer(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
         try:
@@ -97,6 +102,7 @@ class Dispatcher:
         context = self.context_for(caller, scope_of(address.category))
         with in_time(self.longest_secs):
             page = await reader(context, address.identifier)
+        await self.context.pace.step()  # as with tools: a playbook may have megabytes
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
 

@@ -7,7 +7,6 @@ from mcp import types
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.state.flight import Flights
-from mcp_binance_server.state.pace import Pace
 from mcp_binance_server.surface.errors import LONGEST_SECS
 
 Make = Callable[[], Awaitable[types.CallToolResult]]
@@ -23,7 +22,6 @@ class SharedAnswers:
     """The last answers by what was asked, and those being made. A failure is told to all who wait and not kept."""
 
     clock: Clock
-    pace: Pace
     flights: Flights[types.CallToolResult] = field(init=False, repr=False)
     _kept: dict[str, tuple[float, types.CallToolResult]] = field(
         default_factory=dict[str, tuple[float, types.CallToolResult]], init=False, repr=False
@@ -45,9 +43,7 @@ class SharedAnswers:
                 self._keep(asked, began_ms, made)
             return made
 
-        answer = await self.flights.join(asked, produce, lock_ms=int(LONGEST_SECS * 1000))
-        await self.pace.step()  # all who waited were woken at once, and each has still to write it to its client
-        return answer
+        return await self.flights.join(asked, produce, lock_ms=int(LONGEST_SECS * 1000))
 
     def _keep(self, asked: str, began_ms: float, answer: types.CallToolResult) -> None:
         self._kept.pop(asked, None)
