@@ -197,6 +197,24 @@ async def test_members_of_a_lost_memory_keep_their_places_before_new_ones_come(
     assert await second.touch("p", "b1", ttl_ms=60_000)
 
 
+async def test_members_of_a_lost_memory_still_count_for_their_parties(server: StateServer, connect: Connect) -> None:
+    first, second = await connect(), await connect()
+    for number in range(4):
+        await first.admit("p", f"m{number}", ttl_ms=60_000, cap=5, party="m")
+    await second.admit("p", "b0", ttl_ms=60_000, cap=5, party="b")
+    await first.touch("p", "m0", ttl_ms=60_000)
+
+    await emptied(server, first)
+    early = await second.admit("p", "b1", ttl_ms=60_000, cap=5, party="b")
+    await CLOCK.sleep_ms(max(2_500, early.retry_ms))
+    late = await second.admit("p", "b1", ttl_ms=60_000, cap=5, party="b")
+
+    assert not early.admitted
+    assert late.gave_way.startswith("m")
+    assert not await first.touch("p", late.gave_way, ttl_ms=60_000)
+    assert not (await first.admit("p", "m9", ttl_ms=60_000, cap=5, party="m")).admitted
+
+
 async def test_whatever_happens_to_the_server_budget_and_cap_hold(
     server: StateServer, connect: Connect, scale: int
 ) -> None:

@@ -26,10 +26,15 @@ class House:
     registry: Registry[Credentials]
 
     async def enter(
-        self, visitor: Visitor = ANN, *, remote_addr: str = "192.0.2.1", credentials: Credentials | None = None
+        self,
+        visitor: Visitor = ANN,
+        *,
+        remote_addr: str = "192.0.2.1",
+        credentials: Credentials | None = None,
+        party: str = "",
     ) -> Session[Credentials]:
         return await self.registry.open(
-            visitor, remote_addr=remote_addr, user_agent="desk/1.0", credentials=credentials
+            visitor, remote_addr=remote_addr, user_agent="desk/1.0", credentials=credentials, party=party
         )
 
     def is_alive(self, session: Session[Credentials], visitor: Visitor = ANN) -> bool:

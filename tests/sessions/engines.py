@@ -13,19 +13,26 @@ from support.clock import FakeClock
 
 
 class FarEngine(MemoryEngine):
-    """Lets others run before and after it decides, as a network does; `is_down` fails every call."""
+    """Lets others run before and after it decides, as a network does.
+
+    `is_down` fails every call, `is_mute` loses what it should tell.
+    """
 
     def __init__(self, clock: FakeClock, *, hops: int = 3, seed: int = 7) -> None:
         super().__init__(clock)
         self.is_down = False
+        self.is_mute = False
         self.calls: Counter[str] = Counter()
         self._held: tuple[str, anyio.Event] | None = None
         self._hops = hops
         self._random = Random(seed)
 
-    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
+    async def admit(
+        self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str = "", channel: str = ""
+    ) -> Admission:
         await self._travel("admit")
-        admission = await super().admit(pool, member, ttl_ms=ttl_ms, cap=cap)
+        told = "" if self.is_mute else channel
+        admission = await super().admit(pool, member, ttl_ms=ttl_ms, cap=cap, party=party, channel=told)
         await self._travel("admitted")
         return admission
 

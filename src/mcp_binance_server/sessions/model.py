@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import count
 from typing import Generic, NewType
 from uuid import UUID, uuid4
@@ -21,6 +22,11 @@ def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:
         drawn = uuid4()
         if drawn.int % of == number:
             return ConnectionId(str(drawn))
+
+
+def place_of(connection_id: ConnectionId) -> str:
+    """Name the place of a session in the engine: whoever reads there learns no id, which would let them in."""
+    return sha256(connection_id.encode()).hexdigest()
 
 
 def giver_of(connection_id: str, of: int) -> int | None:
@@ -48,6 +54,8 @@ class Session(Generic[HeldT]):
     vault: Vault[HeldT]
     used_ms: int
     used_at: float
+    party: str = ""
+    """For whom its place is counted; "" is nobody, who never has to give it up."""
     in_flight: int = 0
     has_ended: bool = False
     _farewells: dict[int, Farewell] = field(default_factory=dict[int, Farewell])

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import Generic
@@ -16,7 +16,7 @@ from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.sessions.agenda import Agenda
 from mcp_binance_server.sessions.errors import Fullness, SessionNotFound, TooManySessions
 from mcp_binance_server.sessions.farewells import Farewell, say_farewells
-from mcp_binance_server.sessions.model import ConnectionId, Session, new_connection_id
+from mcp_binance_server.sessions.model import ConnectionId, Session, new_connection_id, place_of
 from mcp_binance_server.sessions.places import Places
 from mcp_binance_server.sessions.share import Share
 from mcp_binance_server.state.engine import StateEngine
@@ -45,8 +45,11 @@ class Registry(Generic[HeldT]):
     """Sessions by their ids.
 
     A session is over at `idle_ms` after its last use, whether or not anything has swept it. A registry has places only
-    while it is `running`: its one task wakes when a session may be over, and then ends it, or keeps its place for as
+    while it is `running`: one task wakes when a session may be over, and then ends it, or keeps its place for as
     long as the latest use lets it live. So a session costs the engine one call per idle time, however often it is used.
+
+    When all places are taken, the party that holds most of them loses one to a party that holds fewer, in whichever
+    process: another task listens for that, and that session ends as any other does.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Registry(Generic[HeldT]):
         self._places = Places(engine, pool, cap, slack_ms=max(RETRY_MS, idle_ms // 3))
         self._share = Share(per_client)
         self._sessions: dict[ConnectionId, Session[HeldT]] = {}
+        self._by_place: dict[str, Session[HeldT]] = {}
         self._checks: Agenda[ConnectionId] = Agenda()
         self._farewells: list[Farewell] = []
         self._nap: anyio.CancelScope | None = None
@@ -81,6 +85,7 @@ class Registry(Generic[HeldT]):
         async with anyio.create_task_group() as tasks:
             self._is_running = True
             tasks.start_soon(self._keep_up)
+            tasks.start_soon(self._give_way)
             try:
                 yield self
             finally:
@@ -90,7 +95,13 @@ class Registry(Generic[HeldT]):
                 await self._say_left_over()
 
     async def open(
-        self, visitor: Visitor, *, remote_addr: str, user_agent: str | None = None, credentials: HeldT | None = None
+        self,
+        visitor: Visitor,
+        *,
+        remote_addr: str,
+        user_agent: str | None = None,
+        credentials: HeldT | None = None,
+        party: str = "",
     ) -> Session[HeldT]:
         """Give a visitor a session.
 
@@ -103,7 +114,7 @@ class Registry(Generic[HeldT]):
         if not self._share.take(member, visitor.name, remote_addr):
             raise self._refusal("too_many_from_you", self._share.members_of(remote_addr))
         try:
-            await self._take_place(member)
+            await self._take_place(member, party)
         except BaseException:
             self._share.give_back(member)
             raise
@@ -117,11 +128,12 @@ class Registry(Generic[HeldT]):
             used_at=self._clock.monotonic_ms(),
             idle_ms=self._idle_ms,
             vault=Vault(credentials),
+            party=party,
         )
+        self._by_place[place_of(member)] = session
         self._opened += 1
         self._checks.put(member, session.deadline(session.used_at))
-        if self._nap is not None:
-            self._nap.cancel()
+        self._wake()
         return session
 
     def find(self, connection_id: str, visitor: Visitor) -> Session[HeldT] | None:
@@ -174,11 +186,11 @@ class Registry(Generic[HeldT]):
             ended=self._ended,
         )
 
-    async def _take_place(self, member: ConnectionId) -> None:
+    async def _take_place(self, member: ConnectionId, party: str) -> None:
         if not self._is_running:
             raise self._refusal("too_many_sessions", ())
         try:
-            admission = await self._places.take(member, self._idle_ms)
+            admission = await self._places.take(place_of(member), self._idle_ms, party)
         except EngineUnavailable:
             self._refused += 1
             raise
@@ -186,8 +198,9 @@ class Registry(Generic[HeldT]):
             # Of our own sessions we know better than the engine when they may be over.
             are_all_ours = admission.count <= len(self._sessions)
             raise self._refusal("too_many_sessions", self._sessions, inf if are_all_ours else admission.retry_ms)
+        self._give_up(admission.gave_way)
         if not self._is_running:  # it closed while the engine answered, and nobody would end this one
-            await self._places.leave(member)
+            await self._places.leave(place_of(member))
             raise self._refusal("too_many_sessions", ())
 
     def _refusal(self, reason: Fullness, holders: Iterable[ConnectionId], elsewhere_ms: float = inf) -> TooManySessions:
@@ -198,6 +211,27 @@ class Registry(Generic[HeldT]):
         if reason == "too_many_sessions":
             wait_ms = 0 if self._places.leaving else min(wait_ms, elsewhere_ms)
         return TooManySessions(retry_after_secs=max(1, ceil(wait_ms / 1000)), reason=reason)
+
+    async def _give_way(self) -> None:
+        """End the sessions whose places went to others, in whichever process those are."""
+        while True:
+            with suppress(EngineUnavailable):
+                async with self._places.given_up() as places:
+                    async for place in places:
+                        self._give_up(place.decode(errors="replace"))
+            # What was told meanwhile is found out when the place is to be kept.
+            await self._clock.sleep_until_ms(self._clock.monotonic_ms() + RETRY_MS)
+
+    def _give_up(self, place: str) -> None:
+        session = self._by_place.get(place)
+        if session is not None:
+            LOG.info("session %s gave its place to somebody who has fewer", session.label)
+            self._farewells += self._forget(session)
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._nap is not None:
+            self._nap.cancel()
 
     async def _keep_up(self) -> None:
         while True:
@@ -228,7 +262,7 @@ class Registry(Generic[HeldT]):
         self._catching_up = anyio.Event()
         try:
             with anyio.CancelScope(shield=True):
-                await self._places.leave(*(session.connection_id for session in over))
+                await self._places.leave(*(place_of(session.connection_id) for session in over))
                 await self._renew(used)
         finally:
             self._catching_up.set()
@@ -237,9 +271,10 @@ class Registry(Generic[HeldT]):
     async def _renew(self, used: list[Session[HeldT]]) -> None:
         now = self._clock.monotonic_ms()
         for number, session in enumerate(used):
-            member = session.connection_id
+            place = place_of(session.connection_id)
             try:
-                is_kept = session.has_ended or await self._places.keep(member, session.deadline(now) - now)
+                left_ms = session.deadline(now) - now
+                is_kept = session.has_ended or await self._places.keep(place, left_ms, session.party)
             except EngineUnavailable:
                 LOG.warning("places of %d live sessions could not be renewed yet", len(used) - number)
                 for each in used[number:]:
@@ -247,7 +282,7 @@ class Registry(Generic[HeldT]):
                         self._checks.put(each.connection_id, now + RETRY_MS)
                 return
             if session.has_ended:  # perhaps while the engine was asked, which then gave the place anew
-                await self._places.leave(member)
+                await self._places.leave(place)
             elif not is_kept:
                 LOG.warning("session %s lost its place and found no other", session.label)
                 self._farewells += self._forget(session)
@@ -255,7 +290,7 @@ class Registry(Generic[HeldT]):
     async def _end(self, *sessions: Session[HeldT]) -> None:
         ours = [session for session in sessions if session.connection_id in self._sessions]
         farewells = [farewell for session in ours for farewell in self._forget(session)]
-        await self._places.leave(*(session.connection_id for session in ours))
+        await self._places.leave(*(place_of(session.connection_id) for session in ours))
         await say_farewells(farewells, within_secs=self._farewell_secs)
 
     def _forget(self, session: Session[HeldT]) -> list[Farewell]:
@@ -264,6 +299,7 @@ class Registry(Generic[HeldT]):
         else:
             self._ended += 1
         del self._sessions[session.connection_id]
+        del self._by_place[place_of(session.connection_id)]
         self._checks.drop(session.connection_id)
         self._share.give_back(session.connection_id)
         return session.close()

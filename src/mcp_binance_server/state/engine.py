@@ -60,11 +60,15 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The answer to one who wants a place; `count` is how many are inside, `retry_ms` when the next place can free."""
+    """The answer to one who wants a place; `count` is how many are inside, `retry_ms` when the next place can free.
+
+    `gave_way` is the member that had to give up its place for this one; mostly nobody.
+    """
 
     admitted: bool
     count: int
     retry_ms: int
+    gave_way: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +231,17 @@ class StateEngine(Protocol):
         """Refuse every kind of call for `ms`; only extends a stop. Return the milliseconds left."""
         ...
 
-    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
+    async def admit(
+        self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str = "", channel: str = ""
+    ) -> Admission:
         """Give a place until its ttl if fewer than `cap` are taken; places past their ttl are freed first.
 
         Live members never exceed the cap. A member inside is admitted again, also above the cap: same place, ttl anew.
+
+        When all are taken, a party that holds at least two fewer than the one that holds most gets a place of that
+        one: the member whose ttl ends first gives way, in the same atomic step, and is published if a channel is named.
+        So a party with fewer than floor(cap / parties) places is never refused. Places of no party ("") neither give
+        way nor make another do so. A member keeps the party that it came in with, also in an engine that was emptied.
         """
         ...
 

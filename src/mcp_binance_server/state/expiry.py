@@ -55,9 +55,11 @@ class Expiring(Generic[K, V]):
         entry = self._entries.pop(key, None)
         return entry is not None and entry.deadline > now
 
-    def alive(self, now: float) -> Iterator[tuple[K, float]]:
+    def alive(self, now: float) -> Iterator[tuple[K, V, float]]:
         """Return what has not ended, and how long each still has."""
-        return ((key, entry.deadline - now) for key, entry in self._entries.items() if entry.deadline > now)
+        return (
+            (key, entry.value, entry.deadline - now) for key, entry in self._entries.items() if entry.deadline > now
+        )
 
     def purge(self, now: float) -> None:
         """Drop everything that has ended."""

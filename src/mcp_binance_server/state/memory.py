@@ -23,6 +23,7 @@ from mcp_binance_server.state.engine import (
 )
 from mcp_binance_server.state.expiry import Expiring, ValueShelf
 from mcp_binance_server.state.flight import Flights
+from mcp_binance_server.state.giving_way import gives_way
 from mcp_binance_server.state.weight import EDGE_MS, Ledger
 
 
@@ -36,7 +37,7 @@ class MemoryEngine:
         self._values: Expiring[str, bytes] = Expiring()
         self._leases: Expiring[str, Lease] = Expiring()
         self._newest_tokens: dict[str, int] = {}
-        self._pools: dict[str, Expiring[str, str]] = {}
+        self._pools: dict[str, Expiring[str, str]] = {}  # members and their parties
         self._shelves: dict[str, ValueShelf] = {}
         self._channels = Channels()
         self._flights = Flights[bytes](clock)
@@ -157,23 +158,32 @@ class MemoryEngine:
     async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
         return self._ledger.stop(ip, ms=ms, reason=reason, at=self._clock.monotonic_ms())
 
-    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
+    async def admit(
+        self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str = "", channel: str = ""
+    ) -> Admission:
         check_ttl(ttl_ms)
         now = self._clock.monotonic_ms()
         places = self._pools.setdefault(pool, Expiring())
         soonest_ms = places.soonest(now)
-        if places.get(member, now) is None and len(places) >= cap:
-            return Admission(admitted=False, count=len(places), retry_ms=ceil(soonest_ms or ttl_ms))
-        places.put(member, member, deadline=now + ttl_ms, now=now)
-        return Admission(admitted=True, count=len(places), retry_ms=0)
+        before, gone = places.get(member, now), None
+        if before is None and len(places) >= cap:
+            gone = gives_way([*places.alive(now)], party)
+            if gone is None:
+                return Admission(admitted=False, count=len(places), retry_ms=ceil(soonest_ms or ttl_ms))
+            places.drop(gone, now)
+            if channel:
+                self._channels.publish(channel, gone.encode())
+        places.put(member, party if before is None else before, deadline=now + ttl_ms, now=now)
+        return Admission(admitted=True, count=len(places), retry_ms=0, gave_way=gone or "")
 
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
         check_ttl(ttl_ms)
         now = self._clock.monotonic_ms()
         places = self._pools.get(pool)
-        if places is None or places.get(member, now) is None:
+        party = None if places is None else places.get(member, now)
+        if places is None or party is None:
             return False
-        places.put(member, member, deadline=now + ttl_ms, now=now)
+        places.put(member, party, deadline=now + ttl_ms, now=now)
         return True
 
     async def leave(self, pool: str, member: str) -> None:

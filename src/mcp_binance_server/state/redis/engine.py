@@ -172,9 +172,11 @@ class RedisEngine:
     async def stop_weight(self, ip: str, *, ms: int, reason: str) -> int:
         return await self._ledger.stop(ip, ms=ms, reason=reason)
 
-    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
+    async def admit(
+        self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str = "", channel: str = ""
+    ) -> Admission:
         check_ttl(ttl_ms)
-        return await self._places.admit(pool, member, ttl_ms=ttl_ms, cap=cap)
+        return await self._places.admit(pool, member, ttl_ms=ttl_ms, cap=cap, party=party, channel=channel)
 
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
         check_ttl(ttl_ms)

@@ -40,6 +40,10 @@ def pool(name: str) -> str:
     return f"{PREFIX}pool:{name}"
 
 
+def parties(pool: str) -> str:
+    return f"{PREFIX}pool-parties:{pool}"
+
+
 def shelf(name: str) -> tuple[str, str]:
     """Return where the values are, and when each ends."""
     return f"{PREFIX}shelf:{name}", f"{PREFIX}shelf-ends:{name}"

@@ -15,7 +15,7 @@ from mcp_binance_server.state.redis.wire import Reply, Wire
 
 # How long a memory that follows a lost one gives no new places, so that those inside can come back first.
 SETTLE_MS = 2_000
-OTHER_MEMORY = -3
+OTHER_MEMORY: Reply = [-3]
 CATCH_UP_SECS = 0.25
 
 
@@ -53,19 +53,27 @@ class Memory:
         self._hear(await link.call("greet", *self._greeting(), probe=True), asked_ms=asked_ms)
 
     async def shared(self, link: Link, operation: str, ask: Callable[[], Awaitable[Reply]]) -> list[int]:
+        """Ask for numbers as `answered` does.
+
+        Raises:
+            EngineUnavailable: the server does not answer.
+        """
+        return msgspec.convert(await self.answered(link, operation, ask), list[int])
+
+    async def answered(self, link: Link, operation: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
         """Ask what the server refuses to one who thinks of another memory; greet and ask again if it does.
 
         Raises:
             EngineUnavailable: the server does not answer.
         """
-        reply = msgspec.convert(await ask(), list[int])
-        if reply[0] != OTHER_MEMORY:
+        reply = await ask()
+        if reply != OTHER_MEMORY:
             return reply
         try:
             async with asyncio.timeout(CATCH_UP_SECS):
-                while reply[0] == OTHER_MEMORY:
+                while reply == OTHER_MEMORY:
                     await self.ask(link)
-                    reply = msgspec.convert(await ask(), list[int])
+                    reply = await ask()
         except TimeoutError:
             raise EngineUnavailable(operation=operation) from None
         return reply

@@ -8,7 +8,7 @@ from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.link import Link
 from mcp_binance_server.state.redis.memory import Memory
-from mcp_binance_server.state.redis.scripts import ADMIT, MEMBERS, RESTATE, TOUCH, Script
+from mcp_binance_server.state.redis.scripts import ADMIT, LEAVE, MEMBERS, RESTATE, TOUCH, Script
 from mcp_binance_server.state.redis.wire import Reply, Word
 
 
@@ -19,17 +19,22 @@ class SharedPlaces:
         self._link = link
         self._memory = memory
         self._clock = clock
-        self._held: Expiring[tuple[str, str], str] = Expiring()
+        self._held: Expiring[tuple[str, str], str] = Expiring()  # members of pools, and their parties
         self._told = ""
 
-    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int) -> Admission:
-        admitted, count, retry_ms = await self._ask("admit", ADMIT, pool, member, ttl_ms, cap)
+    async def admit(self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str, channel: str) -> Admission:
+        told = keys.channel(channel) if channel else ""
+        reply = await self._ask("admit", ADMIT, pool, member, ttl_ms, cap, party, told)
+        admitted, count, retry_ms, gone = msgspec.convert(reply, tuple[int, int, int, bytes])
+        gave_way = gone.decode()
+        if gave_way:  # if it was ours, it must not be told again to a server that forgot
+            self._held.drop((pool, gave_way), self._clock.monotonic_ms())
         if admitted:
-            self._hold(pool, member, ttl_ms)
-        return Admission(admitted=bool(admitted), count=count, retry_ms=retry_ms)
+            self._hold(pool, member, ttl_ms, party)
+        return Admission(admitted=bool(admitted), count=count, retry_ms=retry_ms, gave_way=gave_way)
 
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
-        inside = (await self._ask("touch", TOUCH, pool, member, ttl_ms))[0] == 1
+        inside = await self._ask("touch", TOUCH, pool, member, ttl_ms) == [1]
         if inside:
             self._hold(pool, member, ttl_ms)
         return inside
@@ -37,7 +42,7 @@ class SharedPlaces:
     async def leave(self, pool: str, member: str) -> None:
         # Forgotten first: a place that was left must not be told again, whatever becomes of the call.
         self._held.drop((pool, member), self._clock.monotonic_ms())
-        await self._link.call("leave", "ZREM", keys.pool(pool), member)
+        await self._link.run("leave", LEAVE, (keys.pool(pool), keys.parties(pool)), member)
 
     async def count(self, pool: str) -> int:
         return msgspec.convert(await self._link.run("members", MEMBERS, (keys.pool(pool),)), int)
@@ -51,27 +56,28 @@ class SharedPlaces:
         memory = self._memory.id
         if memory == self._told:
             return
-        for pool, members in self._by_pool().items():
-            words = [word for pair in members.items() for word in pair]
-            await self._link.run("restate", RESTATE, (keys.pool(pool), keys.MEMORY), memory, *words)
+        for pool, words in self._by_pool().items():
+            await self._link.run("restate", RESTATE, _named(pool), memory, *words)
         self._told = memory
 
-    async def _ask(self, operation: str, script: Script, pool: str, *words: Word) -> list[int]:
-        named = (keys.pool(pool), keys.MEMORY)
-
+    async def _ask(self, operation: str, script: Script, pool: str, *words: Word) -> Reply:
         async def ask() -> Reply:
             await self.restate()
-            return await self._link.run(operation, script, named, self._memory.id, *words)
+            return await self._link.run(operation, script, _named(pool), self._memory.id, *words)
 
-        return await self._memory.shared(self._link, operation, ask)
+        return await self._memory.answered(self._link, operation, ask)
 
-    def _hold(self, pool: str, member: str, ttl_ms: int) -> None:
+    def _hold(self, pool: str, member: str, ttl_ms: int, party: str = "") -> None:
         now = self._clock.monotonic_ms()
-        self._held.put((pool, member), member, deadline=now + ttl_ms, now=now)
+        before = self._held.get((pool, member), now)
+        self._held.put((pool, member), party if before is None else before, deadline=now + ttl_ms, now=now)
 
-    def _by_pool(self) -> dict[str, dict[str, int]]:
-        now = self._clock.monotonic_ms()
-        pools: dict[str, dict[str, int]] = {}
-        for (pool, member), left_ms in self._held.alive(now):
-            pools.setdefault(pool, {})[member] = max(1, int(left_ms))
+    def _by_pool(self) -> dict[str, list[Word]]:
+        pools: dict[str, list[Word]] = {}
+        for (pool, member), party, left_ms in self._held.alive(self._clock.monotonic_ms()):
+            pools.setdefault(pool, []).extend((member, max(1, int(left_ms)), party))
         return pools
+
+
+def _named(pool: str) -> tuple[str, str, str]:
+    return keys.pool(pool), keys.MEMORY, keys.parties(pool)

@@ -67,7 +67,11 @@ class Switchboard:
         self._lines()
         principal = principal_in(scope)
         session = await self.registry.open(
-            visitor, remote_addr=_address(scope), user_agent=header(scope, b"user-agent"), credentials=principal
+            visitor,
+            remote_addr=_address(scope),
+            user_agent=header(scope, b"user-agent"),
+            credentials=principal,
+            party=self._party(scope, visitor, principal),
         )
         try:
             lines = self._lines()
