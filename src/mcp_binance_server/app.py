@@ -150,7 +150,7 @@ async def app_on(
         market = MarketService(client, upstream.directory, time, streamed)
         # Services are built for nobody's account: one that forgets whom it acts for has none to show.
         account = AccountClient(caller, None)
-        accounts = AccountService(account, client, time)
+        accounts = AccountService(account, client)
         analysis = AnalysisService(market, client, accounts, thresholds)
         live = LiveService(market, client, time, network, hub, thresholds)
         profiles = VolumeProfileService(market, client, thresholds)
@@ -173,7 +173,7 @@ async def app_on(
             analysis=analysis,
             account=accounts,
             orders=OrdersService(account, market.directory, time),
-            preview=PreviewService(client, market.directory, account, time),
+            preview=PreviewService(client, market.directory, account),
             portfolio=PortfolioService(accounts, client, time, thresholds),
             live=live,
             order_books=OrderBookService(live),

@@ -8,6 +8,8 @@ from mcp import Client, types
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.surface.views.markdown import instant
+from support.clock import FakeClock
 from support.desk import raw
 from support.requirement import requirement
 
@@ -119,6 +121,49 @@ async def test_a_last_price_that_the_book_and_the_candles_refute_is_not_averaged
         assert book in pages[name], name
     assert candle in pages["trading_analysis"]
     assert "$3.5000" in pages["trading_analysis"].split("\n")[2]
+
+
+@requirement("ruling/15", "ruling/21")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("get_order_book", {"symbol": "BTCUSDT"}),
+        ("get_orderbook_depth", {"symbol": "BTCUSDT"}),
+        ("get_recent_trades", {"symbol": "BTCUSDT"}),
+        ("get_klines", {"symbol": "BTCUSDT", "interval": "1m"}),
+        ("get_average_price", {"symbol": "BTCUSDT"}),
+        ("get_account_info", {}),
+        ("get_portfolio", {}),
+        ("get_open_orders", {}),
+        ("preview_order", {"symbol": "BTCUSDT", "side": "BUY", "type": "LIMIT", "quantity": "0.01", "price": "90000"}),
+    ],
+)
+async def test_an_answer_without_a_time_of_its_own_is_as_of_when_it_was_asked_for(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock, name: str, arguments: dict[str, Any]
+) -> None:
+    await client.call_tool("get_ticker", {"symbol": "BTCUSDT"})
+    asked_ms = clock.now_ms()
+    # The exchange has made its answer, and it takes seconds to arrive.
+    exchange.faults.add(Fault(kind="drip", delay_ms=5, times=None))
+
+    told = (await client.call_tool(name, arguments)).structured_content
+
+    assert told is not None
+    assert clock.now_ms() > asked_ms
+    assert told["as_of"] == instant(asked_ms)
+
+
+@requirement("ruling/21")
+async def test_who_shares_an_answer_is_told_how_old_it_is(client: Client, clock: FakeClock) -> None:
+    first = (await client.call_tool("get_orderbook_depth", {"symbol": "BTCUSDT"})).structured_content
+    clock.advance(900)
+
+    second = (await client.call_tool("get_orderbook_depth", {"symbol": "BTCUSDT"})).structured_content
+
+    assert first is not None
+    assert second is not None
+    assert (first["age_ms"], second["age_ms"]) == (0, 900)
+    assert second["as_of"] == first["as_of"]
 
 
 async def test_a_market_that_trades_costs_no_further_question(client: Client, exchange: SimulatedExchange) -> None:

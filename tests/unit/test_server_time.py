@@ -33,6 +33,25 @@ def test_a_clock_that_disagrees_is_replaced_by_the_header(own_ms: int) -> None:
     assert time.is_due
 
 
+@pytest.mark.parametrize("own_ms", [DATE_MS + 456, DATE_MS + 8_000])
+def test_a_clock_is_right_when_the_header_lies_between_question_and_answer(own_ms: int) -> None:
+    time = ServerTime(FakeClock(own_ms))
+
+    time.glimpse(DATE, took_ms=9_000)
+
+    assert time.now_ms() == own_ms
+
+
+def test_an_answer_that_took_long_does_not_overrule_one_that_did_not(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    time.glimpse(DATE)
+    clock.advance(20_000)
+
+    time.glimpse(DATE, took_ms=1_500)
+
+    assert time.now_ms() == clock.now_ms()
+
+
 def test_a_header_does_not_settle_what_the_exchange_has_refused() -> None:
     time = ServerTime(FakeClock(DATE_MS))
     time.glimpse(DATE)

@@ -8,6 +8,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 ValueT = TypeVar("ValueT")
+OtherT = TypeVar("OtherT")
 Origin = Literal["configured", "rerouted", "simulated", "streamed", "simulated_stream"]
 
 
@@ -20,7 +21,13 @@ class Reading(Generic[ValueT]):
 
     value: ValueT
     host: str
-    origin: Origin = "configured"
+    origin: Origin
+    at_ms: int
+    """The exchange's time when it was asked: what it answered may be newer, never older."""
+
+    def holding(self, value: OtherT) -> "Reading[OtherT]":
+        """Return another value that was found in the same answer."""
+        return Reading(value, self.host, self.origin, self.at_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class AccountClient:
 
     async def account(self) -> Reading[Account]:
         answer = await self._signed(ACCOUNT, {"omitZeroBalances": "true"}, AccountWire)
-        return Reading(answer.value.to_domain(), answer.host)
+        return answer.holding(answer.value.to_domain())
 
     async def open_orders(self, symbol: Symbol | None = None) -> Reading[tuple[Order, ...]]:
         """Return the open orders; of all symbols at once that costs thirteen times as much."""
@@ -90,21 +90,21 @@ class AccountClient:
         """Return one order by either of its ids."""
         params = _given(symbol=symbol, orderId=order_id, origClientOrderId=client_order_id)
         answer = await self._signed(ORDER, params, OrderWire)
-        return Reading(answer.value.to_domain(), answer.host)
+        return answer.holding(answer.value.to_domain())
 
     async def fills(self, symbol: Symbol, limit: int, order_id: int | None = None) -> Reading[tuple[Fill, ...]]:
         """Return the newest trades of the account, oldest first."""
         endpoint = MY_TRADES if order_id is None else MY_TRADES_OF_ORDER
         answer = await self._signed(endpoint, _given(symbol=symbol, orderId=order_id, limit=limit), list[FillWire])
-        return Reading(tuple(each.to_domain() for each in answer.value), answer.host)
+        return answer.holding(tuple(each.to_domain() for each in answer.value))
 
     async def _orders(self, endpoint: Endpoint, params: Params) -> Reading[tuple[Order, ...]]:
         answer = await self._signed(endpoint, params, list[OrderWire])
-        return Reading(tuple(each.to_domain() for each in answer.value), answer.host)
+        return answer.holding(tuple(each.to_domain() for each in answer.value))
 
     async def _signed(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Reading[WireT]:
         body = await self.caller.read(endpoint, params, shape, self.require_key())
-        return Reading(body.value, body.host)
+        return Reading(body.value, body.host, "configured", body.at_ms)
 
 
 def _given(**params: str | int | None) -> Params:

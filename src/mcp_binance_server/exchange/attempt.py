@@ -62,11 +62,12 @@ class Attempts:
             await self._recount(breaker, base)
             if not await self.budget.spend(endpoint):
                 raise NoAnswer("the weight of this minute could not be found out", sent=False, answered=True)
+        asked_at = self.budget.clock.monotonic_ms()
         try:
             answer = await self._exchange(breaker, base, endpoint, params, principal)
         finally:
             self.budget.landed(endpoint)
-        await self._heed(answer)
+        await self._heed(answer, asked_at)
         return Body(answer.body, host_of(base))
 
     @property
@@ -83,12 +84,13 @@ class Attempts:
 
     async def _recount(self, breaker: Breaker, base: str) -> None:
         """Ask the exchange what this minute has cost, by a call that is not booked and has the least weight."""
+        asked_at = self.budget.clock.monotonic_ms()
         answer = await self._exchange(breaker, base, TIME, {}, None)
-        await self._heed(answer)
+        await self._heed(answer, asked_at)
         await self.budget.recall(answer.headers)
 
-    async def _heed(self, answer: Answer) -> None:
-        self.time.glimpse(answer.headers.get("date", ""))
+    async def _heed(self, answer: Answer, asked_at_ms: float) -> None:
+        self.time.glimpse(answer.headers.get("date", ""), self.budget.clock.monotonic_ms() - asked_at_ms)
         await self.budget.settle(answer.headers)
         refusal = None if answer.status == OK else read_refusal(answer)
         if refusal is None or not refusal.is_rate_limit:

@@ -44,6 +44,8 @@ class Answered(Generic[WireT]):
     content: bytes = field(repr=False)
     host: str
     value: WireT
+    at_ms: int
+    """The exchange's time when it was asked."""
 
 
 @dataclass
@@ -136,10 +138,13 @@ class Caller:
     ) -> Answered[WireT]:
         if principal is not None and self.time.is_due:
             await self.sync_time()
+        asked_at = self.clock.monotonic_ms()
         body = await self.attempts.send(endpoint, params, principal)
+        # Counted back from now: it may be this answer that has told what time it is there.
+        at_ms = self.time.now_ms() - round(self.clock.monotonic_ms() - asked_at)
         if principal is not None:
             self.accepted.add(principal)
-        return Answered(body.content, body.host, msgspec.json.decode(body.content, type=shape))
+        return Answered(body.content, body.host, msgspec.json.decode(body.content, type=shape), at_ms)
 
     async def _error(self, refusal: Refusal, params: Params, principal: Principal | None) -> AppError:
         if refusal.is_rate_limit:

@@ -124,7 +124,7 @@ class SpotClient:
         round_trip_ms = clock.monotonic_ms() - asked_at
         server_ms = body.value.server_time
         check = ClockCheck(round(server_ms + round_trip_ms / 2), clock.now_ms(), round(round_trip_ms))
-        return Reading(check, body.host, self._origin(body.host, host_of(self.caller.network.rest_url)))
+        return Reading(check, body.host, self._origin(body.host, host_of(self.caller.network.rest_url)), body.at_ms)
 
     async def reach(self) -> None:
         """Find out whether the exchange answers, at the least cost.
@@ -201,13 +201,13 @@ class SpotClient:
         async def produce() -> bytes:
             self.reads.sent += 1
             body = await self.caller.read(endpoint, params, shape)
-            packed = body.host.encode() + b"\n" + body.content
+            packed = f"{body.host} {body.at_ms}\n".encode() + body.content
             self.recent.keep(key, packed, body.value)
             return packed
 
         self.reads.asked += 1
         configured = host_of(self.caller.network.rest_url)
-        key = f"cache:{configured}:{endpoint.name}?{rest_query(params)}"
+        key = f"read:{configured}:{endpoint.name}?{rest_query(params)}"
         kept = await self.engine.single_flight(
             key,
             produce,
@@ -215,9 +215,9 @@ class SpotClient:
             lock_ms=self.caller.longest_ms(endpoint),
         )
         await self.pace.step()  # all who shared it were woken at once
-        answered = kept[: kept.index(b"\n")].decode()
+        answered, _, at_ms = kept[: kept.index(b"\n")].decode().partition(" ")
         value = self.recent.meaning(key, kept, shape, read)
-        return Reading(value, answered, self._origin(answered, configured))
+        return Reading(value, answered, self._origin(answered, configured), int(at_ms))
 
     def _origin(self, answered: str, configured: str) -> Origin:
         if self.caller.network.simulated:

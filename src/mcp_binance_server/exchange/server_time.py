@@ -5,8 +5,9 @@ from email.utils import parsedate_to_datetime
 from mcp_binance_server.clock import Clock
 
 REFRESH_MS = 30 * 60 * 1000
-# How long an answer may have been on its way.
+# How far a clock may be off that is called right.
 SLACK_MS = 300
+LONG_MS = 1000
 
 
 class ServerTime:
@@ -43,14 +44,19 @@ class ServerTime:
         self._learned_at_ms = answered_at_ms
         self._is_doubted = False
 
-    def glimpse(self, date: str) -> None:
-        """Take a rough time from an answer's Date header, unless a better one is known."""
+    def glimpse(self, date: str, took_ms: float = 0) -> None:
+        """Take a rough time from an answer's Date header, unless a better one is known.
+
+        An answer that was on its way for long may have been dated at its beginning, and tells less than a quick one.
+        """
         if self._learned_at_ms is not None or (seconds := _epoch_seconds(date)) is None:
+            return
+        if took_ms > LONG_MS and self._offset_ms is not None:
             return
         # The header has whole seconds. A machine whose clock lies inside that second is right, and finer; for one
         # that does not, half a second is the best guess, an error that the budget's edge guard covers.
         own_ms, second_ms = self._clock.now_ms(), seconds * 1000
-        is_right = second_ms - SLACK_MS <= own_ms < second_ms + 1000 + SLACK_MS
+        is_right = second_ms - SLACK_MS <= own_ms < second_ms + 1000 + SLACK_MS + took_ms
         self._offset_ms = (own_ms if is_right else second_ms + 500) - self._clock.monotonic_ms()
         # Good enough for a signature, which may be five seconds old or one early; if not, the exchange says so (-1021).
         self._agrees = is_right and not self._is_doubted

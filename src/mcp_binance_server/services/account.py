@@ -10,7 +10,6 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.key_rights import find_key_rights
 from mcp_binance_server.exchange.rest import SpotClient
-from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.services.gathering import gather
 
 
@@ -30,7 +29,6 @@ class AccountService:
 
     client: AccountClient
     market: SpotClient
-    time: ServerTime
 
     @property
     def has_key(self) -> bool:
@@ -39,7 +37,7 @@ class AccountService:
     async def account(self) -> AccountView:
         """Return the account; its answer has no time of its own, so it is dated by the exchange's clock."""
         reading = await self.client.account()
-        return AccountView(reading.value, self.client.venue(reading.host), self.time.now_ms())
+        return AccountView(reading.value, self.client.venue(reading.host), reading.at_ms)
 
     async def with_key_rights(self) -> tuple[AccountView, KeyRights | None]:
         """Return the account and what its key may do, where the exchange tells it; both are read at once."""
@@ -53,4 +51,5 @@ class AccountService:
         held, priced = await gather(self.client.account, self.market.prices)
         reading, prices = held.required(), priced.required()
         portfolio = value_portfolio(reading.value.holdings, prices.value)
-        return ValuedAccount(portfolio, prices.value, self.client.venue(reading.host), self.time.now_ms())
+        at_ms = min(reading.at_ms, prices.at_ms)
+        return ValuedAccount(portfolio, prices.value, self.client.venue(reading.host), at_ms)

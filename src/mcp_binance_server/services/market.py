@@ -141,4 +141,4 @@ class MarketService:
             except InvalidSymbol:
                 await self.directory.doubt()
                 raise
-        return Observation(reading.value, rules, reading.host, reading.origin, self.time.now_ms())
+        return Observation(reading.value, rules, reading.host, reading.origin, reading.at_ms)

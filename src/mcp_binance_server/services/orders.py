@@ -53,7 +53,7 @@ class OrdersService:
             found = await self.directory.find(text)
             reading = await self._asked(lambda: self.client.open_orders(found.symbol))
             rules = {found.symbol: found}
-        return OpenOrders(reading.value, rules, self.client.venue(reading.host), self.time.now_ms())
+        return OpenOrders(reading.value, rules, self.client.venue(reading.host), reading.at_ms)
 
     async def all(
         self, text: str, limit: int, start: Written | None = None, end: Written | None = None
@@ -77,7 +77,7 @@ class OrdersService:
             orders=found[-limit:],
             rules=rules,
             venue=self.client.venue(reading.host),
-            as_of_ms=self.time.now_ms(),
+            as_of_ms=reading.at_ms,
             older=len(found) > limit or (is_full and period.start_ms is None),
             newer=is_full and period.start_ms is not None,
         )
@@ -87,7 +87,7 @@ class OrdersService:
         self.client.require_key()
         rules = await self.directory.find(text)
         reading = await self._asked(lambda: self.client.order(rules.symbol, client_order_id, order_id=order_id))
-        return OneOrder(reading.value, rules, self.client.venue(reading.host), self.time.now_ms())
+        return OneOrder(reading.value, rules, self.client.venue(reading.host), reading.at_ms)
 
     async def fills(self, text: str, limit: int, order_id: int | None = None) -> FillsOfSymbol:
         """Return the account's newest trades of a symbol, or those of one order."""
@@ -100,7 +100,7 @@ class OrdersService:
             fills=found[-limit:],
             rules=rules,
             venue=self.client.venue(reading.host),
-            as_of_ms=self.time.now_ms(),
+            as_of_ms=reading.at_ms,
             older=len(found) > limit or len(found) == MOST_ROWS,
         )
 
@@ -130,7 +130,7 @@ class OrdersService:
             calls=2 + len(asked),
             weight=ACCOUNT.weight + OPEN_ORDERS_ALL.weight + len(asked) * ALL_ORDERS.weight,
             venue=self.client.venue(account.host),
-            as_of_ms=self.time.now_ms(),
+            as_of_ms=account.at_ms,
         )
 
     async def _history_of(self, symbol: Symbol) -> Reading[tuple[Order, ...]]:

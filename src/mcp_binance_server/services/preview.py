@@ -11,7 +11,6 @@ from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, Inv
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.rest import SpotClient
-from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.trading.fills import NOTHING
 from mcp_binance_server.trading.filters import STOP_PRICE, Broken, Verdict, check, closed, unchecked
 from mcp_binance_server.trading.intent import LIMIT_MAKER, OrderIntent, Touch
@@ -29,7 +28,6 @@ class PreviewService:
     client: SpotClient
     directory: Directory
     account: AccountClient
-    time: ServerTime
 
     async def preview(self, text: str, intent: OrderIntent) -> PreviewedOrder:
         """Say what an order on the symbol a caller wrote would do.
@@ -57,7 +55,7 @@ class PreviewService:
             balances_checked=account is not None,
             may_trade=account is None or account.can_trade,
             venue=self.account.venue(book.host),
-            as_of_ms=self.time.now_ms(),
+            as_of_ms=book.at_ms,
         )
 
     async def _depth(self, symbol: Symbol) -> Reading[BookSnapshot]:
