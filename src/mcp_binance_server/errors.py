@@ -18,7 +18,7 @@ AppError
 │   └── GuideLimitExceeded    -32603  more documents or bytes than one answer may have
 ├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
 ├── InvalidChartConfig        -32602  a chart that cannot be drawn as it is described; with the rest in charts/errors.py
-├── OrderRuleBroken           -32602  an order that the exchange would refuse; found out here, nothing was sent
+├── OrderRuleBroken           -32602  an order that the exchange would refuse, found out here; in services/errors.py
 ├── ExchangeError             -32603  Binance answered, or did not, and nobody here can fix it
 │   ├── ExchangeRejected              definite: it was not executed
 │   ├── ExchangeUnavailable           a read that failed; asking again may work
@@ -80,6 +80,11 @@ class AppError(Exception):
         """Say what happened, what was received, what to do."""
         return "Internal error"
 
+    @property
+    def concerns_one(self) -> bool:
+        """Whether it is about who asked: others who wait for the same answer must ask for themselves."""
+        return False
+
     def __str__(self) -> str:
         return self.message
 
@@ -105,12 +110,26 @@ class RateLimited(AppError):
     weight_limit: int
     exchange_wait_secs: int | None = None
     """The wait that the exchange asked for, where it is longer than the one after which it is asked again."""
+    own_weight: int | None = None
+    """What the caller has spent of this minute, where the rest is kept for other callers."""
+    weight_share: int | None = None
+    """What the caller can count on in such a minute."""
 
     @property
     def message(self) -> str:
-        longer = f" Binance asked for {self.exchange_wait_secs} seconds and may refuse again."
         said = f"Rate limit exceeded. Please wait {self.retry_after_secs} seconds before retrying."
-        return said if self.exchange_wait_secs is None else said + longer
+        if self.exchange_wait_secs is not None:
+            said += f" Binance asked for {self.exchange_wait_secs} seconds and may refuse again."
+        if self.concerns_one:
+            said += (
+                f" You have used your share of this minute: {self.own_weight} of request weight, where"
+                f" {self.weight_share} are yours whatever others do. What is left is kept for other callers."
+            )
+        return said
+
+    @property
+    def concerns_one(self) -> bool:
+        return self.weight_share is not None
 
     def data(self) -> dict[str, Any]:
         return {**super().data(), "current_weight": self.current_weight}
@@ -242,34 +261,6 @@ class InvalidArguments(AppError):
     @property
     def message(self) -> str:
         return self.summary
-
-
-@dataclass(kw_only=True, eq=False)
-class OrderRuleBroken(AppError):
-    """`nearest` holds amounts that keep to every rule; `nearest_note` says when they are more than was asked for."""
-
-    code: ClassVar[int] = -32602
-    error_type: ClassVar[str] = "order_rule_broken"
-    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"
-    recovery_suggestion: ClassVar[str] = "Nothing was sent. Change the order to keep the rule, or ask the user"
-
-    rule: str
-    received: str
-    limit: str
-    reason: str | None = None
-    nearest: dict[str, str] | None = None
-    nearest_note: str | None = None
-    also_broken: tuple[str, ...] = ()
-
-    @property
-    def message(self) -> str:
-        why = f" ({self.reason})" if self.reason else ""
-        said = f"{self.rule} refuses this order{why}: {self.received}, allowed is {self.limit}."
-        if self.nearest is None:
-            return said
-        amounts = ", ".join(f"{name} {amount}" for name, amount in self.nearest.items())
-        note = f" ({self.nearest_note})" if self.nearest_note else ""
-        return f"{said} Nearest order that passes: {amounts}{note}."
 
 
 @dataclass(kw_only=True, eq=False)

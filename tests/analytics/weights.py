@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp_binance_server.state.engine import CallKind, Reserves
-from mcp_binance_server.state.weight import MINUTE_MS, Ledger, Spent, ceiling, charged_minutes
+from mcp_binance_server.state.spent import Weight
+from mcp_binance_server.state.weight import MINUTE_MS, Ledger, ceiling, charged_minutes
 
 IP = "ip"
 # The vectors give what may be spent; of a limit we allow ourselves nine tenths.
@@ -29,10 +30,10 @@ def classed(  # noqa: PLR0917 - as the vectors call it
     cost: int,
     reserves: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    minute = Spent(used, spent.get("order", 0), spent.get("private", 0))
+    minute = Weight(used, spent.get("order", 0), spent.get("private", 0))
     room = minute.room(kind, ceiling(limit), Reserves() if reserves is None else Reserves.none())
     if cost <= room:
-        minute.charge(kind, cost)
+        minute = minute.after(kind, cost)
     return {"ok": cost <= room, "ceiling": ceiling(limit), "room": room, "used": minute.total}
 
 

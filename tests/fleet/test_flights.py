@@ -74,6 +74,20 @@ async def test_an_error_of_ours_arrives_elsewhere_with_all_it_says(connect: Conn
     assert elsewhere.data() == error.data()
 
 
+async def test_an_error_that_concerns_who_began_leaves_the_production_to_another_process(connect: Connect) -> None:
+    first, second = await connect(), await connect()
+    outgrown = RateLimited(retry_after_secs=9, current_weight=1, weight_limit=6_000, own_weight=60, weight_share=50)
+    greedy, modest = Source(outgrown), Source(b"theirs")
+    modest.gate.set()
+    producer = ask(first, greedy)
+    await greedy.asked.wait()
+    waiter = ask(second, modest)
+
+    greedy.gate.set()
+
+    assert await asyncio.gather(producer, waiter, return_exceptions=True) == [outgrown, b"theirs"]
+
+
 async def test_an_error_that_is_none_of_ours_says_nothing_elsewhere(connect: Connect) -> None:
     own, elsewhere = await both(connect, KeyError("a detail for nobody"))
 

@@ -13,6 +13,7 @@ from support.state_server import ServerClock, StateServer, held_server
 pytestmark = pytest.mark.anyio
 
 KINDS: tuple[CallKind, ...] = ("order", "private", "public")
+PARTIES = ("", "ann", "ann", "bob", "cat", "dan")
 RESERVES = Reserves(order_percent=10, private_percent=30)
 STEPS = 1_500
 Act = Callable[[StateEngine, random.Random, int], Awaitable[object]]
@@ -48,8 +49,10 @@ async def pair(
 async def weigh(engine: StateEngine, chance: random.Random, now_ms: int) -> object:
     ip, verb = chance.choice("ab"), chance.random()
     if verb < 0.8:
-        kind, cost = chance.choice(KINDS), chance.choice((0, 1, 5, 20, 40))
-        return await engine.acquire_weight(ip, kind, cost, limit=200, now_ms=now_ms + chance.randint(-700, 700))
+        kind, cost = chance.choice(KINDS), chance.choice((0, 1, 5, 20, 40, 90))
+        limit, party = chance.choice((200, 900)), chance.choice(PARTIES)
+        now_ms += chance.randint(-700, 700)
+        return await engine.acquire_weight(ip, kind, cost, limit=limit, now_ms=now_ms, party=party)
     if verb < 0.9:
         minute = now_ms // 60_000 + chance.randint(-1, 1)
         return await engine.report_weight(ip, chance.randint(0, 190), minute=minute)

@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.errors import EngineUnavailable, RateLimited
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, StateEngine
 from support.clock import FakeClock
 
@@ -305,3 +305,21 @@ async def test_a_closed_engine_starts_no_production(engine: StateEngine) -> None
         await ask(engine, source)
 
     assert source.calls == 0
+
+
+async def test_an_error_that_concerns_who_began_is_not_told_to_those_who_wait(engine: StateEngine) -> None:
+    outgrown = RateLimited(retry_after_secs=9, current_weight=1, weight_limit=6_000, own_weight=60, weight_share=50)
+    greedy, modest = Source(error=outgrown), Source(value=b"theirs")
+    modest.gate.set()
+    first = ask(engine, greedy)
+    await until_called(greedy)
+    waiting = [ask(engine, modest) for _ in range(5)]
+    await settle()
+
+    greedy.gate.set()
+
+    assert await asyncio.gather(*waiting) == [b"theirs"] * 5
+    assert modest.calls == 1
+    with pytest.raises(RateLimited) as caught:
+        await first
+    assert caught.value is outgrown

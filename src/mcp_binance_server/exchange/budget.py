@@ -12,6 +12,7 @@ import anyio
 
 from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, count_in
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, Endpoint
@@ -28,6 +29,8 @@ USED_WEIGHT = "x-mbx-used-weight-1m"
 SECOND_MS, MINUTE_MS = 1_000, 60_000
 # How long a call waits for a count that was forgotten, and how often it looks meanwhile.
 LONGEST_RECOUNT_MS, BETWEEN_LOOKS_MS = 3_000, 200
+# What the next minute, or a larger limit, can change.
+USED_UP = frozenset({"budget", "share"})
 
 
 @dataclass
@@ -53,26 +56,26 @@ class Budget:
         self._after_stop = Breaker(f"the limit of address {self.egress_id}", self.clock, self.engine)
 
     async def spend(self, endpoint: Endpoint) -> bool:
-        """Book a call's weight before it leaves; wait a little if the next minute is near.
+        """Book a call's weight for the party at hand, before it leaves; wait a little if the next minute is near.
 
         `landed` ends what this began. False if nothing was booked: the minute's count was lost, and it is on this
         caller to `recall` it first.
 
         Raises:
-            RateLimited: the budget is used up, or the exchange has told us to stop.
+            RateLimited: the budget or the party's share is used up, or the exchange has told us to stop.
         """
         grant = await self._ask_until_counted(endpoint)
-        if grant.reason == "budget" and await self._finds_limit(endpoint):
+        if grant.reason in USED_UP and await self._finds_limit(endpoint):
             grant = await self._ask_until_counted(endpoint)
         if grant.reason == "forgotten" and grant.retry_ms == 0:
             return False
-        if grant.reason == "budget" and grant.retry_ms <= self.patience_ms and endpoint.may_queue:
+        if grant.reason in USED_UP and grant.retry_ms <= self.patience_ms and endpoint.may_queue:
             await self.clock.sleep_ms(grant.retry_ms)
             grant = await self._ask(endpoint)
         if grant.reason == "stopped":
             self._note_stop(grant.retry_ms)
         if not grant:
-            raise self._error(grant.retry_ms)
+            raise self._error(grant.retry_ms, grant)
         try:
             # The stop may not be over for the exchange: one request finds out, the others follow in turn.
             await self._after_stop.enter()
@@ -143,8 +146,15 @@ class Budget:
         return grant
 
     async def _ask(self, endpoint: Endpoint) -> Grant:
+        # What all need, and what nobody waits for, is nobody's own: whoever came first should not pay for the others.
+        is_common = endpoint.in_background or endpoint.name == EXCHANGE_INFO.name
         return await self.engine.acquire_weight(
-            self.egress_id, endpoint.kind, endpoint.weight, limit=self._limit_of(endpoint), now_ms=self.time.now_ms()
+            self.egress_id,
+            endpoint.kind,
+            endpoint.weight,
+            limit=self._limit_of(endpoint),
+            now_ms=self.time.now_ms(),
+            party="" if is_common else PARTY.get(),
         )
 
     def _limit_of(self, endpoint: Endpoint) -> int:
@@ -160,8 +170,9 @@ class Budget:
             return BAN_SECS * 1000
         return MINUTE_MS - self.time.now_ms() % MINUTE_MS + 1000
 
-    def _error(self, retry_ms: int) -> RateLimited:
+    def _error(self, retry_ms: int, grant: Grant | None = None) -> RateLimited:
         minute, used = self._told
+        outgrown = grant if grant is not None and grant.reason == "share" else None
         asked_ms = self._asked_until_ms - self.clock.monotonic_ms()
         return RateLimited(
             retry_after_secs=max(1, math.ceil(retry_ms / 1000)),
@@ -169,6 +180,8 @@ class Budget:
             current_weight=used if minute == self._minute else None,
             weight_limit=self.limit,
             exchange_wait_secs=math.ceil(asked_ms / 1000) if asked_ms > retry_ms + SECOND_MS else None,
+            own_weight=None if outgrown is None else outgrown.own,
+            weight_share=None if outgrown is None else outgrown.share,
         )
 
     @property

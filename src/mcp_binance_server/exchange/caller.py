@@ -9,6 +9,7 @@ import msgspec
 
 from mcp_binance_server.channel import NoAnswer
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.errors import (
     AppError,
     ExchangeRejected,
@@ -96,7 +97,11 @@ class Caller:
             raise await self._error(refused.refusal, params, principal) from None
 
     async def sync_time(self) -> None:
-        """Learn the exchange's clock from the quickest of a few samples."""
+        """Learn the exchange's clock from the quickest of a few samples; that is for all, whoever came first."""
+        with acting_for(""):
+            await self._sample_time()
+
+    async def _sample_time(self) -> None:
         best_round_trip = float("inf")
         for _ in range(TIME_SAMPLES):
             asked_at = self.clock.monotonic_ms()

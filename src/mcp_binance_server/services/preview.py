@@ -7,10 +7,11 @@ from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.market import Reading
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol, OrderRuleBroken
+from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.trading.fills import NOTHING
 from mcp_binance_server.trading.filters import STOP_PRICE, Broken, Verdict, check, closed, unchecked
 from mcp_binance_server.trading.intent import LIMIT_MAKER, OrderIntent, Touch

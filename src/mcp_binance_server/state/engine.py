@@ -16,7 +16,7 @@ MAX_VALUE_BYTES = 512 * 1024
 MAX_SHELVED_BYTES = 2 * 1024 * 1024
 
 CallKind = Literal["order", "private", "public"]
-Refusal = Literal["", "budget", "stopped", "forgotten"]
+Refusal = Literal["", "budget", "share", "stopped", "forgotten"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,17 @@ class Grant:
     `forgotten` means that the engine was emptied and does not know what the minute has cost. One caller a second gets
     it with a `retry_ms` of 0: that one asks the exchange for its count and tells it by `recall_weight`. The others ask
     again after `retry_ms`, or sooner.
+
+    `share` means that the party has spent `own` of this minute, where it could count on `share`, and that what is left
+    is kept for others.
     """
 
     granted: bool
     reason: Refusal
     used: int
     retry_ms: int
+    share: int = 0
+    own: int = 0
 
     def __bool__(self) -> bool:
         return self.granted
@@ -198,20 +203,29 @@ class StateEngine(Protocol):
         """Return the kept value, or let one caller produce it for all who ask meanwhile.
 
         The value is kept as `put` would, counted from when it was made; `ttl_ms=0` shares without keeping. All who wait
-        get the producer's value or its error; errors are not kept. Cancelling any caller, the first included, disturbs
-        no other. Others trust a production for `lock_ms`, then one of them starts a second; the first still runs to
-        its end, so `produce` must bound itself, and `lock_ms` should be longer than that bound. A value over 512 KiB is
-        a ValueError for all.
+        get the producer's value or its error; errors are not kept. One that concerns the producer alone, because its
+        share is used up, is its own: another of those who wait produces. Cancelling any caller, the first included,
+        disturbs no other. Others trust a production for `lock_ms`, then one of them starts a second; the first still
+        runs to its end, so `produce` must bound itself, and `lock_ms` should be longer than that bound. A value over
+        512 KiB is a ValueError for all.
         """
         ...
 
-    async def acquire_weight(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int) -> Grant:
+    async def acquire_weight(
+        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = ""
+    ) -> Grant:
         """Charge one call to the minute of exchange time `now_ms`, before it is sent; nothing is ever given back.
 
         What is granted in one exchange minute never exceeds floor(0.9 * limit), as long as clock error and travel
         together stay within 1,000 ms: closer than that to an edge both minutes are charged and both must have room.
         Public calls leave the unused reserves of private calls and orders, private calls that of orders. Nothing is
-        granted while stopped. A refusal changes nothing. A cost above what its class may ever use is never granted.
+        granted while stopped. A refusal charges nothing. A cost above what its class may ever use is never granted.
+
+        What calls of a kind may spend is divided among the parties that asked in this minute or the one before, and one
+        more who may come: see `state.shares`. A party that was there the minute before is granted what it asks for
+        within its share whenever there is room, a newcomer the least share of its kind; more, only from what is above
+        the unspent shares of the others, and above a tenth kept for newcomers. A party that is refused has asked too.
+        Without a party nothing is divided, but what is spent counts.
         """
         ...
 

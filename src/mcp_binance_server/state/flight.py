@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.errors import AppError, EngineUnavailable
 
 ValueT = TypeVar("ValueT")
 
@@ -19,6 +19,12 @@ class _Flight(Generic[ValueT]):
     task: asyncio.Task[ValueT]
     trusted_until: float
     traceback: TracebackType | None = None
+
+    @property
+    def failed_for_one(self) -> bool:
+        """Whether it failed for who began it, and not for those who wait."""
+        error = None if self.task.cancelled() else self.task.exception()
+        return isinstance(error, AppError) and error.concerns_one
 
     def landed(self) -> ValueT:
         if self.task.cancelled():
@@ -52,7 +58,7 @@ class Flights(Generic[ValueT]):
                 break
             # The timeout only wakes us; the clock decides whether the trust has ended.
             await asyncio.wait((flight.task,), timeout=left_ms / 1000)
-            if flight.task.done():
+            if flight.task.done() and not flight.failed_for_one:
                 return flight.landed()
         flight = self._launch(key, produce, lock_ms)
         await asyncio.wait((flight.task,))

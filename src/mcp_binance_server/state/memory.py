@@ -143,8 +143,11 @@ class MemoryEngine:
 
         return await self._flights.join(key, produce_and_keep, lock_ms=lock_ms)
 
-    async def acquire_weight(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int) -> Grant:
-        return self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms, at=self._clock.monotonic_ms())
+    async def acquire_weight(
+        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = ""
+    ) -> Grant:
+        at = self._clock.monotonic_ms()
+        return self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms, at=at, party=party)
 
     async def read_weight(self, ip: str, *, now_ms: int) -> int:
         return self._ledger.used(ip, now_ms, self._clock.monotonic_ms())

@@ -4,16 +4,21 @@ Binance counts weight per IP in windows of the clock minute:
 https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from math import ceil
 
 from mcp_binance_server.state.engine import CallKind, Grant, Reserves
 from mcp_binance_server.state.expiry import Expiring
+from mcp_binance_server.state.shares import Division
+from mcp_binance_server.state.spent import LEAST_SHARE, SHARED_WITH, Spent
 
 MINUTE_MS = 60_000
 EDGE_MS = 1_000
-# A minute is charged from a second before its start to a second after its end; the rest is for late reports.
+# A minute is charged from a second before its start to a second after its end, and its parties are asked for until the
+# next one has been; the rest is for late reports.
 KEEP_MS = 130_000
+# Of a minute in which nobody asked; it is only read.
+NOTHING = Spent()
 
 
 def ceiling(limit: int) -> int:
@@ -31,31 +36,6 @@ def charged_minutes(now_ms: int, edge_ms: int) -> tuple[int, ...]:
     return (minute,)
 
 
-@dataclass(slots=True)
-class Spent:
-    """What was charged to one minute; `total` also holds what the exchange reported."""
-
-    total: int = 0
-    order: int = 0
-    private: int = 0
-
-    def room(self, kind: CallKind, top: int, reserves: Reserves) -> int:
-        """Return what a kind of call may still spend: all but the unused reserves of the kinds above it."""
-        kept = 0
-        if kind != "order":
-            kept += max(0, top * reserves.order_percent // 100 - self.order)
-        if kind == "public":
-            kept += max(0, top * reserves.private_percent // 100 - self.private)
-        return top - kept - self.total
-
-    def charge(self, kind: CallKind, cost: int) -> None:
-        self.total += cost
-        if kind == "order":
-            self.order += cost
-        elif kind == "private":
-            self.private += cost
-
-
 class Ledger:
     """The weight of one process's minutes: `now_ms` is exchange time and picks the minute, `at` is monotonic."""
 
@@ -65,20 +45,36 @@ class Ledger:
         self._minutes: Expiring[tuple[str, int], Spent] = Expiring()
         self._stops: Expiring[str, str] = Expiring()
 
-    def acquire(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, at: float) -> Grant:
+    def acquire(
+        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, at: float, party: str = ""
+    ) -> Grant:
         if cost < 0:
             raise ValueError(f"weight is never given back: cost {cost}")
         stopped_ms = self._stops.left(ip, at)
         if stopped_ms > 0:
             return Grant(granted=False, reason="stopped", used=self.used(ip, now_ms, at), retry_ms=ceil(stopped_ms))
         minutes = {minute: self._spent(ip, minute, at) for minute in charged_minutes(now_ms, self._edge_ms)}
+        before = self._meet(ip, kind, party, minutes, at) if party else {}
+        top = ceiling(limit)
         for minute, spent in minutes.items():
-            if cost > spent.room(kind, ceiling(limit), self._reserves):
-                # Right at the edge the full minute would be charged once more, so wait the guard out too.
-                retry_ms = (minute + 1) * MINUTE_MS + self._edge_ms - now_ms
+            # Right at the edge the full minute would be charged once more, so wait the guard out too.
+            retry_ms = (minute + 1) * MINUTE_MS + self._edge_ms - now_ms
+            left = spent.room(kind, top, self._reserves)
+            if cost > left:
                 return Grant(granted=False, reason="budget", used=spent.total, retry_ms=retry_ms)
+            # The least share is everybody's, whatever the others did.
+            if not party or spent.parties[kind].spent[party] + cost <= LEAST_SHARE[kind]:
+                continue
+            refused = self._outgrown(spent, before[minute], kind, cost, party, top)
+            if refused is not None:
+                share = refused.assured(cost)
+                own = refused.spent
+                return Grant(granted=False, reason="share", used=spent.total, retry_ms=retry_ms, share=share, own=own)
         for minute, spent in minutes.items():
             spent.charge(kind, cost)
+            if party:
+                earlier = before[minute].parties[kind]
+                spent.parties[kind].charge(party, cost, LEAST_SHARE[kind], before=earlier)
             self._minutes.put((ip, minute), spent, deadline=at + KEEP_MS, now=at)
         return Grant(granted=True, reason="", used=minutes[now_ms // MINUTE_MS].total, retry_ms=0)
 
@@ -95,6 +91,47 @@ class Ledger:
         if ms > left_ms:
             self._stops.put(ip, reason, deadline=at + ms, now=at)
         return ceil(max(ms, left_ms))
+
+    def _meet(self, ip: str, kind: CallKind, party: str, minutes: dict[int, Spent], at: float) -> dict[int, Spent]:
+        """Take note that a party asks in these minutes; return the one before each."""
+        before: dict[int, Spent] = {}
+        for minute in reversed(minutes):
+            earlier = before[minute] = minutes.get(minute - 1) or self._minutes.get((ip, minute - 1), at) or NOTHING
+            later = minutes.get(minute + 1)
+            after = later.parties[kind] if later else None
+            book = minutes[minute].parties[kind]
+            if book.meet(party, LEAST_SHARE[kind], before=earlier.parties[kind], after=after):
+                self._minutes.put((ip, minute), minutes[minute], deadline=at + KEEP_MS, now=at)
+        return before
+
+    def _outgrown(  # noqa: PLR0917
+        self, spent: Spent, before: Spent, kind: CallKind, cost: int, party: str, top: int
+    ) -> Division | None:
+        """Return how the minute is divided if a call is beyond the party's share and the rest is kept for others."""
+        own = spent.division(kind, party, before, top, self._reserves)
+        if own.covers(cost, spent.room(kind, top, self._reserves)):
+            return None
+        touched: dict[CallKind, Division] = {kind: own}
+        for other in SHARED_WITH[kind][1:]:
+            touched[other] = spent.division(other, party, before, top, self._reserves)
+        kept: dict[CallKind, int] = {each: division.at_least_kept() for each, division in touched.items()}
+        if self._leaves(spent, kind, cost, top, kept):
+            kept = {each: division.kept(spent.parties[each], party) for each, division in touched.items()}
+            if self._leaves(spent, kind, cost, top, kept):
+                return None
+        return own
+
+    def _leaves(self, spent: Spent, kind: CallKind, cost: int, top: int, kept: Mapping[CallKind, int]) -> bool:
+        """Whether a call leaves what is kept for others, of its own kind and of those whose room it uses."""
+        after = spent.after(kind, cost)
+        over = 0
+        for each, wanted in kept.items():
+            room = after.room(each, top, self._reserves)
+            if (each == kind or over or room < spent.room(each, top, self._reserves)) and room < wanted + over:
+                return False
+            # What the reserve of a kind does not hold, those who are to find it take from the room of the next.
+            over += max(0, wanted - after.unused(each, top, self._reserves))
+        return True
 
     def _spent(self, ip: str, minute: int, at: float) -> Spent:
         return self._minutes.get((ip, minute), at) or Spent()

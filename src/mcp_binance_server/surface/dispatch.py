@@ -1,7 +1,7 @@
 """Every question a client can ask, answered from the catalogue: the one way in, whatever the transport."""
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -68,26 +68,29 @@ class Dispatcher:
         if spec.scope_of_call is not None:
             context = self.context_for(caller, spec.scope_of_call(given))
         if spec.shared and self.shared is not None:
-            asked = f"{spec.name} {given.model_dump_json()}"
-            answer = await self.shared.get(asked, lambda: self._answer(spec, self.context, given))
+            shared, asked = self.shared, f"{spec.name} {given.model_dump_json()}"
+            answer = await self._answer(lambda: shared.get(asked, lambda: self._run(spec, self.context, given)))
         else:
-            answer = await self._answer(spec, replace(context, progress=report) if spec.slow else context, given)
-        await (
-            self.context.pace.step()
-        )  # it has still to be written to its client, which may take longer than to make it
+            own = replace(context, progress=report) if spec.slow else context
+            answer = await self._answer(lambda: self._run(spec, own, given))
+        # It has still to be written to its client, which may take longer than to make it.
+        await self.context.pace.step()
         return answer
 
-    async def _answer(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
+    async def _answer(self, run: Callable[[], Awaitable[types.CallToolResult]]) -> types.CallToolResult:
         try:
-            # A write bounds itself: one that was broken off may have been executed.
-            with in_time(self.longest_secs) if spec.read_only else nullcontext():
-                answer = await spec.run(context, given)
-                symbol: object = getattr(given, "symbol", None)
-                if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
-                    answer = await doubted(context, symbol, answer)
+            return await run()
         except AppError as error:
             forget_origin(error)
             return tool_failure(error, has_guides=self.catalogue.has_guides)
+
+    async def _run(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
+        # A write bounds itself: one that was broken off may have been executed.
+        with in_time(self.longest_secs) if spec.read_only else nullcontext():
+            answer = await spec.run(context, given)
+            symbol: object = getattr(given, "symbol", None)
+            if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
+                answer = await doubted(context, symbol, answer)
         text = types.TextContent(type="text", text=warned_text(answer))
         structured = None if answer.structured is None else answer.structured.model_dump(mode="json")
         if structured is not None and answer.warnings:

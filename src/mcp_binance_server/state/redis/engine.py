@@ -157,8 +157,10 @@ class RedisEngine:
     ) -> bytes:
         return await self._flights.join(key, produce, ttl_ms=ttl_ms, lock_ms=lock_ms)
 
-    async def acquire_weight(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int) -> Grant:
-        return await self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms)
+    async def acquire_weight(
+        self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = ""
+    ) -> Grant:
+        return await self._ledger.acquire(ip, kind, cost, limit=limit, now_ms=now_ms, party=party)
 
     async def read_weight(self, ip: str, *, now_ms: int) -> int:
         return await self._ledger.used(ip, now_ms)

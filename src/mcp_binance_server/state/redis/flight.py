@@ -10,7 +10,7 @@ from uuid import uuid4
 import msgspec
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.errors import AppError, EngineUnavailable
 from mcp_binance_server.state.engine import check_size
 from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.flight import Flights
@@ -86,7 +86,9 @@ class SharedFlights:
             await self._land(key, own, b"", 0)
             raise
         except Exception as error:
-            await self._land(key, own, outcome.of_error(error), 0)
+            # What failed for one alone is given up: another of those who wait goes on.
+            for_one = isinstance(error, AppError) and error.concerns_one
+            await self._land(key, own, b"" if for_one else outcome.of_error(error), 0)
             raise
         began_ms, keep_ms = self._clock.monotonic_ms(), max(1, ttl_ms - 1) if ttl_ms > 0 else 0
         if await self._land(key, own, outcome.of_value(value), keep_ms):

@@ -32,6 +32,10 @@ def minute(ip: str, number: int) -> str:
     return f"{PREFIX}weight:{ip}:{number}"
 
 
+def spenders(ip: str, number: int, kind: str) -> str:
+    return f"{PREFIX}weight:{ip}:{number}:{kind}"
+
+
 def stop(ip: str) -> str:
     return f"{PREFIX}stop:{ip}"
 

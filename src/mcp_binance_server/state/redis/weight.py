@@ -11,12 +11,14 @@ from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.link import Link
 from mcp_binance_server.state.redis.memory import Memory
 from mcp_binance_server.state.redis.scripts import ACQUIRE, RECALL, REPORT, STOP
-from mcp_binance_server.state.redis.wire import Reply
+from mcp_binance_server.state.redis.wire import Reply, Word
+from mcp_binance_server.state.spent import LEAST_SHARE, SHARED_WITH
 from mcp_binance_server.state.weight import KEEP_MS, MINUTE_MS, ceiling, charged_minutes
 
 STOPPED = -2
 NO_ROOM = -1
 FORGOTTEN = -4
+KEPT_FOR_OTHERS = -5
 # What had been granted when a memory was lost has reached the exchange after this, or never will.
 ARRIVAL_MS = 1_500
 BETWEEN_RECOUNTS_MS = 1_000
@@ -39,17 +41,22 @@ class SharedLedger:
         self._stops: dict[str, tuple[str, float]] = {}
         self._recounts: dict[str, str] = {}
 
-    async def acquire(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int) -> Grant:
+    async def acquire(self, ip: str, kind: CallKind, cost: int, *, limit: int, now_ms: int, party: str = "") -> Grant:
         if cost < 0:
             raise ValueError(f"weight is never given back: cost {cost}")
         minutes = charged_minutes(now_ms, self._edge_ms)
         own = minutes.index(now_ms // MINUTE_MS)
         top = ceiling(limit)
-        words = (
+        words: tuple[Word, ...] = (
             kind, cost, top, top * self._reserves.order_percent // 100, top * self._reserves.private_percent // 100,
-            KEEP_MS - 1, minutes[0], own + 1, ARRIVAL_MS, BETWEEN_RECOUNTS_MS,
+            KEEP_MS - 1, minutes[0], own + 1, ARRIVAL_MS, BETWEEN_RECOUNTS_MS, len(minutes), party,
         )  # fmt: skip
-        named = (keys.stop(ip), keys.MEMORY, *(keys.minute(ip, minute) for minute in minutes))
+        named: tuple[str, ...] = (keys.stop(ip), keys.MEMORY, *(keys.minute(ip, minute) for minute in minutes))
+        if party:
+            shared = SHARED_WITH[kind]
+            words += tuple(word for each in shared for word in (each, LEAST_SHARE[each]))
+            asked = (*minutes, minutes[-1] - 1)
+            named += tuple(keys.spenders(ip, minute, each) for each in shared for minute in asked)
 
         told = ""
 
@@ -66,9 +73,13 @@ class SharedLedger:
         if verdict == FORGOTTEN:
             self._recounts[ip] = told
             return Grant(granted=False, reason="forgotten", used=used, retry_ms=rest[0])
-        if verdict == NO_ROOM:
-            retry_ms = (minutes[rest[0] - 1] + 1) * MINUTE_MS + self._edge_ms - now_ms
-            return Grant(granted=False, reason="budget", used=used, retry_ms=retry_ms)
+        if verdict in {NO_ROOM, KEPT_FOR_OTHERS}:
+            position, *kept = rest
+            retry_ms = (minutes[position - 1] + 1) * MINUTE_MS + self._edge_ms - now_ms
+            if verdict == NO_ROOM:
+                return Grant(granted=False, reason="budget", used=used, retry_ms=retry_ms)
+            share, spent = kept
+            return Grant(granted=False, reason="share", used=used, retry_ms=retry_ms, share=share, own=spent)
         return Grant(granted=True, reason="", used=used, retry_ms=0)
 
     async def used(self, ip: str, now_ms: int) -> int:
