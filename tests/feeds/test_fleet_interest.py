@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
+from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.loopback import Loopback
@@ -98,3 +99,29 @@ async def test_a_leader_without_room_gives_an_idle_symbol_to_who_reads_it() -> N
             assert followed is not None
             assert followed.is_live
             assert both.streams() == {1}
+
+
+async def test_what_a_party_follows_elsewhere_takes_no_place_from_others_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_binance_server.feeds.readers.KEPT_MS", 5_000)
+    async with pair() as both:
+        both.first.hub.most = 2
+        with acting_for("hog"), both.first.hub.reading(BTC):
+            await both.run(2_000)
+        with (
+            acting_for("hog"),
+            both.second.hub.reading(BTC) as followed,
+            acting_for("ann"),
+            both.first.hub.reading(Symbol("BNBUSDT")),
+        ):
+            await both.run(1_000)
+            with both.first.hub.reading(Symbol("ETHUSDT")) as too_soon:
+                assert too_soon is None
+            await both.run(5_000, step_ms=500)
+            assert both.first.leader(BTC)
+            with both.first.hub.reading(Symbol("ETHUSDT")) as second:
+                assert second is not None
+                await both.run(3_000)
+
+            assert both.second.leader(BTC)
+            assert followed is not None
+            assert followed.is_live

@@ -65,8 +65,9 @@ async def test_somebody_who_cannot_be_told_keeps_the_news_from_nobody() -> None:
     async with live_market("busy") as market:
         updates, rules = market.app.context.updates, await market.app.market.rules("BTCUSDT")
         told: list[None] = []
-        updates.watch(rules, fail)
-        release = updates.watch(rules, lambda: told.append(None))
+        ended: list[object] = []
+        updates.watch(rules, fail, ended.append)
+        release = updates.watch(rules, lambda: told.append(None), ended.append)
         await market.run(5)
 
         assert len(told) >= 3

@@ -1,7 +1,7 @@
 """Who holds what of things of which there are only so many, and what is taken from whom when all are held."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import Generic, TypeVar
 
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -20,13 +20,17 @@ class Holdings(Generic[KeyT]):
 
     def __init__(self) -> None:
         self._holders: dict[KeyT, Counter[str]] = {}
+        self._held: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._holders)
 
     def hold(self, key: KeyT, party: str) -> None:
         """Count one more holder of a thing; a party may hold it several times."""
-        self._holders.setdefault(key, Counter())[party] += 1
+        holders = self._holders.setdefault(key, Counter())
+        holders[party] += 1
+        if holders[party] == 1:
+            self._held[party] += 1
 
     def let_go(self, key: KeyT, party: str) -> None:
         """Count one holder less; what nobody holds is forgotten."""
@@ -36,31 +40,40 @@ class Holdings(Generic[KeyT]):
         holders[party] -= 1
         if not holders[party]:
             del holders[party]
+            self._count_less(party)
         if not holders:
             del self._holders[key]
 
     def forget(self, key: KeyT) -> None:
         """Take a thing from all who hold it."""
-        self._holders.pop(key, None)
+        for party in self._holders.pop(key, ()):
+            self._count_less(party)
 
     def of(self, party: str) -> int:
         """Return how many things a party holds."""
-        return sum(party in holders for holders in self._holders.values())
+        return self._held[party]
 
-    def surplus(self, asker: str, lead: int = LEAST_LEAD) -> KeyT | None:
+    def surplus(self, asker: str, *, lead: int = LEAST_LEAD, among: Collection[KeyT] | None = None) -> KeyT | None:
         """Return what is to be taken for a party: the oldest of whoever holds most; None where nobody has too much.
 
         What several hold is taken only if each of them holds so many more than the asker.
         """
-        held = Counter(party for holders in self._holders.values() for party in holders)
-        least = held[asker] + lead
+        least = self._held[asker] + lead
+        # Who asks again and again for what it does not get should cost little.
+        if not any(count >= least for party, count in self._held.items() if party):
+            return None
         found: KeyT | None = None
         most = 0
         for key, holders in self._holders.items():
-            counts = [held[party] if party else 0 for party in holders]
-            if min(counts) >= least and max(counts) > most:
+            counts = [self._held[party] if party else 0 for party in holders]
+            if min(counts) >= least and max(counts) > most and (among is None or key in among):
                 found, most = key, max(counts)
         return found
+
+    def _count_less(self, party: str) -> None:
+        self._held[party] -= 1
+        if not self._held[party]:
+            del self._held[party]
 
 
 class LentPlaces:

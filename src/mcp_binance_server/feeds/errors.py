@@ -40,3 +40,14 @@ class StreamsFull(AppError):
 def given_away(most: int) -> StreamsFull:
     """Say why a stream ends that was open."""
     return StreamsFull(what="Too many streams are open and you had the most, so this one ends for another", most=most)
+
+
+def symbol_given_away(symbol: str, most: int) -> StreamsFull:
+    """Say why a symbol is no longer followed."""
+    what = f"Too many symbols are streamed and you follow the most, so {symbol} makes room for another"
+    return StreamsFull(what=what, most=most)
+
+
+def page_given_away(most: int) -> StreamsFull:
+    """Say why a page is no longer told of."""
+    return StreamsFull(what="Too many pages are watched and you watch the most, so one ends for another", most=most)

@@ -13,12 +13,14 @@ import msgspec
 
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import PARTY, acting_for
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Dialer, Pacer
 from mcp_binance_server.exchange.socket import Listener, MarketSocket, SocketCounts
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.readers import Readers, Replacing, to_stop
 from mcp_binance_server.feeds.routes import Now, Route, Routes
 from mcp_binance_server.feeds.snapshots import Fetch, Snapshots
 from mcp_binance_server.feeds.troubles import Troubles
@@ -59,8 +61,7 @@ class _Watched:
     feed: SymbolFeed
     socket: Source
     names: tuple[str, ...]
-    readers: int = 0
-    idle_since_ms: float = 0.0
+    readers: Readers = field(default_factory=Readers)
     live: anyio.Event = field(default_factory=anyio.Event)
     followers: list[Tell] = field(default_factory=list[Tell])
 
@@ -91,7 +92,8 @@ class WatchedSymbol:
 class Hub:
     """The live market of one process.
 
-    Nothing runs before the first reader. `most` symbols are watched at a time; one that nobody reads makes room.
+    Nothing runs before the first reader. `most` symbols are watched at a time; one that nobody reads makes room, or one
+    that only a party reads which reads more than others.
     """
 
     url: str
@@ -115,6 +117,7 @@ class Hub:
     def __post_init__(self) -> None:
         self._pacer = Pacer(self.clock, self.random)
         self._room = Room.shared_by(self.most)
+        self._replacing = Replacing()
         self.troubles = Troubles(self.clock, self.random)
         self._snapshots = Snapshots(self.fetch, self.time, self.clock, self._joined, self.troubles, self.random)
 
@@ -133,17 +136,20 @@ class Hub:
 
     @contextmanager
     def reading(self, symbol: Symbol) -> Generator[SymbolFeed | None]:
-        """Hold a symbol's feed, opened if need be; None when as many are in use as may be watched."""
-        watched = self._watched.get(symbol) or self._start(symbol)
+        """Hold a symbol's feed, opened if need be; None when as many are in use as may be watched.
+
+        A feed that is closed meanwhile has made room for another party's.
+        """
+        party = PARTY.get()
+        watched = self._watched.get(symbol) or self._start(symbol, party)
         if watched is None:
             yield None
             return
-        watched.readers += 1
+        watched.readers.enter(party)
         try:
             yield watched.feed
         finally:
-            watched.readers -= 1
-            watched.idle_since_ms = self.clock.monotonic_ms()
+            watched.readers.leave(party, self.clock.monotonic_ms())
             self._sweep_later()
 
     @contextmanager
@@ -181,7 +187,7 @@ class Hub:
     def touch(self, symbol: Symbol) -> None:
         """Let a symbol linger anew: somebody reads it elsewhere."""
         if (watched := self._watched.get(symbol)) is not None:
-            watched.idle_since_ms = self.clock.monotonic_ms()
+            watched.readers.wanted_ms = self.clock.monotonic_ms()
 
     def join(self, feed: SymbolFeed, snapshot: BookSnapshot, *, asked: int) -> bool:
         """Put a book in step with one that is; tell whether that went well."""
@@ -196,7 +202,7 @@ class Hub:
 
     def watched(self) -> list[WatchedSymbol]:
         """Return every feed, by symbol."""
-        return [WatchedSymbol(each.feed, each.readers) for _, each in sorted(self._watched.items())]
+        return [WatchedSymbol(each.feed, each.readers.count) for _, each in sorted(self._watched.items())]
 
     @property
     def refused(self) -> int:
@@ -240,24 +246,29 @@ class Hub:
                 watched.feed.on_quiet()
                 self._put_in_step(watched.feed)
 
-    def _start(self, symbol: Symbol) -> _Watched | None:
-        if self._tasks is None or (len(self._watched) >= self.most and not self._make_room()):
+    def _start(self, symbol: Symbol, party: str) -> _Watched | None:
+        if self._tasks is None or (len(self._watched) >= self.most and not self._make_room(party)):
             return None
+        with acting_for(""):  # what is streamed is for all: no party's requests pay for it
+            return self._started(symbol, self._tasks)
+
+    def _started(self, symbol: Symbol, tasks: anyio.abc.TaskGroup) -> _Watched:
         feed = SymbolFeed(symbol, self._room, thresholds=self.thresholds)
         routes = Routes(feed, self.time, self._put_in_step, self.troubles.refused, self._doubt_time).by_name()
         names = tuple(routes)
-        seat = self._seat(self._tasks)
+        seat = self._seat(tasks)
         watched = self._watched[symbol] = _Watched(feed, seat.socket, names)
         self._routes.update({name: (take, watched) for name, take in routes.items()})
         seat.symbols.add(symbol)
         seat.socket.subscribe(names)
         if seat.socket.is_open:
-            self._tasks.start_soon(self._rouse_quiet, [watched])
+            tasks.start_soon(self._rouse_quiet, [watched])
         return watched
 
     def _stop(self, symbol: Symbol) -> None:
         watched = self._watched.pop(symbol)
         watched.feed.close()
+        watched.live.set()  # nobody needs to wait for it any longer
         watched.tell(self.troubles)
         for name in watched.names:
             del self._routes[name]
@@ -269,11 +280,16 @@ class Hub:
             self.troubles.totals.refused += seat.socket.counts.unreadable
             seat.scope.cancel()
 
-    def _make_room(self) -> bool:
-        idle = [(each.idle_since_ms, symbol) for symbol, each in self._watched.items() if not each.readers]
-        if idle:
-            self._stop(min(idle)[1])
-        return bool(idle)
+    def _make_room(self, party: str) -> bool:
+        now = self.clock.monotonic_ms()
+        if not self._replacing.allows(party, now):
+            return False
+        symbol = to_stop({each: watched.readers for each, watched in self._watched.items()}, party, now)
+        if symbol is None:
+            return False
+        self._replacing.note(party, now)
+        self._stop(symbol)
+        return True
 
     def _seat(self, tasks: anyio.abc.TaskGroup) -> _Seat:
         for seat in self._seats:
@@ -303,7 +319,9 @@ class Hub:
     async def _sweep(self) -> None:
         """Stop what nobody has read for as long as it may linger; end when everything left is being read."""
         try:
-            while idle := {symbol: each.idle_since_ms for symbol, each in self._watched.items() if not each.readers}:
+            while idle := {
+                symbol: each.readers.used_ms for symbol, each in self._watched.items() if not each.readers.count
+            }:
                 now = self.clock.monotonic_ms()
                 for symbol, since_ms in idle.items():
                     if now - since_ms >= self.linger_ms:

@@ -13,7 +13,7 @@ from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.market import MarketView, Origin, Trade
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.networks import host_of
-from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull
+from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, symbol_given_away
 from mcp_binance_server.feeds.feed import FeedState, SymbolFeed
 from mcp_binance_server.services.live import LiveService
 
@@ -157,11 +157,15 @@ class Following:
 
     clock: Clock
     pause_ms: int
+    most: int
     _due: dict[_Followed, None] = field(default_factory=dict[_Followed, None])
     _woken: anyio.Event = field(default_factory=anyio.Event)
+    _closed: anyio.Event = field(default_factory=anyio.Event)
 
     def hear(self, followed: _Followed) -> None:
         """Take an event of a symbol: it wakes the reader if it may be news."""
+        if followed.feed.state == "closed":
+            self._closed.set()
         if followed not in self._due and followed.may_have_news:
             self.touch(followed)
 
@@ -170,19 +174,36 @@ class Following:
         self._woken.set()
 
     def news(self) -> Generator[News]:
-        """Tell what is new of each symbol; a slow reader is told less, and always the newest."""
+        """Tell what is new of each symbol; a slow reader is told less, and always the newest.
+
+        Raises:
+            StreamsFull: the place of one of them was given to another party.
+        """
         due, self._due = self._due, {}
         for followed in due:
+            if followed.feed.state == "closed":
+                raise symbol_given_away(followed.rules.symbol, self.most)
             yield from followed.news()
             if followed.has_more:
                 self.touch(followed)
 
     async def wait(self) -> None:
         """Wait until there may be news, and not less than the pause that was asked for."""
-        await (self.clock.sleep_ms(self.pause_ms) if self.pause_ms else anyio.lowlevel.checkpoint())
+        await (self._pause() if self.pause_ms else anyio.lowlevel.checkpoint())
         if not self._due:
             self._woken = anyio.Event()
             await self._woken.wait()
+
+    async def _pause(self) -> None:
+        """Sleep, but not through the end of what is followed."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._wake_at_the_end, tasks.cancel_scope)
+            await self.clock.sleep_ms(self.pause_ms)
+            tasks.cancel_scope.cancel()
+
+    async def _wake_at_the_end(self, sleeper: anyio.CancelScope) -> None:
+        await self._closed.wait()
+        sleeper.cancel()
 
 
 @asynccontextmanager
@@ -207,7 +228,7 @@ def following_known(live: LiveService, found: Iterable[SymbolRules], wish: Wish)
         NotStreamed: one has no live market.
         StreamsFull: there is no room for one of them.
     """
-    reader = Following(live.client.caller.clock, wish.pause_ms)
+    reader = Following(live.client.caller.clock, wish.pause_ms, live.hub.most if live.hub else 0)
     with ExitStack() as held:
         for rules in {each.symbol: each for each in found}.values():
             held.enter_context(_followed(live, rules, wish, reader))

@@ -62,9 +62,11 @@ class LiveService:
         if self.hub is None or not rules.is_trading:
             yield Watch(rules, None, "off", self.time.now_ms(), self.thresholds)
             return
-        with self.hub.reading(rules.symbol) as feed:
-            if feed is not None and wait_ms:
+        with self.hub.reading(rules.symbol) as opened:
+            if opened is not None and wait_ms:
                 await self.hub.wait_until_live(rules.symbol, wait_ms)
+            # Meanwhile another party may have needed its place.
+            feed = None if opened is None or opened.state == "closed" else opened
             if feed is not None and feed.is_late(self.thresholds.dead_ms):
                 yield Watch(rules, None, "late", self.time.now_ms(), self.thresholds, feed.lag_ms)
                 return

@@ -1,6 +1,7 @@
 """One symbol's page, watched: when what it shows has changed, and who is to be told."""
 
 import logging
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -9,6 +10,8 @@ import anyio
 
 from mcp_binance_server.domain.market import Ticker
 from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.feeds.errors import StreamsFull
 from mcp_binance_server.feeds.feed import FeedState
 from mcp_binance_server.feeds.hub import CRASH_PAUSE_MS, Tell
 from mcp_binance_server.services.following import FeedNews, Following, TickerNews, Wish, following_known
@@ -20,6 +23,8 @@ LOG = logging.getLogger(__name__)
 PAUSE_MS = 1_000
 _TICKER = Wish(frozenset({"ticker"}), book_levels=0)
 Shown = tuple[Decimal | int, ...]
+End = Callable[[AppError], None]
+"""Told, once, why a page is not told of any more; brief, and it never raises."""
 
 
 def shown(ticker: Ticker) -> Shown:
@@ -30,13 +35,21 @@ def shown(ticker: Ticker) -> Shown:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Waiter:
+    """Somebody who waits for a page: how to tell that it has changed, and that they will not be told again."""
+
+    tell: Tell
+    end: End
+
+
 @dataclass(eq=False)
 class PageWatch:
-    """Who waits for a page, and what of it they have been told."""
+    """Who of one party waits for a page, and what of it they have been told."""
 
     reader: Following
     held: ExitStack
-    waiting: dict[object, Tell] = field(default_factory=dict[object, Tell])
+    waiting: dict[object, Waiter] = field(default_factory=dict[object, Waiter])
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     _state: FeedState | None = None
     _newest: tuple[int, Shown] | None = None
@@ -68,23 +81,26 @@ class PageWatch:
         self._told = self._newest
         return True
 
-    async def run(self) -> None:
-        """Tell everybody who waits, until stopped."""
+    async def run(self) -> StreamsFull | None:
+        """Tell everybody who waits, until stopped; return why, if another party needed the symbol's place."""
         with self.scope:
             while True:
                 try:
                     if self.has_changed():
                         self._tell_all()
                         await self.reader.clock.sleep_ms(PAUSE_MS)
+                except StreamsFull as given_away:
+                    return given_away
                 except Exception:  # a page that cannot be told of must not end the others
                     LOG.exception("a page's news could not be told")
                     await self.reader.clock.sleep_ms(CRASH_PAUSE_MS)
                 await self.reader.wait()
+        return None
 
     def _tell_all(self) -> None:
-        for key, tell in tuple(self.waiting.items()):
+        for key, waiter in tuple(self.waiting.items()):
             try:
-                tell()
+                waiter.tell()
             except Exception:  # nor one who waits the others who wait
                 LOG.exception("somebody who waited for a page could not be told")
                 self.waiting.pop(key, None)

@@ -7,6 +7,7 @@ from functools import partial
 import anyio
 
 from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.errors import AppError
 from mcp_binance_server.feeds.errors import StreamsFull
 from mcp_binance_server.services.updates import Release, UpdateService
 
@@ -41,7 +42,7 @@ class Subscriber:
             return
         if len(self._held) >= MOST_PAGES:
             raise too_many_pages()
-        self._held[uri] = self._updates.watch(rules, partial(self._note, uri))
+        self._held[uri] = self._updates.watch(rules, partial(self._note, uri), partial(self._lose, uri))
         if self._scope is None:
             self._scope = anyio.CancelScope()
             self._updates.start(partial(self._carry, self._scope))
@@ -63,6 +64,13 @@ class Subscriber:
         self._changed[uri] = None
         self._woken.set()
 
+    def _lose(self, uri: str, reason: AppError) -> None:
+        """Tell of a page once more and never again: who reads it then sees what it has become."""
+        LOG.info("a subscription ends: %s", reason.message)
+        if (release := self._held.pop(uri, None)) is not None:
+            release()
+            self._note(uri)
+
     async def _carry(self, scope: anyio.CancelScope) -> None:
         with scope:
             while True:
@@ -76,5 +84,8 @@ class Subscriber:
                     except Exception:  # whatever else this client's connection does is this client's alone
                         LOG.exception("a client's subscriptions end: it could not be told")
                         self.close()
+                if not self._held:
+                    self._scope = None
+                    return
                 self._woken = anyio.Event()
                 await self._woken.wait()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
@@ -58,14 +59,13 @@ class Subscriptions:
         handler = ListenHandler(bus, max_buffered_events=MOST_BEHIND)
         # Of all that can be wished for, only these pages ever change; the answer says so.
         honoured = types.SubscriptionFilter(resource_subscriptions=[*uris])
-        # Cancelled rather than closed when another needs the place: a client that does not read would keep it.
-        scope = anyio.CancelScope()
-        with ExitStack() as held, self._updates.streaming(handler.close, scope.cancel), scope:
+        ending = _Ending(given_away(self._updates.places.most))
+        with ExitStack() as held, self._updates.streaming(handler.close, ending.scope.cancel), ending.scope:
             for uri, rules in pages.items():
                 with self._naming(ctx, uri):
-                    held.callback(self._updates.watch(rules, partial(bus.tell, uri)))
+                    held.callback(self._updates.watch(rules, partial(bus.tell, uri), ending.end))
             return await handler(ctx, params.model_copy(update={"notifications": honoured}))
-        raise given_away(self._updates.places.most)
+        raise ending.reason
 
     @contextmanager
     def _naming(self, ctx: RequestContext, uri: str) -> Generator[None]:
@@ -97,6 +97,18 @@ class Subscriptions:
             found = connection.state[_KEPT] = Subscriber(self._updates, ctx.session.send_resource_updated)
             connection.exit_stack.callback(found.close)
         return found
+
+
+@dataclass(eq=False, slots=True)
+class _Ending:
+    """The end of a stream whose place another needs: cancelled, not closed, for one who does not read would keep it."""
+
+    reason: AppError
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    def end(self, reason: AppError) -> None:
+        self.reason = reason
+        self.scope.cancel()
 
 
 class _Bus:
