@@ -82,7 +82,7 @@ async def test_a_listener_with_most_streams_loses_the_oldest_to_one_with_few(
     assert ended[0]["error"]["data"]["error_type"] == "streams_full"
     assert ended[0]["error"]["data"]["retryable"] is True
     assert [each.json()["error"]["message"] for each in (one_more, again)] == [FULL] * 2
-    assert held == (MOST, {"BTCUSDT": 1})
+    assert held == (MOST, {"BTCUSDT": 3})  # one reader for each party
 
 
 async def test_grpc_streams_are_given_to_those_with_few_as_well(
