@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 import anyio
+import anyio.to_thread
 import httpx2
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
@@ -53,6 +54,7 @@ class Channel:
         self._deadline_secs = deadline_secs
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
+        self._opening = anyio.Lock()
 
     async def get(
         self, url: str, headers: Mapping[str, str], *, body_cap: int, patience: int = 1, longest_secs: float = inf
@@ -63,7 +65,7 @@ class Channel:
             NoAnswer: refused, cut, late, too large or compressed.
         """
         deadline_secs = min(longest_secs, self._deadline_secs * patience)
-        return await self._send(self._request("GET", url, headers, deadline_secs), body_cap, deadline_secs)
+        return await self._send(await self._request("GET", url, headers, deadline_secs), body_cap, deadline_secs)
 
     async def post(
         self,
@@ -77,14 +79,15 @@ class Channel:
     ) -> Answer:
         """Send one POST, as `get` does a GET."""
         deadline_secs = min(longest_secs, self._deadline_secs * patience)
-        return await self._send(self._request("POST", url, headers, deadline_secs, content), body_cap, deadline_secs)
+        request = await self._request("POST", url, headers, deadline_secs, content)
+        return await self._send(request, body_cap, deadline_secs)
 
-    def _request(
+    async def _request(
         self, method: str, url: str, headers: Mapping[str, str], deadline_secs: float, content: bytes | None = None
     ) -> httpx2.Request:
         sent_headers = {**headers, "Accept-Encoding": "identity"}
         timeout = httpx2.Timeout(deadline_secs, connect=min(CONNECT_SECS, deadline_secs))
-        return self._open().build_request(method, url, headers=sent_headers, content=content, timeout=timeout)
+        return (await self._opened()).build_request(method, url, headers=sent_headers, content=content, timeout=timeout)
 
     async def _send(self, request: httpx2.Request, body_cap: int, deadline_secs: float) -> Answer:
         try:
@@ -101,7 +104,7 @@ class Channel:
             raise NoAnswer(f"connection failed: {type(error).__name__}", sent=True, cut=True) from None
 
     async def _exchange(self, request: httpx2.Request, body_cap: int) -> Answer:
-        response = await self._open().send(request, stream=True)
+        response = await (await self._opened()).send(request, stream=True)
         try:
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise NoAnswer("the answer is compressed although none was asked for", sent=True, answered=True)
@@ -114,11 +117,21 @@ class Channel:
         finally:
             await response.aclose()
 
-    def _open(self) -> httpx2.AsyncClient:
-        if self._client is None:
-            limits = httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=16, keepalive_expiry=30)
-            self._client = httpx2.AsyncClient(transport=self._transport, limits=limits)
+    async def _opened(self) -> httpx2.AsyncClient:
+        if self._client is not None:
+            return self._client
+        if self._transport is not None:
+            self._client = self._made()
+            return self._client
+        async with self._opening:
+            if self._client is None:
+                # A TLS context reads a file of certificates, which takes longer than others should wait.
+                self._client = await anyio.to_thread.run_sync(self._made)
         return self._client
+
+    def _made(self) -> httpx2.AsyncClient:
+        limits = httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=16, keepalive_expiry=30)
+        return httpx2.AsyncClient(transport=self._transport, limits=limits)
 
     async def close(self) -> None:
         if self._client is not None:

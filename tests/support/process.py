@@ -30,7 +30,7 @@ class Process:
     """A running command: lines in, lines out, standard error kept as evidence."""
 
     def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None, code: str | None = None) -> None:
-        command = [sys.executable, "-c", code] if code else [*COMMAND, *arguments]
+        command = [sys.executable, "-c", code, *arguments] if code else [*COMMAND, *arguments]
         self.errors: Path = evidence_folder() / f"stderr-{uuid.uuid4().hex}.txt"
         self.output: Path = self.errors.with_name(self.errors.name.replace("stderr", "stdout"))
         with self.errors.open("wb") as stderr:

@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.loading import load
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -54,6 +55,7 @@ class NetworkDialer:
     """Dials with the `websockets` library, which answers the exchange's pings by itself."""
 
     async def connect(self, url: str) -> Connection:
+        await load("websockets.asyncio.client")
         from websockets.asyncio.client import connect  # noqa: PLC0415 - only who streams pays for the import
         from websockets.exceptions import WebSocketException  # noqa: PLC0415
 

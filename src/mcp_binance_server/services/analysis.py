@@ -42,6 +42,7 @@ class AnalysisService:
         view = ticker.required()
         rules = view.rules
         equity = own.value or (ROUND_EQUITY if rules.quote in DOLLAR_QUOTES else None)
+        await self.client.pace.step()
         outlook = judge(
             view.ticker,
             rules,

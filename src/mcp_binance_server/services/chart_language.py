@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import anyio.to_thread
 
 from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
 from mcp_binance_server.charts.dialect.symbol import is_binance_spot
@@ -52,7 +53,7 @@ class ChartLanguageService:
         # Loaded late: a server whose user draws nothing should not start slower for it.
         from mcp_binance_server.charts.language.construct import construct  # noqa: PLC0415
 
-        knowledge = self._knowledge(await self._symbols())
+        knowledge = await self._knowledge(await self._symbols())
         now = _EPOCH + timedelta(milliseconds=self.time.now_ms())
         in_use = self.plans.current()
         made = construct(text, now=now, knowledge=knowledge, preferences=preferences, plan=in_use.limit)
@@ -87,10 +88,12 @@ class ChartLanguageService:
     def _longest_ms(self) -> int:
         return self.directory.caller.longest_ms(EXCHANGE_INFO)
 
-    def _knowledge(self, table: SymbolTable | None) -> "Knowledge":
+    async def _knowledge(self, table: SymbolTable | None) -> "Knowledge":
         from mcp_binance_server.charts.language.understanding import Knowledge  # noqa: PLC0415
 
         catalogue = self.catalogue()
         if self._arranged is None or self._arranged[0] is not catalogue or self._arranged[1] is not table:
-            self._arranged = (catalogue, table, Knowledge.of(catalogue, table))
+            # Thousands of names, each by every word it is known by: nobody else has to wait for that.
+            known = await anyio.to_thread.run_sync(Knowledge.of, catalogue, table)
+            self._arranged = (catalogue, table, known)
         return self._arranged[2]

@@ -70,6 +70,7 @@ async def read_indicators(
     shown = tuple(candles[-last_n:])
     lines: dict[str, tuple[float | None, ...]] = {}
     for each in asked:
+        await market.client.pace.step()  # ten of them take longer than others should wait
         bars = await _since_anchor(market, seen, candles, shown, each) if each.indicator.anchored else candles
         lines |= {name: tuple(line[len(line) - len(shown) :]) for name, line in each.lines(bars).items()}
     first_open_ms = candles[0].open_time_ms if candles else None

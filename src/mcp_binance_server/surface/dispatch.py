@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.loading import load
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.completions import complete
@@ -87,6 +88,7 @@ class Dispatcher:
     async def _run(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
         # A write bounds itself: one that was broken off may have been executed.
         with in_time(self.longest_secs) if spec.read_only else nullcontext():
+            await load(*spec.loads)
             answer = await spec.run(context, given)
             symbol: object = getattr(given, "symbol", None)
             if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):

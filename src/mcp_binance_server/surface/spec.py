@@ -86,6 +86,8 @@ class ToolSpec(Generic[ArgumentsT]):
     """Whether it may take so long that it should tell a client which asked for it that it is still at work."""
     shared: bool = False
     """Whether equal calls within a second may have one answer: it is public, and says when it was true."""
+    loads: tuple[str, ...] = ()
+    """Modules that nothing else needs, loaded at the first call."""
     scope_of_call: Callable[[ArgumentsT], Scope] | None = None
     """What one call needs, where that depends on its arguments."""
 

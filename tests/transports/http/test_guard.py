@@ -181,6 +181,28 @@ async def test_one_byte_too_many_is_refused_when_it_is_announced(guard: Guard, i
     assert inner.scopes == []
 
 
+@pytest.mark.parametrize("value", [b"0,", b"{},", b"[],", b"["])
+async def test_a_body_of_more_values_than_anybody_needs_is_refused_unparsed(
+    guard: Guard, inner: Inner, value: bytes
+) -> None:
+    client = Client([b"[" + value * 200_000 + b"0]"])
+
+    await guard(chunked(), client.receive, client.send)
+
+    assert client.status == 413
+    assert json.loads(client.body)["error"]["data"] == {"reason": "too_many_values"}
+    assert inner.scopes == []
+
+
+async def test_a_long_body_of_few_values_is_read(guard: Guard, inner: Inner) -> None:
+    client = Client([b'["' + b"one, two, three " * 80_000 + b'"]'])
+
+    await guard(chunked(), client.receive, client.send)
+
+    assert client.status == 200
+    assert len(inner.scopes) == 1
+
+
 @pytest.mark.parametrize("piece", [1_000, 16_384, 65_536])
 async def test_a_body_that_hides_its_length_is_read_to_the_cap_and_no_further(
     guard: Guard, inner: Inner, piece: int

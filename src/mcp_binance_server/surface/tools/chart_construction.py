@@ -119,6 +119,7 @@ CONSTRUCT_CHART_CONFIG = ToolSpec(
     arguments=ConstructChartConfig,
     answer=ConstructionAnswer,
     run=construct_chart_config,
+    loads=("mcp_binance_server.charts.language.construct",),
     read_only=True,
     toolset="charts",
 )

@@ -113,6 +113,12 @@ GENERATE_CHART_IMAGE = ToolSpec(
     arguments=GenerateChartImage,
     answer=None,
     run=generate_chart_image,
+    loads=(
+        "mcp_binance_server.charts.spec",
+        "mcp_binance_server.charts.wire",
+        "mcp_binance_server.charts.render.apart",
+        "mcp_binance_server.charts.render.warm_up",
+    ),
     read_only=True,
     toolset="charts",
     slow=True,

@@ -96,6 +96,7 @@ VALIDATE_CHART_CONFIG = ToolSpec(
     arguments=ValidateChartConfig,
     answer=ChartVerdict,
     run=validate_chart_config,
+    loads=("mcp_binance_server.charts.validate",),
     read_only=True,
     toolset="charts",
 )

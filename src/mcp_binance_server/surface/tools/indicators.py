@@ -125,6 +125,7 @@ GET_INDICATORS = ToolSpec(
     arguments=GetIndicators,
     answer=IndicatorsAnswer,
     run=get_indicators,
+    loads=("mcp_binance_server.analytics.indicator_table",),
     read_only=True,
     shared=True,
     toolset="analysis",

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from anyio.lowlevel import checkpoint
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_binance_server.transports.http.bodies import Bodies, BodyLimits, replayed
@@ -14,6 +15,7 @@ _WRONG_ORIGIN = Refusal(403, "wrong_origin", "This server does not answer pages 
 _ENCODED = Refusal(415, "encoded", "The body of a request must not be compressed", ((b"accept-encoding", b"identity"),))
 _BAD_LENGTH = Refusal(400, "bad_length", "A request has one Content-Length or a Transfer-Encoding, not more")
 LONGEST_LENGTH = 20  # digits
+LONG = 2**20
 
 
 class Watched(NamedTuple):
@@ -55,6 +57,8 @@ class Guard:
             return
         body = await self._bodies.read(receive)
         if isinstance(body, bytes):
+            if len(body) > LONG:
+                await checkpoint()  # others are heard before it is parsed
             await self._app(scope, replayed(body, receive), send)
         elif body is not None:
             # It has had all the bytes and all the time there are: closed without another look.

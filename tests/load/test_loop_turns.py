@@ -1,0 +1,179 @@
+"""The heaviest that clients can ask for, at a real server: no turn of its loop takes long.
+
+`scripts/test --scale 10 tests/load/test_loop_turns.py` is the same with ten times as many clients and the longest
+playbooks there can be.
+"""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.calls import CHART
+from support.crew import port_of
+from support.process import Process
+from support.raw import request
+
+pytestmark = pytest.mark.flood
+
+# CPU of the loop's own thread, so a busy machine adds nothing. The bar is for every turn, the first of each kind too.
+MOST_MS = 50.0
+BTC: dict[str, Any] = {"symbol": "BTCUSDT"}
+MANY = {**BTC, "limit": 1000}
+LINES = ["sma", "ema", "rsi", "atr", "macd", "bollinger", "stochastic", "adx", "obv", "vwap"]
+WORDS = "Draw ETHUSDT of the last four weeks with Bollinger Bands, RSI and MACD, in dark"
+LONGEST: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("get_klines", {**MANY, "interval": "1m"}),
+    ("get_order_book", MANY),
+    ("get_recent_trades", MANY),
+    ("get_orderbook_depth", {**BTC, "levels": 1000}),
+    ("get_indicators", {**BTC, "interval": "1m", "indicators": LINES}),
+    ("get_analysis", {**BTC, "kind": "trading_analysis"}),
+    ("get_volume_profile", BTC),
+    ("get_order_flow", BTC),
+    ("get_orderbook_metrics", BTC),
+    ("estimate_slippage", {**BTC, "side": "BUY", "amount": "1000000"}),
+    ("search_symbols", {"query": "usdt", "limit": 100}),
+    ("construct_chart_config", {"naturalLanguage": WORDS}),
+    ("generate_chart_image", {"config": CHART}),
+    ("fetch_chart_documentation", {}),
+    ("get_collection_content", {"collection": "start"}),
+)
+PLAYBOOKS = "guide://category/big"
+LONG = 4 * 2**20 - 100
+BODIES = (
+    b" " * LONG + b"null",
+    b"[" * (LONG // 2) + b"]" * (LONG // 2),
+    b"[" + b"0," * (LONG // 2) + b"0]",
+    b"[" + b"{}," * (LONG // 3) + b"{}]",
+    b'["' + b"\\n" * (LONG // 2) + b'"]',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A server that measures its loop, and where it is."""
+
+    process: Process
+    port: int
+
+    def longest(self, after: str) -> float:
+        """Return the longest turn since the last time, and show the longest few."""
+        os.kill(self.process.pid, signal.SIGUSR1)
+        turns = json.loads(self.process.line())["longest"]
+        print(after, [(each["ms"], each["step"][:150]) for each in turns[:3]])  # noqa: T201 - shown by -rP
+        return turns[0]["ms"] if turns else 0.0
+
+    async def ask(self, method: str, params: dict[str, Any], name: str = "", address: str = "127.0.0.1") -> bytes:
+        """Ask, and read the whole answer."""
+        return await self.send(written(method, params, name), address)
+
+    async def send(self, sent: bytes, address: str = "127.0.0.1") -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(address, 0))
+        try:
+            writer.write(sent)
+            return await reader.read(-1)
+        finally:
+            writer.close()
+
+    @asynccontextmanager
+    async def holding(self, sent: bytes, address: str) -> AsyncGenerator[asyncio.StreamReader]:
+        """Ask without reading; the answer stays where it is."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(address, 0), limit=1024)
+        try:
+            writer.write(sent)
+            yield reader
+        finally:
+            writer.transport.abort()
+
+
+def written(method: str, params: dict[str, Any], name: str = "") -> bytes:
+    return posted(json.dumps(request(1, method, params, modern=True)).encode(), method, name)
+
+
+def posted(body: bytes, method: str, name: str = "") -> bytes:
+    named = f"Mcp-Name: {name}\r\n" if name else ""
+    head = (
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+        f"Mcp-Method: {method}\r\n{named}Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def called(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any], str]:
+    return "tools/call", {"name": tool, "arguments": arguments}, tool
+
+
+@contextmanager
+def measured(folder: Path, page_bytes: int) -> Generator[Measured]:
+    for number in range(4):
+        page = folder / "big" / f"{number}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text("# Long\n" + "lorem ipsum dolor " * (page_bytes // 18), encoding="utf-8")
+    config = folder / "guide.yaml"
+    config.write_text(f"version: 1\nroots: [{folder}]\ncategories:\n  big: {{dir: big}}\n", encoding="utf-8")
+    with Process("simulator") as simulator:
+        exchange = json.loads(simulator.line())
+        environment = {
+            "BINANCE_REST_URL": exchange["rest"],
+            "BINANCE_STREAM_URL": exchange["streams"],
+            "MCP_BINANCE_GUIDE_CONFIG": str(config),
+            "MCP_BINANCE_LOG_LEVEL": "WARNING",
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+        }
+        code = "import runpy; runpy.run_module('support.measured_loop', run_name='__main__')"
+        with Process("--http", "--port", "0", environment=environment, code=code) as server:
+            yield Measured(server, port_of(server))
+            server.terminate()
+        simulator.terminate()
+
+
+async def long_bodies(server: Measured) -> float:
+    for body in BODIES:
+        assert (await server.send(posted(body, "tools/list"))).startswith(b"HTTP/1.1 4")
+    return server.longest("long bodies")
+
+
+@pytest.mark.timeout(300)
+async def test_no_turn_of_the_loop_takes_long_whatever_is_asked(tmp_path: Path, scale: int) -> None:
+    found: dict[str, float] = {}
+    with measured(tmp_path, min(scale, 2) * 490_000) as server:
+        server.longest("the start, while nobody can ask")
+        for tool, arguments in LONGEST:
+            for _ in range(2):
+                assert b'"isError":true' not in await server.ask(*called(tool, arguments))
+            found[tool] = server.longest(tool)
+        await server.ask("tools/list", {})
+        found["tools/list"] = server.longest("tools/list")
+
+        for tool, arguments in LONGEST[:3]:
+            crowd = [server.ask(*called(tool, arguments), address="127.0.0.2") for _ in range(20 * scale)]
+            await asyncio.gather(*crowd)
+            found[f"a crowd for {tool}"] = server.longest(f"a crowd for {tool}")
+
+        found["long bodies"] = min([await long_bodies(server) for _ in range(2)])
+
+        async with AsyncExitStack() as held:
+            unread = written("resources/read", {"uri": PLAYBOOKS}, PLAYBOOKS)
+            readers = [await held.enter_async_context(server.holding(unread, "127.0.0.2")) for _ in range(20 * scale)]
+            for reader in readers:
+                assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+            found["unread playbooks"] = server.longest("unread playbooks")
+
+        async with AsyncExitStack() as held:
+            wish = {"notifications": {"resourceSubscriptions": ["binance://market/btcusdt"]}}
+            watch = written("subscriptions/listen", wish)
+            watchers = [await held.enter_async_context(server.holding(watch, "127.0.0.3")) for _ in range(25 * scale)]
+            for watcher in watchers:
+                await watcher.readuntil(b"resources/updated")
+            found["watchers"] = server.longest("watchers")
+
+    assert {name: ms for name, ms in found.items() if ms > MOST_MS} == {}
