@@ -84,6 +84,16 @@ async def test_the_last_turn_is_lent_again_when_nobody_else_asks_any_more(
     assert begun(*hog) == ["hog 0", "hog 1", "hog 2"]
 
 
+async def test_who_has_more_waiting_gives_way_while_others_ask(turns: FairTurns, ask: Ask) -> None:
+    alone = [ask(HOG, f"{place}") for place in range(4)]
+    ann = ask(ANN, "hers")
+    for turn in alone[:3]:
+        turns.end(turn)
+
+    assert [turn.gives_way for turn in alone] == [False, False, True, False]
+    assert (ann.begun.is_set(), ann.gives_way) == (True, False)
+
+
 async def test_a_party_has_so_many_waiting_and_no_more(turns: FairTurns, ask: Ask) -> None:
     running = [ask(HOG, f"{place}") for place in range(7)]
 

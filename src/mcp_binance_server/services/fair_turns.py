@@ -21,6 +21,8 @@ class FairTurn:
     name: str
     party: str | None = None
     """Who has lent it a turn."""
+    gives_way: bool = False
+    """Whether that party has more waiting while others ask: theirs should be done sooner."""
     is_over: bool = False
     begun: anyio.Event = field(default_factory=anyio.Event)
 
@@ -101,6 +103,7 @@ class FairTurns:
         while (free := self._at_a_time - self._held.total()) > 0 and (found := self._next(free)) is not None:
             turn, party = found
             turn.party = party
+            turn.gives_way = party in self._queues and not self._is_alone(party)
             self._held[party] += 1
             self._forget(turn)
             turn.begun.set()

@@ -85,18 +85,18 @@ class LocalCharts:
         except TimeoutError:
             raise ChartNotDrawn(reason="too many charts are waiting for their turn") from None
         try:
-            return await self._drawn(chart)
+            return await self._drawn(chart, gives_way=turn.gives_way)
         finally:
             self.turns.end(turn)
 
-    async def _drawn(self, chart: "LocalChart") -> LocalPicture:
+    async def _drawn(self, chart: "LocalChart", *, gives_way: bool) -> LocalPicture:
         # Loaded late: a server whose user draws nothing should not start slower for it.
         from mcp_binance_server.charts.render.apart import render_apart  # noqa: PLC0415
 
         candles, spec = await self._loaded(chart)
         LOG.info("drawing %s %s from %d candles", chart.pair, chart.interval, len(candles))
         try:
-            rendered = await render_apart(candles, spec, limiter=self.composing)
+            rendered = await render_apart(candles, spec, limiter=self.composing, gives_way=gives_way)
         except RuntimeError:
             raise ChartNotDrawn(reason="the renderer failed") from None
         except TimeoutError:

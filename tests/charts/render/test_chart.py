@@ -62,9 +62,10 @@ async def test_a_picture_drawn_apart_is_the_same_picture() -> None:
     assert await render_apart(candles, CHART) == render(candles, CHART)
 
 
-def test_the_process_that_rasterises_knows_only_its_input() -> None:
+@pytest.mark.parametrize("politeness", ["10", "19"])
+def test_the_process_that_rasterises_knows_only_its_input(politeness: str) -> None:
     svg = compose(market(bars=30), CHART).canvas.svg()
-    command = [sys.executable, "-m", "mcp_binance_server.charts.render.worker", *font_files()]
+    command = [sys.executable, "-m", "mcp_binance_server.charts.render.worker", politeness, *font_files()]
 
     done = subprocess.run(command, input=svg.encode(), capture_output=True, check=True, timeout=60)
 

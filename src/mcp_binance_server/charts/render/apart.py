@@ -14,16 +14,23 @@ from mcp_binance_server.domain.candles import Candle
 
 LONGEST_SECONDS = 20.0
 PNG = b"\x89PNG\r\n\x1a\n"
+# How far the rasteriser steps back: whoever waits for an answer goes first, then pictures that do not give way.
+POLITE, LAST = 10, 19
 _WORKER = "mcp_binance_server.charts.render.worker"
 
 
 async def render_apart(
-    candles: Sequence[Candle], spec: ChartSpec, *, limiter: anyio.CapacityLimiter | None = None
+    candles: Sequence[Candle],
+    spec: ChartSpec,
+    *,
+    limiter: anyio.CapacityLimiter | None = None,
+    gives_way: bool = False,
 ) -> Rendered:
     """Draw as `render` does, without holding the loop up.
 
     The rasteriser keeps the interpreter's lock for all of its fifth of a second, so a thread would not do. `limiter`
-    says how many scenes are composed at a time, which is pure Python and slows down all other threads.
+    says how many scenes are composed at a time, which is pure Python and slows down all other threads. A picture that
+    `gives_way` leaves the processor to others that are drawn meanwhile.
 
     Raises:
         ValueError: there is no candle to draw.
@@ -32,10 +39,10 @@ async def render_apart(
     """
     scene = await anyio.to_thread.run_sync(compose, candles, spec, limiter=limiter)
     svg = scene.canvas.svg()
-    return Rendered(svg, await rasterise_apart(svg), scene.meta, scene.warnings)
+    return Rendered(svg, await rasterise_apart(svg, gives_way=gives_way), scene.meta, scene.warnings)
 
 
-async def rasterise_apart(svg: str) -> bytes:
+async def rasterise_apart(svg: str, *, gives_way: bool = False) -> bytes:
     """Return the PNG of an SVG, drawn by a process that knows nothing but it: no environment, no secrets.
 
     Raises:
@@ -43,7 +50,7 @@ async def rasterise_apart(svg: str) -> bytes:
         TimeoutError: it took longer than twenty seconds.
     """
     environment = None if sys.platform == "win32" else {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", _WORKER, *font_files()]
+    command = [sys.executable, "-m", _WORKER, str(LAST if gives_way else POLITE), *font_files()]
     with anyio.fail_after(LONGEST_SECONDS):
         done = await anyio.run_process(command, input=svg.encode(), env=environment, check=False)
     if done.returncode or not done.stdout.startswith(PNG):

@@ -5,14 +5,13 @@ import sys
 
 from mcp_binance_server.charts.render.png import rasterise
 
-POLITE = 10
-
 
 def main() -> None:
-    """Rasterise once, with the typefaces named as arguments, and leave."""
+    """Rasterise once, as politely as the first argument says, with the typefaces named after it, and leave."""
+    _, politeness, *fonts = sys.argv
     if hasattr(os, "nice"):
-        os.nice(POLITE)
-    sys.stdout.buffer.write(rasterise(sys.stdin.buffer.read().decode(), sys.argv[1:]))
+        os.nice(int(politeness))
+    sys.stdout.buffer.write(rasterise(sys.stdin.buffer.read().decode(), fonts))
 
 
 if __name__ == "__main__":
