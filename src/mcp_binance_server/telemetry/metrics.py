@@ -23,7 +23,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 class Moment:
     """The figures of this moment, taken when somebody asks."""
 
-    upstream_weight_used: int
+    upstream_weight_used: float
     upstream_hosts_down: int
     sessions: int
     streams: int
@@ -36,7 +36,7 @@ class Moment:
 
 
 DESCRIPTIONS = {
-    "upstream_weight_used": "Request weight used at Binance in this minute by this outgoing IP",
+    "upstream_weight_used": "Request weight used at Binance in this minute by this outgoing IP; NaN while unknown",
     "upstream_hosts_down": "Hosts of Binance that fail and are asked once a second; 0 when all is well",
     "sessions": "Live sessions",
     "streams": "Open market-stream connections to Binance",

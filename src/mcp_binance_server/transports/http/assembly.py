@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ from mcp.server.lowlevel import Server
 from starlette.types import ASGIApp
 
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
@@ -114,9 +116,15 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
 
 
 def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None) -> Callable[[], Awaitable[Moment]]:
+    async def weight_used() -> float:
+        try:
+            return await client.caller.budget.used()
+        except EngineUnavailable:  # all the others are known, and are needed just then
+            return nan
+
     async def moment() -> Moment:
         return Moment(
-            upstream_weight_used=await client.caller.budget.used(),
+            upstream_weight_used=await weight_used(),
             upstream_hosts_down=client.caller.attempts.hosts_down,
             sessions=registry.snapshot().live,
             streams=len(hub.sockets()) if hub else 0,
