@@ -36,7 +36,6 @@ from mcp_binance_server.services.chart_facts import ChartFactsService
 from mcp_binance_server.services.chart_language import ChartLanguageService
 from mcp_binance_server.services.chart_validation import ChartValidationService
 from mcp_binance_server.services.charting import ChartingService
-from mcp_binance_server.services.fair_turns import FairTurns
 from mcp_binance_server.services.guides import GuideService
 from mcp_binance_server.services.liquidity import LiquidityService
 from mcp_binance_server.services.live import LiveService
@@ -55,6 +54,7 @@ from mcp_binance_server.services.updates import UpdateService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.opening import MEMORY
 from mcp_binance_server.surface.catalogue import CATALOGUE

@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 
+import anyio
 import pytest
 
 from feeds.conftest import Floor, OpenFloor
@@ -15,6 +16,7 @@ from mcp_binance_server.feeds.readers import MOST_REPLACED
 pytestmark = pytest.mark.anyio
 
 BTC, ETH, BNB, SOL = (Symbol(f"{base}USDT") for base in ("BTC", "ETH", "BNB", "SOL"))
+MANY = tuple(Symbol(f"{base}USDT") for base in ("SOL", "BNB", "XRP", "ADA", "DOGE", "LINK"))
 HOG, ANN, BOB = "hog", "ann", "bob"
 
 
@@ -91,6 +93,33 @@ async def test_who_reads_one_symbol_after_another_leaves_snapshots_to_others(ope
     # The first one, those it made room for, and then each second time the one that was left.
     assert opened == 1 + MOST_REPLACED + (2 * MOST_REPLACED - 1) // 2
     assert floor.snapshots() <= MOST_REPLACED + 3
+
+
+async def test_the_books_of_one_party_do_not_keep_those_of_another_waiting(open_floor: OpenFloor) -> None:
+    async with open_floor() as floor:
+        fetch = floor.hub._snapshots.fetch  # pyright: ignore[reportPrivateUsage] - where requests leave the hub
+        fetched: list[Symbol] = []
+        go = anyio.Event()
+
+        async def held(symbol: Symbol) -> BookSnapshot | None:
+            fetched.append(symbol)
+            await go.wait()
+            return await fetch(symbol)
+
+        floor.hub._snapshots.fetch = held  # pyright: ignore[reportPrivateUsage]
+        with reading(floor, ANN, BTC):
+            await floor.run(1_000)
+            with reading(floor, HOG, *MANY), reading(floor, BOB, ETH, MANY[-1]):
+                await floor.run(1_000)
+                first = fetched[:]
+                go.set()
+                await floor.run(2_000)
+
+    # One turn was left free by the party that had one; then bob's come, the one that the other wants too among them.
+    assert first[0] == BTC
+    assert len(first) == 2
+    assert max(fetched.index(ETH), fetched.index(MANY[-1])) <= 4
+    assert len(fetched) == len(set(fetched)) == 2 + len(MANY)
 
 
 async def test_what_is_streamed_is_fetched_for_nobody_in_particular(open_floor: OpenFloor) -> None:

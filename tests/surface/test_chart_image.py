@@ -13,9 +13,9 @@ from mcp import Client, MCPError, types
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.image_file import ImageFile, read_image
 from mcp_binance_server.charts.render import apart
-from mcp_binance_server.services.fair_turns import FairTurns
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server

@@ -119,7 +119,9 @@ class Hub:
         self._room = Room.shared_by(self.most)
         self._replacing = Replacing()
         self.troubles = Troubles(self.clock, self.random)
-        self._snapshots = Snapshots(self.fetch, self.time, self.clock, self._joined, self.troubles, self.random)
+        self._snapshots = Snapshots(
+            self.fetch, self.time, self.clock, self._joined, self.troubles, self.random, self._wanted_by
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["Hub"]:
@@ -146,6 +148,7 @@ class Hub:
             yield None
             return
         watched.readers.enter(party)
+        self._snapshots.want(symbol)
         try:
             yield watched.feed
         finally:
@@ -350,6 +353,10 @@ class Hub:
     def _put_in_step(self, feed: SymbolFeed) -> None:
         if self._tasks is not None and feed.needs_snapshot:
             self._snapshots.request(feed, self._tasks)
+
+    def _wanted_by(self, symbol: Symbol) -> Iterable[str]:
+        watched = self._watched.get(symbol)
+        return watched.readers.parties(self.clock.monotonic_ms()) if watched else ()
 
     def _joined(self, feed: SymbolFeed) -> None:
         watched = self._watched.get(feed.symbol)

@@ -1,14 +1,15 @@
-"""Putting books in step, two at a time: the request weight is what a fleet of books runs out of first."""
+"""Putting books in step, two at a time, each party's in its turn: request weight is what books run out of first."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 
-import anyio
 import anyio.abc
 
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
@@ -16,11 +17,13 @@ from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.routes import Now
 from mcp_binance_server.feeds.troubles import Troubles
+from mcp_binance_server.state.fair_turns import FairTurn, FairTurns
 
 LOG = logging.getLogger(__name__)
 
 SNAPSHOT_LEVELS = 1_000
 AT_ONCE = 2
+MOST_WAITING = 10_000
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 250, 30_000
 
 Fetch = Callable[[Symbol], Awaitable[BookSnapshot | None]]
@@ -37,8 +40,12 @@ class Snapshots:
     joined: Callable[[SymbolFeed], None]
     troubles: Troubles
     random: Random = field(default_factory=Random, repr=False)
-    _seats: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(AT_ONCE), repr=False)
+    wanted_by: Callable[[Symbol], Iterable[str]] = field(default=lambda _symbol: (), repr=False)
+    """Returns the parties that read a symbol: its snapshot has the turn of each."""
     _pending: set[Symbol] = field(default_factory=set[Symbol], repr=False)
+
+    def __post_init__(self) -> None:
+        self._turns = FairTurns(self.clock, at_a_time=AT_ONCE, most_waiting=MOST_WAITING)
 
     def request(self, feed: SymbolFeed, tasks: anyio.abc.TaskGroup) -> None:
         """Begin to put a feed in step, unless that is under way."""
@@ -46,19 +53,36 @@ class Snapshots:
             self._pending.add(feed.symbol)
             tasks.start_soon(self._serve, feed)
 
+    def want(self, symbol: Symbol) -> None:
+        """Let a book that waits have the turn of the party at hand as well."""
+        self._turns.join(symbol)
+
     async def _serve(self, feed: SymbolFeed) -> None:
         try:
             failures = 0
             while feed.needs_snapshot:
                 if rest_ms := self.troubles.rest_ms(feed.symbol):
                     await self.clock.sleep_ms(rest_ms)
-                async with self._seats:
+                turn = self._asked(feed.symbol)
+                await self._turns.wait(turn, inf)
+                try:
                     pause_ms = await self._guarded(feed, failures) if feed.needs_snapshot else 0
+                finally:
+                    self._turns.end(turn)
                 failures += 1
                 if pause_ms:
                     await self.clock.sleep_ms(pause_ms)
         finally:
             self._pending.discard(feed.symbol)
+
+    def _asked(self, symbol: Symbol) -> FairTurn:
+        first, *others = sorted(self.wanted_by(symbol)) or [""]
+        with acting_for(first):
+            turn = self._turns.ask(symbol)
+        for party in others:
+            with acting_for(party):
+                self._turns.join(symbol)
+        return turn
 
     async def _guarded(self, feed: SymbolFeed, failures: int) -> float:
         try:

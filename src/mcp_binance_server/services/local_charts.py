@@ -11,8 +11,8 @@ from mcp_binance_server.charts.errors import ChartNotDrawn, InvalidChartConfig
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.services.candle_pages import candles_before
-from mcp_binance_server.services.fair_turns import FairTurn, FairTurns
 from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.state.fair_turns import FairTurn, FairTurns
 from mcp_binance_server.state.flight import Flights
 
 if TYPE_CHECKING:
@@ -74,10 +74,9 @@ class LocalCharts:
         return await self.flights.join(name, lambda: self._draw(chart, turn), lock_ms=LONGEST_MS)
 
     def _asked(self, name: str) -> FairTurn:
-        turn = self.turns.ask(name)
-        if turn is None:
+        if not self.turns.has_room():
             raise ChartNotDrawn(reason=f"{self.turns.most_waiting} charts of yours are waiting for their turn already")
-        return turn
+        return self.turns.ask(name)
 
     async def _draw(self, chart: "LocalChart", turn: FairTurn) -> LocalPicture:
         try:

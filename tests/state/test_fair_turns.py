@@ -7,7 +7,7 @@ import anyio.lowlevel
 import pytest
 
 from mcp_binance_server.domain.access import acting_for
-from mcp_binance_server.services.fair_turns import KEPT_FREE_MS, FairTurn, FairTurns
+from mcp_binance_server.state.fair_turns import KEPT_FREE_MS, FairTurn, FairTurns
 from support.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -25,9 +25,7 @@ def turns(clock: FakeClock) -> FairTurns:
 def ask(turns: FairTurns) -> Ask:
     def asked(party: str, name: str) -> FairTurn:
         with acting_for(party):
-            turn = turns.ask(name)
-        assert turn is not None
-        return turn
+            return turns.ask(name)
 
     return asked
 
@@ -98,18 +96,29 @@ async def test_a_party_has_so_many_waiting_and_no_more(turns: FairTurns, ask: As
     running = [ask(HOG, f"{place}") for place in range(7)]
 
     with acting_for(HOG):
-        refused = turns.ask("one more")
+        before = turns.has_room()
         turns.end(running[0])
-        taken = turns.ask("one more")
+        after = turns.has_room()
 
-    assert refused is None
-    assert taken is not None
-    assert ask(ANN, "hers") is not None
+    assert (before, after) == (False, True)
+    with acting_for(ANN):
+        assert turns.has_room()
 
 
-async def test_this_process_itself_may_have_any_number_waiting(ask: Ask) -> None:
+async def test_what_does_not_wait_any_longer_takes_no_room(turns: FairTurns, ask: Ask) -> None:
+    hog = [ask(HOG, f"{place}") for place in range(7)]
+    turns.end(hog[4])
+
+    with acting_for(HOG):
+        assert turns.has_room()
+        ask(HOG, "one more")
+        assert not turns.has_room()
+
+
+async def test_this_process_itself_may_have_any_number_waiting(turns: FairTurns, ask: Ask) -> None:
     asked = [ask("", f"{place}") for place in range(50)]
 
+    assert turns.has_room()
     assert begun(*asked) == ["0", "1"]
 
 

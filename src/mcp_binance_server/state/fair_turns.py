@@ -19,6 +19,7 @@ class FairTurn:
     """A piece of work that waits, in the queue of every party that wants it, or is done."""
 
     name: str
+    wanted_by: set[str] = field(default_factory=set[str])
     party: str | None = None
     """Who has lent it a turn."""
     gives_way: bool = False
@@ -35,8 +36,8 @@ class FairTurns:
     """Gives `at_a_time` turns to the parties in a round.
 
     The last turn is not for a party that has one already, while others have asked of late: who asks now and then begins
-    at once, whatever somebody else has waiting. A party may have `most_waiting` pieces of work wait; this process
-    itself as many as it likes.
+    at once, whatever somebody else has waiting. A party should have `most_waiting` pieces of work wait at most; this
+    process itself as many as it likes.
     """
 
     def __init__(self, clock: Clock, *, at_a_time: int, most_waiting: int = MOST_WAITING) -> None:
@@ -48,20 +49,25 @@ class FairTurns:
         self._held: Counter[str] = Counter()
         self._asked_ms: dict[str, float] = {}
 
-    def ask(self, name: str) -> FairTurn | None:
-        """Begin to wait for a turn, for the party at hand; None where as much of it waits as may."""
-        turn = FairTurn(name)
-        if not self._enqueue(turn):
-            return None
-        self._waiting[name] = turn
-        self._grant()
+    def has_room(self) -> bool:
+        """Tell whether the party at hand may have one more piece of work wait."""
+        party = PARTY.get()
+        queue = self._queues.get(party)
+        if not party or queue is None or len(queue) < self.most_waiting:
+            return True
+        return sum(each.is_waiting for each in queue) < self.most_waiting
+
+    def ask(self, name: str) -> FairTurn:
+        """Begin to wait for a turn, for the party at hand."""
+        turn = self._waiting[name] = FairTurn(name)
+        self._enqueue(turn)
         return turn
 
     def join(self, name: str) -> None:
         """Want what another has asked for: what still waits has the turn of this party too, if that comes first."""
         turn = self._waiting.get(name)
-        if turn is not None and self._enqueue(turn):
-            self._grant()
+        if turn is not None and self.has_room():
+            self._enqueue(turn)
 
     async def wait(self, turn: FairTurn, longest_secs: float) -> None:
         """Wait for a turn that was asked for; whoever has had it ends it.
@@ -87,17 +93,18 @@ class FairTurns:
             self._forget(turn)
             self._grant()
 
-    def _enqueue(self, turn: FairTurn) -> bool:
+    def _enqueue(self, turn: FairTurn) -> None:
         party = PARTY.get()
         now = self._clock.monotonic_ms()
         self._asked_ms = {each: at for each, at in self._asked_ms.items() if now - at < KEPT_FREE_MS}
         self._asked_ms[party] = now
-        queue = self._queues.get(party, ())
-        waiting = [each for each in queue if each.is_waiting]
-        if turn in waiting or (party and len(waiting) >= self.most_waiting):
-            return False
-        self._queues[party] = deque((*waiting, turn))
-        return True
+        if party not in turn.wanted_by:
+            turn.wanted_by.add(party)
+            queue = self._queues.setdefault(party, deque())
+            if len(queue) >= self.most_waiting:
+                queue = self._queues[party] = deque(each for each in queue if each.is_waiting)
+            queue.append(turn)
+            self._grant()
 
     def _grant(self) -> None:
         while (free := self._at_a_time - self._held.total()) > 0 and (found := self._next(free)) is not None:
