@@ -4,11 +4,14 @@ import anyio
 import pytest
 
 from mcp_binance_server.charts.errors import ChartLimitReached
-from mcp_binance_server.charts.limiter import Limiter, Pace, plan_pace
+from mcp_binance_server.charts.limiter import Limiter, plan_pace
+from mcp_binance_server.charts.paced_turns import Pace
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
+from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.state.memory import MemoryEngine
 from support.clock import FakeClock
+from support.stepped import SteppedClock
 
 BASIC = Pace(1, 3, 50)
 
@@ -36,23 +39,102 @@ async def test_who_would_wait_longer_than_five_seconds_is_told_when_to_come_back
     assert clock.slept_ms == [5_000]
 
 
-class Watching(FakeClock):
-    """A clock on which several sleep side by side."""
+class Door:
+    """Where parties wait for their turns; notes who left when, and who was refused."""
 
-    async def sleep_ms(self, duration_ms: float) -> None:
-        self.slept_ms.append(duration_ms)
-        await anyio.lowlevel.checkpoint()
+    def __init__(self, pace: Pace) -> None:
+        self.clock = SteppedClock()
+        self.limiter = Limiter(self.clock, MemoryEngine(self.clock), lambda: pace)
+        self.left: list[tuple[str, float]] = []
+        self.refused: list[tuple[str, int]] = []
+
+    async def take(self, party: str) -> None:
+        try:
+            with acting_for(party):
+                await self.limiter.take_turn()
+            self.left.append((party, self.clock.monotonic_ms()))
+        except ChartLimitReached as error:
+            self.refused.append((party, error.retry_after_secs))
+
+    async def run(self, duration_ms: float) -> None:
+        await self.clock.run(duration_ms, lambda: None)
 
 
 async def test_those_who_wait_together_get_different_turns() -> None:
-    clock = Watching()
-    limiter = Limiter(clock, MemoryEngine(clock), lambda: BASIC)
+    door = Door(BASIC)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(9):
+            group.start_soon(door.take, "ann")
+        await door.run(6_000)
+
+    assert [at for _, at in door.left] == [0, 0, 0, 1_000, 2_000, 3_000, 4_000, 5_000]
+    assert door.refused == [("ann", 6)]
+
+
+async def test_turns_go_round_the_parties_however_many_each_has_waiting() -> None:
+    door = Door(BASIC)
 
     async with anyio.create_task_group() as group:
         for _ in range(8):
-            group.start_soon(limiter.take_turn)
+            group.start_soon(door.take, "mallory")
+        await door.run(100)
+        for party in ("bob", "cat"):
+            group.start_soon(door.take, party)
+        await door.run(6_000)
 
-    assert sorted(clock.slept_ms) == [1_000, 2_000, 3_000, 4_000, 5_000]
+    # Mallory has five waiting; the last of them go, and the others have the next turns after her first.
+    assert [party for party, _ in door.left[3:]] == ["mallory", "bob", "cat", "mallory", "mallory"]
+    assert [party for party, _ in door.refused] == ["mallory", "mallory"]
+
+
+async def test_nobody_is_refused_who_has_no_more_than_an_equal_part_waiting() -> None:
+    door = Door(Pace(10, 1, None))
+    modest = [f"modest {number}" for number in range(9)]
+
+    async with anyio.create_task_group() as group:
+        for _ in range(200):
+            group.start_soon(door.take, "mallory")
+        await door.run(100)
+        for party in 4 * modest:
+            group.start_soon(door.take, party)
+        for _ in range(50):
+            group.start_soon(door.take, "mallory")
+        await door.run(6_000)
+
+    waited = [at for party, at in door.left if party == "modest 0"]
+    assert {party for party, _ in door.refused} == {"mallory"}
+    assert len([party for party, _ in door.left if party in modest]) == 36
+    assert waited[0] <= 1_100
+
+
+async def test_one_who_gives_up_leaves_its_turn_to_the_next() -> None:
+    door = Door(Pace(1, 1, None))
+    await door.take("ann")
+
+    async with anyio.create_task_group() as group:
+        with anyio.CancelScope() as scope:
+            group.start_soon(door.take, "bob")
+            async with anyio.create_task_group() as leaving:
+                leaving.start_soon(door.take, "ann")
+                await door.run(100)
+                scope.cancel()
+        await door.run(2_000)
+
+    assert door.left == [("ann", 0), ("bob", 1_000)]
+
+
+async def test_one_who_waits_when_the_service_says_to_wait_is_told_in_time() -> None:
+    door = Door(Pace(1, 1, None))
+    await door.take("ann")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(door.take, "bob")
+        await door.run(100)
+        door.limiter.close_for(60_000)
+        await door.run(5_000)
+
+    assert door.refused == [("bob", 56)]
 
 
 async def test_nobody_leaves_while_the_service_said_to_wait(clock: FakeClock) -> None:
@@ -127,3 +209,32 @@ def test_the_pace_is_the_plans_and_an_assumed_plan_does_not_count_the_day(
 
     assert plan_pace(plans) == pace
     assert plan_pace(plans, per_second=2.5, per_day=7) == Pace(2.5, pace.burst, 7)
+
+
+async def test_a_days_images_are_shared_out_among_those_who_draw(clock: FakeClock) -> None:
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: Pace(1, 3, 50))
+    with acting_for("mallory"):
+        for _ in range(46):
+            await limiter.book_image()
+        with pytest.raises(ChartLimitReached) as caught:
+            await limiter.book_image()
+
+    with acting_for("bob"):
+        await limiter.book_image()
+
+    told = caught.value
+    assert (told.quota, told.own_images, told.images_share) == (True, 46, 25)
+    assert told.retry_after_secs == 86_400 - 123
+    assert told.message.endswith("Those that are left are kept for other callers.")
+    assert await limiter.images_left() == 3
+
+
+async def test_what_newcomers_would_find_is_lent_towards_the_end_of_the_day(clock: FakeClock) -> None:
+    limiter = Limiter(clock, MemoryEngine(clock), lambda: Pace(1, 3, 50))
+    clock.advance(20 * 3_600_000)
+
+    with acting_for("ann"):
+        for _ in range(50):
+            await limiter.book_image()
+
+    assert await limiter.images_left() == 0

@@ -64,6 +64,10 @@ async def weigh(engine: StateEngine, chance: random.Random, now_ms: int) -> obje
 async def seat(engine: StateEngine, chance: random.Random, _: int) -> object:
     pool, member, ttl_ms = chance.choice("pq"), chance.choice("abcdefgh"), chance.choice((1, 7, 40, 500))
     verb = chance.random()
+    if verb < 0.25:
+        party, cap, newcomers = chance.choice(PARTIES), chance.choice((0, 3, 6, 12)), chance.choice((0, 1, 2, 4))
+        member = chance.choice("abcdefghijklmnop")
+        return await engine.take_share(pool, member, party=party, ttl_ms=900, cap=cap, newcomers=newcomers)
     if verb < 0.5:
         return await engine.admit(
             pool, member, ttl_ms=ttl_ms, cap=chance.randint(0, 4), party=chance.choice(("", "x", "x", "y", "z"))

@@ -38,6 +38,7 @@ WRITES: dict[str, Call] = {
     "stop_weight": lambda engine: engine.stop_weight("third", ms=1, reason="429"),
 }
 OTHERS: dict[str, Call] = {
+    "take_share": lambda engine: engine.take_share("p", "s", party="ann", ttl_ms=1000, cap=5, newcomers=1),
     "admit": lambda engine: engine.admit("p", "m", ttl_ms=1000, cap=5),
     "report_weight": lambda engine: engine.report_weight("other", 1, minute=MIDDLE_MS // 60_000),
     "delete": lambda engine: engine.delete("k"),

@@ -56,7 +56,7 @@ class ChartKeyRefused(ChartServiceError):
 
 @dataclass(kw_only=True, eq=False)
 class ChartLimitReached(ChartServiceError):
-    """`quota` says that the day is used up, not that requests came too fast."""
+    """`quota` says that the day, or the caller's share of it, is used up, not that requests came too fast."""
 
     code: ClassVar[int] = -32001
     error_type: ClassVar[str] = "chart_limit_reached"
@@ -65,10 +65,24 @@ class ChartLimitReached(ChartServiceError):
 
     retry_after_secs: int
     quota: bool = False
+    own_images: int | None = None
+    """How many images of the day the caller has had, where the rest is kept for other callers."""
+    images_share: int | None = None
+    """How many the caller can count on."""
 
     @property
     def message(self) -> str:
-        return f"Rate limit exceeded. Try again in {self.retry_after_secs} seconds."
+        said = f"Rate limit exceeded. Try again in {self.retry_after_secs} seconds."
+        if self.images_share is None:
+            return said
+        return (
+            f"{said} You have used your share of today's images: {self.own_images}, where {self.images_share} are yours"
+            " whatever others do. Those that are left are kept for other callers."
+        )
+
+    @property
+    def concerns_one(self) -> bool:
+        return self.http_status is None  # refused here: the service would have answered
 
     def data(self) -> dict[str, Any]:
         return {**AppError.data(self), "retryAfter": self.retry_after_secs}

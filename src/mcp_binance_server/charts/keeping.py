@@ -11,6 +11,7 @@ import msgspec
 from mcp_binance_server.charts.errors import ChartServiceError, ChartUnavailable
 from mcp_binance_server.charts.facts import Held, Source
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, StateEngine
 from mcp_binance_server.state.expiry import Expiring
 
@@ -79,7 +80,8 @@ class Keeper(Generic[T]):
 
     async def _refresh(self, name: str, fetch: Callable[[], Awaitable[bytes]]) -> bytes:
         try:
-            packed = self._packed(await fetch())
+            with acting_for(""):  # it is for all, whoever came first
+                packed = self._packed(await fetch())
         except ChartServiceError as failure:
             LOG.warning("%s: %s", name, failure.message)
             now = self.clock.monotonic_ms()

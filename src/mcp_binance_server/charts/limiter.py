@@ -8,25 +8,19 @@ from uuid import uuid4
 
 from mcp_binance_server.charts.errors import ChartLimitReached
 from mcp_binance_server.charts.faults import secs_of_day_left
+from mcp_binance_server.charts.paced_turns import Pace, PacedTurns
 from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine import Admission, StateEngine
 
-LONGEST_WAIT_MS = 5_000
 DAY_MS = 24 * 60 * 60 * 1000
+# What is kept at the day's beginning for those who come next; the less the day has left, the less is kept.
+NEWCOMERS_PART = 10
 # More than any plan has, where nobody said how many.
 MOST_IMAGES = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Requests a second, how many of them at once, and images a day; None when nobody said how many."""
-
-    per_second: float
-    burst: int
-    per_day: int | None
 
 
 def plan_pace(plans: PlanMemory, *, per_second: float | None = None, per_day: int | None = None) -> Pace:
@@ -50,13 +44,18 @@ class Booking:
 
 @dataclass
 class Limiter:
-    """A queue with a pace: a request waits for its turn up to five seconds, or is told when to come back."""
+    """A queue with a pace, in which a request waits for its turn up to five seconds, and a count of the day's images.
+
+    Turns go round the parties, and images are shared out among them.
+    """
 
     clock: Clock
     engine: StateEngine
     pace: Callable[[], Pace]
-    _next_ms: float = field(default=float("-inf"), init=False)
-    _closed_until_ms: float = field(default=float("-inf"), init=False)
+    _turns: PacedTurns = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._turns = PacedTurns(self.clock, self.pace)
 
     async def take_turn(self) -> None:
         """Wait until a request may leave.
@@ -64,40 +63,40 @@ class Limiter:
         Raises:
             ChartLimitReached: that would be too long.
         """
-        pace, now = self.pace(), self.clock.monotonic_ms()
-        step_ms = 1000 / pace.per_second
-        # Each request books the step behind the last one; the burst may be booked ahead of time.
-        turn_ms = max(self._next_ms - (pace.burst - 1) * step_ms, self._closed_until_ms)
-        wait_ms = max(0.0, turn_ms - now)
-        if wait_ms > LONGEST_WAIT_MS:
-            raise ChartLimitReached(retry_after_secs=ceil(wait_ms / 1000))
-        self._next_ms = max(self._next_ms, now) + step_ms
-        if wait_ms:
-            await self.clock.sleep_ms(wait_ms)
+        await self._turns.take()
 
     def close_for(self, duration_ms: float) -> None:
         """Let nobody leave for a while: the service said so."""
-        self._closed_until_ms = max(self._closed_until_ms, self.clock.monotonic_ms() + duration_ms)
+        self._turns.close_for(duration_ms)
 
     async def book_image(self) -> Booking:
         """Take one of the day's images, before it is asked for; all processes count together.
 
         Raises:
-            ChartLimitReached: all images of the day are drawn.
+            ChartLimitReached: all images of the day are drawn, or those that are left are kept for other parties.
             EngineUnavailable: nobody can count now.
         """
         now_ms, per_day = self.engine.now_ms(), self.pace().per_day
         # Nobody documents when the day begins; 00:00 UTC is assumed, and the service has the last word.
         booking = Booking(_pool(now_ms), uuid4().hex)
         left_secs = secs_of_day_left(now_ms)
-        cap = MOST_IMAGES if per_day is None else per_day
-        admission = await self.engine.admit(booking.pool, booking.image, ttl_ms=left_secs * 1000, cap=cap)
+        admission = await self._taken(booking, per_day, left_secs * 1000)
         if not admission.admitted:
-            is_full = admission.count >= cap
+            is_used_up = admission.share > 0 or admission.count >= (MOST_IMAGES if per_day is None else per_day)
             raise ChartLimitReached(
-                retry_after_secs=left_secs if is_full else ceil(admission.retry_ms / 1000), quota=is_full
+                retry_after_secs=left_secs if is_used_up else ceil(admission.retry_ms / 1000),
+                quota=is_used_up,
+                own_images=admission.own if admission.share else None,
+                images_share=admission.share or None,
             )
         return booking
+
+    async def _taken(self, booking: Booking, per_day: int | None, left_ms: int) -> Admission:
+        pool, image, party = booking.pool, booking.image, PARTY.get()
+        if per_day is None:
+            return await self.engine.admit(pool, image, ttl_ms=left_ms, cap=MOST_IMAGES, party=party)
+        kept = per_day * left_ms // (NEWCOMERS_PART * DAY_MS)
+        return await self.engine.take_share(pool, image, party=party, ttl_ms=left_ms, cap=per_day, newcomers=kept)
 
     async def give_back(self, booking: Booking) -> None:
         """Return an image that was certainly not drawn; if that cannot be told to the others, it stays counted."""

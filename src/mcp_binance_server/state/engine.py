@@ -67,13 +67,16 @@ class Grant:
 class Admission:
     """The answer to one who wants a place; `count` is how many are inside, `retry_ms` when the next place can free.
 
-    `gave_way` is the member that had to give up its place for this one; mostly nobody.
+    `gave_way` is the member that had to give up its place for this one; mostly nobody. Where places are shared out,
+    `own` is how many the party had, and one that is refused although there are some could count on `share`.
     """
 
     admitted: bool
     count: int
     retry_ms: int
     gave_way: str = ""
+    own: int = 0
+    share: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +259,18 @@ class StateEngine(Protocol):
         one: the member whose ttl ends first gives way, in the same atomic step, and is published if a channel is named.
         So a party with fewer than floor(cap / parties) places is never refused. Places of no party ("") neither give
         way nor make another do so. A member keeps the party that it came in with, also in an engine that was emptied.
+        """
+        ...
+
+    async def take_share(
+        self, pool: str, member: str, *, party: str, ttl_ms: int, cap: int, newcomers: int
+    ) -> Admission:
+        """Give a place as `admit` does, but share all of them out, since nobody who has one will give way.
+
+        A party may have floor(cap / (parties + 1)) places, of the parties that hold some, itself included; that leaves
+        one share for who may come. It gets more if the unspent shares of the others, and `newcomers` places less those
+        that newcomers have, are still free then. So much is also left by a party beyond half of `newcomers`, which
+        everybody gets who comes while there is a place. Without a party nothing is shared out, but the place counts.
         """
         ...
 

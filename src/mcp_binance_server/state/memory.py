@@ -24,6 +24,7 @@ from mcp_binance_server.state.engine import (
 from mcp_binance_server.state.expiry import Expiring, ValueShelf
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.giving_way import gives_way
+from mcp_binance_server.state.shares import outgrown
 from mcp_binance_server.state.weight import EDGE_MS, Ledger
 
 
@@ -178,6 +179,24 @@ class MemoryEngine:
                 self._channels.publish(channel, gone.encode())
         places.put(member, party if before is None else before, deadline=now + ttl_ms, now=now)
         return Admission(admitted=True, count=len(places), retry_ms=0, gave_way=gone or "")
+
+    async def take_share(
+        self, pool: str, member: str, *, party: str, ttl_ms: int, cap: int, newcomers: int
+    ) -> Admission:
+        check_ttl(ttl_ms)
+        now = self._clock.monotonic_ms()
+        places = self._pools.setdefault(pool, Expiring())
+        soonest_ms = places.soonest(now)
+        before, own, share = places.get(member, now), 0, 0
+        if before is None:
+            held = [each for _, each, _ in places.alive(now)]
+            if party and len(held) < cap:
+                own, share = outgrown(held, party, cap=cap, newcomers=newcomers) or (0, 0)
+            if share or len(held) >= cap:
+                retry_ms = ceil(soonest_ms or ttl_ms)
+                return Admission(admitted=False, count=len(held), retry_ms=retry_ms, own=own, share=share)
+        places.put(member, party if before is None else before, deadline=now + ttl_ms, now=now)
+        return Admission(admitted=True, count=len(places), retry_ms=0)
 
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
         check_ttl(ttl_ms)

@@ -4,11 +4,10 @@ Each party may spend its share whatever the others do. What is left above the un
 what is kept for newcomers, is lent to whoever asks.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
-
-# What is kept for those who come next: at most this part of all.
-NEWCOMERS_PART = 10
+from typing import Final, NamedTuple
 
 
 @dataclass(slots=True)
@@ -54,8 +53,11 @@ class Division(NamedTuple):
     spent_by_others: int
 
     @classmethod
-    def of(cls, now: Parties, before: Parties, party: str, *, whole: int, least: int) -> "Division":
-        """Divide what parties spent or may still spend; one more than there are is counted, who may come yet."""
+    def of(cls, now: Parties, before: Parties, party: str, *, whole: int, least: int, newcomers: int) -> "Division":
+        """Divide what parties spent or may still spend; one more than there are is counted, who may come yet.
+
+        For newcomers so much is kept, but no more than a share.
+        """
         was_there, spent = party in before.spent, now.spent.get(party)
         active = len(before.spent) + now.fresh
         drawn = now.drawn - (min(least, spent) if spent and not was_there else 0)
@@ -65,7 +67,7 @@ class Division(NamedTuple):
             is_new=not was_there,
             share=max(each, least),
             least=least,
-            for_newcomers=max(0, min(each, whole // NEWCOMERS_PART) - drawn),
+            for_newcomers=max(0, min(each, newcomers) - drawn),
             others=active - (was_there or spent is not None),
             spent_by_others=now.total - (spent or 0),
         )
@@ -95,3 +97,19 @@ class Division(NamedTuple):
                 if spent < self.share:
                     unspent += self.share - spent
         return self.for_newcomers + unspent + (self.others - met) * self.share
+
+
+NOBODY: Final = Parties()
+"""Those of a span in which nobody asked; it is only read."""
+
+
+def outgrown(held: Sequence[str], party: str, *, cap: int, newcomers: int) -> tuple[int, int] | None:
+    """Return what a party has of so many places, and could count on, if one more would be kept for others."""
+    least, spent = max(1, newcomers // 2), Counter(each for each in held if each)
+    total, left = spent.total(), cap - len(held)
+    spent.setdefault(party, 0)
+    now = Parties(spent, total, fresh=len(spent), drawn=sum(min(least, each) for each in spent.values()))
+    own = Division.of(now, NOBODY, party, whole=max(0, left + total), least=least, newcomers=newcomers)
+    if own.covers(1, left) or left >= 1 + own.kept(now, party):
+        return None
+    return own.spent, own.assured(1)

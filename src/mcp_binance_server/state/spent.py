@@ -15,6 +15,8 @@ SHARED_WITH: Final[Mapping[CallKind, tuple[CallKind, ...]]] = {
 }
 # No share is less, or many occasional callers would keep everything for nobody: the dearest single call of its kind.
 LEAST_SHARE: Final[Mapping[CallKind, int]] = {"order": 50, "private": 80, "public": 50}
+# What is kept for those who come next: at most this part of all.
+NEWCOMERS_PART: Final = 10
 
 
 def _nobody() -> dict[CallKind, Parties]:
@@ -75,4 +77,5 @@ class Spent(Weight):
             there += min(self.parties["private"].total, max(0, self.private - private))
         part = order if kind == "order" else private if kind == "private" else top - order - private
         whole = max(0, min(part, there))
-        return Division.of(now, before.parties[kind], party, whole=whole, least=LEAST_SHARE[kind])
+        kept = whole // NEWCOMERS_PART
+        return Division.of(now, before.parties[kind], party, whole=whole, least=LEAST_SHARE[kind], newcomers=kept)

@@ -1,6 +1,6 @@
 """One caller spends all the request weight it can: the others, known by their tokens, are answered all the same."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,45 +10,50 @@ import pytest
 
 from mcp_binance_server.app import App
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.transports.http.app import Entrance
-from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
 from support.clock import FakeClock
+from support.holders import Holders
 from support.webapp import HttpClient, OpenHttp
 
 CROWD = tuple(f"modest-{number}" for number in range(10))
-TOKENS = {name: new_token() for name in ("mallory", "bob", *CROWD)}
 # A small limit is soon spent. Of nine tenths of it half is kept for account calls.
 LIMIT, PUBLIC = 1_200, 540
 
 
 @pytest.fixture
+def holders(tmp_path: Path) -> Holders:
+    return Holders(tmp_path / "tokens", "mallory", "bob", *CROWD)
+
+
+@pytest.fixture
 async def http(
-    app: App, open_http: OpenHttp, tmp_path: Path, clock: FakeClock, exchange: SimulatedExchange
+    app: App, open_http: OpenHttp, holders: Holders, clock: FakeClock, exchange: SimulatedExchange
 ) -> AsyncIterator[HttpClient]:
-    file = tmp_path / "tokens"
-    lines = [TokenEntry(name, digest_of(token), frozenset({"market:read"})).line for name, token in TOKENS.items()]
-    file.write_text("".join(f"{line}\n" for line in lines))
     exchange.weight_limit = LIMIT
     await app.market.directory.table()
     clock.advance(60_000 - clock.now_ms() % 60_000 + 10_000)
-    async with open_http(entrance=Entrance(TokenFile(file, clock))) as client:
+    async with open_http(entrance=holders.entrance(clock)) as client:
         yield client
 
 
-async def call(http: HttpClient, who: str, name: str, **arguments: object) -> dict[str, Any]:
-    sent = {"name": name, "arguments": arguments}
-    answer = await http.modern("tools/call", sent, authorization=f"Bearer {TOKENS[who]}")
-    told: dict[str, Any] = answer.json()["result"]
-    return told
+Call = Callable[..., Awaitable[dict[str, Any]]]
 
 
-async def spend_all(http: HttpClient, who: str) -> dict[str, Any]:
+@pytest.fixture
+def call(http: HttpClient, holders: Holders) -> Call:
+    async def called(who: str, name: str, **arguments: object) -> dict[str, Any]:
+        answer = await http.modern("tools/call", {"name": name, "arguments": arguments}, **holders.bearer(who))
+        told: dict[str, Any] = answer.json()["result"]
+        return told
+
+    return called
+
+
+async def spend_all(call: Call, who: str) -> dict[str, Any]:
     """Ask for something else each time until that is refused, the dearest first; return the first refusal."""
     refusals: list[dict[str, Any]] = []
     for name, more in (("get_recent_trades", {}), ("get_klines", {"interval": "1m"})):
         for limit in count(1):
-            told = await call(http, who, name, symbol="BTCUSDT", limit=limit, **more)
+            told = await call(who, name, symbol="BTCUSDT", limit=limit, **more)
             if told["isError"]:
                 refusals.append(told)
                 break
@@ -61,13 +66,11 @@ def spent(exchange: SimulatedExchange) -> int:
     )
 
 
-async def test_who_comes_when_another_has_spent_everything_is_answered(
-    http: HttpClient, exchange: SimulatedExchange
-) -> None:
-    refused = await spend_all(http, "mallory")
+async def test_who_comes_when_another_has_spent_everything_is_answered(call: Call, exchange: SimulatedExchange) -> None:
+    refused = await spend_all(call, "mallory")
 
     asked = [("get_ticker", {"symbol": "SOLUSDT"}), ("get_klines", {"symbol": "ETHUSDT", "interval": "1h"})]
-    answers = [await call(http, "bob", name, **arguments) for name, arguments in asked]
+    answers = [await call("bob", name, **arguments) for name, arguments in asked]
 
     told = refused["structuredContent"]
     assert [answer["isError"] for answer in answers] == [False, False]
@@ -81,16 +84,16 @@ async def test_who_comes_when_another_has_spent_everything_is_answered(
 
 
 async def test_ten_modest_callers_are_never_refused_beside_one_who_takes_all_it_can(
-    http: HttpClient, clock: FakeClock
+    call: Call, clock: FakeClock
 ) -> None:
     refusals: list[dict[str, Any]] = []
 
     async def modest(who: str, limit: int) -> None:
-        told = await call(http, who, "get_klines", symbol="ETHUSDT", interval="1h", limit=limit)
+        told = await call(who, "get_klines", symbol="ETHUSDT", interval="1h", limit=limit)
         refusals.extend([told] if told["isError"] else [])
 
     for minute in range(2):
-        await spend_all(http, "mallory")
+        await spend_all(call, "mallory")
         async with anyio.create_task_group() as group:
             for number, who in enumerate(CROWD):
                 group.start_soon(modest, who, 100 * minute + number + 1)
@@ -99,12 +102,12 @@ async def test_ten_modest_callers_are_never_refused_beside_one_who_takes_all_it_
     assert refusals == []
 
 
-async def test_whoever_waits_for_the_read_of_one_who_is_refused_asks_for_itself(http: HttpClient) -> None:
-    await spend_all(http, "mallory")
+async def test_whoever_waits_for_the_read_of_one_who_is_refused_asks_for_itself(call: Call) -> None:
+    await spend_all(call, "mallory")
     answers: dict[str, bool] = {}
 
     async def ask(who: str) -> None:
-        answers[who] = (await call(http, who, "get_klines", symbol="BNBUSDT", interval="1h"))["isError"]
+        answers[who] = (await call(who, "get_klines", symbol="BNBUSDT", interval="1h"))["isError"]
 
     async with anyio.create_task_group() as group:
         for who in ("mallory", "bob", *CROWD):
@@ -113,8 +116,8 @@ async def test_whoever_waits_for_the_read_of_one_who_is_refused_asks_for_itself(
     assert answers == {"mallory": True, **dict.fromkeys(("bob", *CROWD), False)}
 
 
-async def test_readiness_is_not_touched_by_a_share_that_is_used_up(http: HttpClient) -> None:
-    await spend_all(http, "mallory")
+async def test_readiness_is_not_touched_by_a_share_that_is_used_up(call: Call, http: HttpClient) -> None:
+    await spend_all(call, "mallory")
 
     ready = await http.get("/readyz")
 

@@ -180,6 +180,12 @@ class RedisEngine:
         check_ttl(ttl_ms)
         return await self._places.admit(pool, member, ttl_ms=ttl_ms, cap=cap, party=party, channel=channel)
 
+    async def take_share(
+        self, pool: str, member: str, *, party: str, ttl_ms: int, cap: int, newcomers: int
+    ) -> Admission:
+        check_ttl(ttl_ms)
+        return await self._places.take_share(pool, member, party=party, ttl_ms=ttl_ms, cap=cap, newcomers=newcomers)
+
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
         check_ttl(ttl_ms)
         return await self._places.touch(pool, member, ttl_ms=ttl_ms)

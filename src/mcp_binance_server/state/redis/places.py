@@ -8,7 +8,7 @@ from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.link import Link
 from mcp_binance_server.state.redis.memory import Memory
-from mcp_binance_server.state.redis.scripts import ADMIT, LEAVE, MEMBERS, RESTATE, TOUCH, Script
+from mcp_binance_server.state.redis.scripts import ADMIT, LEAVE, MEMBERS, RESTATE, TAKE_SHARE, TOUCH, Script
 from mcp_binance_server.state.redis.wire import Reply, Word
 
 
@@ -32,6 +32,15 @@ class SharedPlaces:
         if admitted:
             self._hold(pool, member, ttl_ms, party)
         return Admission(admitted=bool(admitted), count=count, retry_ms=retry_ms, gave_way=gave_way)
+
+    async def take_share(
+        self, pool: str, member: str, *, party: str, ttl_ms: int, cap: int, newcomers: int
+    ) -> Admission:
+        reply = await self._ask("take_share", TAKE_SHARE, pool, member, ttl_ms, cap, party, newcomers)
+        admitted, count, retry_ms, own, share = msgspec.convert(reply, tuple[int, int, int, int, int])
+        if admitted:
+            self._hold(pool, member, ttl_ms, party)
+        return Admission(admitted=bool(admitted), count=count, retry_ms=retry_ms, own=own, share=share)
 
     async def touch(self, pool: str, member: str, *, ttl_ms: int) -> bool:
         inside = await self._ask("touch", TOUCH, pool, member, ttl_ms) == [1]
