@@ -40,7 +40,9 @@ async def test_a_token_that_holds_all_places_of_two_processes_makes_way_for_othe
             assert {each.status_code for each in opened} == {200}
             assert await lost(http, held, mallory) == CAP - 2
             for each, answer in zip((each for each in modest for _ in range(2)), opened, strict=True):
-                assert (await http.ask("ping", answer.headers["mcp-session-id"], authorization=each)).status_code == 200
+                ping = await http.ask("ping", answer.headers["mcp-session-id"], authorization=each)
+                assert ping.status_code == 200
+                assert not [name for name in ping.headers if name.startswith("x-relayed")]
             assert (await http.initialized(authorization=mallory)).status_code == 503
 
 

@@ -22,8 +22,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.transports.certificate import Certificate
 from mcp_binance_server.transports.http.assembly import assemble
-from mcp_binance_server.transports.http.failures import contained
-from mcp_binance_server.transports.http.relay import INSIDE, Handed, listen_inside
+from mcp_binance_server.transports.http.relay import INSIDE, listen_inside
 from mcp_binance_server.transports.http.seat import Seat
 from mcp_binance_server.transports.http.serving import Door, Stop, serve_doors
 
@@ -80,7 +79,7 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
         http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, entrance, seat))
         doors = [
             Door(listener, http.asgi, tls=post.certificate.context() if post.certificate else None),
-            Door(listen_inside(seat.address(post.number)), Handed(contained(http.heart)), INSIDE),
+            Door(listen_inside(seat.address(post.number)), http.inside, INSIDE),
         ]
         try:
             async with http.running(), anyio.create_task_group() as tasks:

@@ -30,7 +30,7 @@ from mcp_binance_server.transports.http.front_page import LIVE
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import Allowed
 from mcp_binance_server.transports.http.probes import Probes
-from mcp_binance_server.transports.http.relay import Relay
+from mcp_binance_server.transports.http.relay import Handed, Relay
 from mcp_binance_server.transports.http.seat import Seat
 from mcp_binance_server.transports.http.switchboard import Switchboard
 from mcp_binance_server.transports.http.turns import Turns
@@ -62,6 +62,8 @@ class Assembled:
     """The application as a socket meets it, and its heart, which has to be running meanwhile."""
 
     asgi: ASGIApp
+    inside: ASGIApp
+    """The application as other processes meet it, which have guarded what they pass on."""
     heart: HttpApp
     relay: Relay | None = None
 
@@ -110,9 +112,10 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         showcase=Showcase(dispatcher, clock) if options.shows_market else None,
     )
     relay = Relay(heart, options.seat) if options.seat else None
-    inner = Turns(contained(relay or heart), clock, frozenset(PROBES))
-    guarded = counting_answers(Guard(inner, options.allowed), metrics, ROUTES)
-    return Assembled(Forwarded(guarded, Proxies(options.trusted_proxies)), heart, relay)
+    turns = Turns(contained(relay or heart), clock, frozenset(PROBES))
+    guarded = counting_answers(Guard(turns, options.allowed), metrics, ROUTES)
+    asgi = Forwarded(guarded, Proxies(options.trusted_proxies))
+    return Assembled(asgi, Handed(turns.at(contained(heart))), heart, relay)
 
 
 def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None) -> Callable[[], Awaitable[Moment]]:

@@ -11,6 +11,7 @@ from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.errors import RequestContext
 from mcp_binance_server.telemetry.metrics import Metrics
+from mcp_binance_server.transports.http.loop_use import LOOP_REQUEST, LoopRequest
 
 LISTEN = "subscriptions/listen"
 # A caller can name any method: only these become a label, or one client could fill the host's database.
@@ -24,8 +25,10 @@ METHODS = frozenset({
 async def for_caller(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
     """Have what a request uses count for who makes it."""
     caller = caller_of(ctx)
+    charged: LoopRequest | None = None if ctx.request is None else ctx.request.scope.get(LOOP_REQUEST)
     with acting_for(caller.party if caller else ""):
-        return await call_next(ctx)
+        work = call_next(ctx)
+        return await (work if charged is None else charged.charging(work))
 
 
 def counting_requests(metrics: Metrics, clock: Clock) -> ServerMiddleware[Any]:

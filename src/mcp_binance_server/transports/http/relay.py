@@ -7,11 +7,14 @@ from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 
 import anyio
 import httpx2
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mcp_binance_server.surface.caller import CALLER as LET_IN
+from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.errors import LONGEST_SECS
 from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
 from mcp_binance_server.transports.arrival import Arrival
+from mcp_binance_server.transports.http.claims import PARTY_TOLD
 from mcp_binance_server.transports.http.connection import ConnectionLimits
 from mcp_binance_server.transports.http.conversation import unknown_session
 from mcp_binance_server.transports.http.forwarded import ARRIVAL, arrival_of
@@ -19,10 +22,11 @@ from mcp_binance_server.transports.http.merged_figures import merged
 from mcp_binance_server.transports.http.seat import Seat
 
 CALLER = b"x-relayed-for"
+PARTY = b"x-relayed-party"
 # What belongs to one connection, or is said anew on the next.
 _OF_ONE_HOP = frozenset({
     b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
-    CALLER,
+    CALLER, PARTY,
 })  # fmt: skip
 # Longer than any request may take, and than a stream is ever silent.
 _PATIENCE = {"timeout": {"connect": 1.0, "write": 10.0, "pool": 1.0, "read": LONGEST_SECS + 5}}
@@ -74,6 +78,7 @@ class Relay:
             await unknown_session(send)
             return
         headers = [(name.lower(), value) for name, value in response.headers.raw]
+        scope[PARTY_TOLD] = response.headers.get(PARTY.decode(), "")
         kept = [(name, value) for name, value in headers if name not in _OF_ONE_HOP or name == b"content-length"]
         await send({"type": "http.response.start", "status": response.status_code, "headers": kept})
         if whole is None:
@@ -108,7 +113,10 @@ class Relay:
 
 
 class Handed:
-    """What another process passes on: from whom and how it came there is in a header that only processes can send."""
+    """What another process passes on: from whom and how it came there is in a header that only processes can send.
+
+    The answer says who that turned out to be, which the other process could not know.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -120,7 +128,14 @@ class Handed:
         scope["scheme"] = scheme or "http"
         scope["client"] = (address, 0) if address else None
         scope[ARRIVAL] = Arrival(arrival or Arrival.READABLE)
-        await self._app(scope, receive, send)
+
+        async def tell(message: Message) -> None:
+            caller: Caller | None = scope.get(LET_IN)
+            if message["type"] == "http.response.start" and caller is not None:
+                message = {**message, "headers": [*message.get("headers", ()), (PARTY, caller.party.encode())]}
+            await send(message)
+
+        await self._app(scope, receive, tell)
 
 
 def listen_inside(path: Path) -> socket.socket:

@@ -1,0 +1,148 @@
+"""What each party has lately used of the event loop, in the processor's time that its own requests took."""
+
+from collections.abc import Awaitable, Callable, Generator
+from math import exp
+from time import thread_time
+from typing import Any, TypeVar
+
+LOOP_REQUEST = "mcp_binance_server.loop_request"
+"""Where a request has what its work is charged to."""
+
+# What was used fades within about a second.
+FADES_MS = 1_000.0
+# Whoever has asked so lately counts as one that shares the loop.
+ACTIVE_MS = 10_000.0
+# Over an equal part, or over this much of a second, a party is heavy while others are there.
+HEAVY_MS = 100.0
+# A request that has done nothing for so long waits for something else than the loop; so does one that is so old.
+STILL_MS = 100.0
+OLD_MS = 2_000.0
+
+T = TypeVar("T")
+
+
+class LoopAccount:
+    """One party's use of the loop."""
+
+    __slots__ = ("_at_ms", "_used_ms", "asked_ms", "begun_ms", "party", "waiting")
+
+    def __init__(self, party: str) -> None:
+        self.party = party
+        self.asked_ms = self.begun_ms = 0.0
+        self.waiting = 0
+        self._used_ms = self._at_ms = 0.0
+
+    def used(self, now_ms: float) -> float:
+        return self._used_ms * exp((self._at_ms - now_ms) / FADES_MS)
+
+    def charge(self, ms: float, now_ms: float) -> None:
+        self._used_ms, self._at_ms = self.used(now_ms) + ms, now_ms
+
+
+class LoopRequest:
+    """One request and what it is charged to."""
+
+    __slots__ = ("_use", "account", "begun_ms", "stepped_ms")
+
+    def __init__(self, account: LoopAccount, use: "LoopUse") -> None:
+        self.account = account
+        self.begun_ms = self.stepped_ms = 0.0
+        self._use = use
+
+    def charging(self, work: Awaitable[T]) -> Awaitable[T]:
+        """Await work, and charge the processor's time of each of its steps; work within it is charged by itself."""
+        return _Charging(work, self._use, self)
+
+
+class LoopUse:
+    """The accounts of everybody who asked of late; `now_ms` is for what fades, `processor_ms` for what is charged."""
+
+    def __init__(self, now_ms: Callable[[], float], processor_ms: Callable[[], float] | None = None) -> None:
+        self.now_ms = now_ms
+        self.processor_ms = processor_ms or _of_this_thread
+        self.charged_ms = 0.0
+        self._accounts: dict[str, LoopAccount] = {}
+        self._begun: dict[LoopRequest, None] = {}
+
+    def asked(self, party: str) -> LoopRequest:
+        """Note a request of a party."""
+        account = self._accounts.pop(party, None) or LoopAccount(party)
+        self._accounts[party] = account
+        account.asked_ms = self.now_ms()
+        return LoopRequest(account, self)
+
+    def forget(self, account: LoopAccount) -> None:
+        """Count somebody no longer who turned out to be another."""
+        if not account.waiting:
+            self._accounts.pop(account.party, None)
+
+    def begin(self, request: LoopRequest) -> None:
+        request.begun_ms = request.stepped_ms = request.account.begun_ms = self.now_ms()
+        self._begun[request] = None
+
+    def end(self, request: LoopRequest) -> None:
+        self._begun.pop(request, None)
+
+    def is_heavy(self, account: LoopAccount, now_ms: float) -> bool:
+        """Tell whether a party uses so much that others feel it, and there are others."""
+        most_ms = min(HEAVY_MS, FADES_MS / self._active(now_ms))
+        return len(self._accounts) > 1 and account.used(now_ms) > most_ms
+
+    def has_to_wait(self, account: LoopAccount, now_ms: float) -> bool:
+        """Tell whether a party is heavy, and one of its own requests is at work or one of a party that is not heavy.
+
+        For the others it waits no longer than a request can be still.
+        """
+        if not self.is_heavy(account, now_ms):
+            return False
+        is_patient = now_ms - account.begun_ms < STILL_MS
+        for request in reversed(self._begun):
+            if now_ms - request.begun_ms >= OLD_MS:
+                break
+            if now_ms - request.stepped_ms >= STILL_MS:
+                continue
+            if request.account is account or (is_patient and not self.is_heavy(request.account, now_ms)):
+                return True
+        return False
+
+    def _active(self, now_ms: float) -> int:
+        while len(self._accounts) > 1 and self._oldest().asked_ms < now_ms - ACTIVE_MS:
+            del self._accounts[self._oldest().party]
+        return max(1, len(self._accounts))
+
+    def _oldest(self) -> LoopAccount:
+        return next(iter(self._accounts.values()))
+
+
+class _Charging(Awaitable[T]):
+    __slots__ = ("_request", "_use", "_work")
+
+    def __init__(self, work: Awaitable[T], use: LoopUse, request: LoopRequest) -> None:
+        self._work, self._use, self._request = work, use, request
+
+    def __await__(self) -> Generator[Any, None, T]:
+        steps = self._work.__await__()
+        thrown: BaseException | None = None
+        while True:
+            inside_ms, began_ms = self._use.charged_ms, self._use.processor_ms()
+            try:
+                awaited = next(steps) if thrown is None else steps.throw(thrown)
+            except StopIteration as end:
+                return end.value
+            finally:
+                thrown = None  # the error that leaves here would hold this frame, and the frame the error
+                self._charge(inside_ms, self._use.processor_ms() - began_ms)
+            try:
+                yield awaited
+            except BaseException as error:  # noqa: BLE001 - the work has to see whatever it is
+                thrown = error
+
+    def _charge(self, inside_ms: float, took_ms: float) -> None:
+        use, request = self._use, self._request
+        request.stepped_ms = use.now_ms()
+        request.account.charge(took_ms - (use.charged_ms - inside_ms), request.stepped_ms)
+        use.charged_ms = inside_ms + took_ms
+
+
+def _of_this_thread() -> float:
+    return 1000 * thread_time()
