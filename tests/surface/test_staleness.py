@@ -1,6 +1,7 @@
 """Old, silent and contradictory markets: every tool and prompt says so, in one wording, in text and in structure."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -151,6 +152,20 @@ async def test_an_answer_without_a_time_of_its_own_is_as_of_when_it_was_asked_fo
     assert told is not None
     assert clock.now_ms() > asked_ms
     assert told["as_of"] == instant(asked_ms)
+
+
+@requirement("ruling/15")
+async def test_after_the_machine_has_slept_answers_are_dated_by_the_exchange_again(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    await client.call_tool("get_account_info", {})  # a signed call has the exchange's clock read
+    # Monotonic time does not count a machine's sleep.
+    clock.set_wall(clock.now_ms() + 3 * 3_600_000)
+
+    told = (await client.call_tool("get_order_book", {"symbol": "BTCUSDT"})).structured_content
+
+    assert told is not None
+    assert abs(datetime.fromisoformat(told["as_of"]).timestamp() * 1000 - exchange.now_ms()) <= 1_000
 
 
 @requirement("ruling/21")

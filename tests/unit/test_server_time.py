@@ -62,15 +62,28 @@ def test_a_header_does_not_settle_what_the_exchange_has_refused() -> None:
     assert time.is_due
 
 
-def test_a_learned_time_beats_every_header_and_survives_a_jump_of_the_wall_clock(clock: FakeClock) -> None:
+def test_a_learned_time_beats_a_header_that_agrees_and_survives_a_jump_of_the_wall_clock(clock: FakeClock) -> None:
     time = ServerTime(clock)
-    time.learn(5_000_000, asked_at_ms=clock.monotonic_ms(), answered_at_ms=clock.monotonic_ms() + 100)
+    time.learn(DATE_MS - 700, asked_at_ms=clock.monotonic_ms(), answered_at_ms=clock.monotonic_ms() + 100)
 
     time.glimpse(DATE)
     clock.set_wall(1)
     clock.advance(1_050)
 
-    assert time.now_ms() == 5_001_000
+    assert time.now_ms() == DATE_MS + 300
+
+
+def test_a_header_far_from_the_learned_time_has_it_read_again_but_not_more_than_once_a_minute(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    time.learn(DATE_MS - 5_000, asked_at_ms=0, answered_at_ms=0)
+
+    time.glimpse(DATE)
+    assert time.is_due
+    assert abs(time.now_ms() - DATE_MS) <= 1_000
+
+    time.learn(DATE_MS - 5_000, asked_at_ms=0, answered_at_ms=0)
+    time.glimpse(DATE)
+    assert not time.is_due
 
 
 def test_it_is_due_again_after_half_an_hour_or_when_forgotten(clock: FakeClock) -> None:

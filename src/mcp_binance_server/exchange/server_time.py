@@ -1,6 +1,7 @@
 """The exchange's clock, as seen from here."""
 
 from email.utils import parsedate_to_datetime
+from math import inf
 
 from mcp_binance_server.clock import Clock
 
@@ -8,6 +9,7 @@ REFRESH_MS = 30 * 60 * 1000
 # How far a clock may be off that is called right.
 SLACK_MS = 300
 LONG_MS = 1000
+REFUTED_EVERY_MS = 60_000
 
 
 class ServerTime:
@@ -19,6 +21,7 @@ class ServerTime:
         self._learned_at_ms: float | None = None
         self._agrees = False
         self._is_doubted = False
+        self._refuted_at_ms = -inf
 
     def now_ms(self) -> int:
         """Return the exchange's time; the machine's own until something is known."""
@@ -49,17 +52,30 @@ class ServerTime:
 
         An answer that was on its way for long may have been dated at its beginning, and tells less than a quick one.
         """
-        if self._learned_at_ms is not None or (seconds := _epoch_seconds(date)) is None:
+        if (seconds := _epoch_seconds(date)) is None or (took_ms > LONG_MS and self._offset_ms is not None):
             return
-        if took_ms > LONG_MS and self._offset_ms is not None:
+        second_ms = seconds * 1000
+        if self._learned_at_ms is not None and not self._refuted(second_ms, took_ms):
             return
         # The header has whole seconds. A machine whose clock lies inside that second is right, and finer; for one
         # that does not, half a second is the best guess, an error that the budget's edge guard covers.
-        own_ms, second_ms = self._clock.now_ms(), seconds * 1000
-        is_right = second_ms - SLACK_MS <= own_ms < second_ms + 1000 + SLACK_MS + took_ms
+        own_ms = self._clock.now_ms()
+        is_right = _lies_in(second_ms, own_ms, took_ms, SLACK_MS)
         self._offset_ms = (own_ms if is_right else second_ms + 500) - self._clock.monotonic_ms()
         # Good enough for a signature, which may be five seconds old or one early; if not, the exchange says so (-1021).
         self._agrees = is_right and not self._is_doubted
+
+    def _refuted(self, second_ms: int, took_ms: float) -> bool:
+        """Tell whether the learned time cannot be right: this machine has slept, or the clock there was set.
+
+        Not more than once a minute, since it may be the header that is wrong.
+        """
+        now_ms = self._clock.monotonic_ms()
+        if _lies_in(second_ms, self.now_ms(), took_ms, LONG_MS) or now_ms - self._refuted_at_ms < REFUTED_EVERY_MS:
+            return False
+        self._refuted_at_ms = now_ms
+        self.forget()
+        return True
 
     def forget(self) -> None:
         """Ask again before the next signed call."""
@@ -71,6 +87,10 @@ def minute_of(date: str) -> int | None:
     """Return the exchange's minute since the epoch that a Date header lies in."""
     seconds = _epoch_seconds(date)
     return None if seconds is None else seconds // 60
+
+
+def _lies_in(second_ms: int, time_ms: int, took_ms: float, slack_ms: int) -> bool:
+    return second_ms - slack_ms <= time_ms < second_ms + 1000 + slack_ms + took_ms
 
 
 def _epoch_seconds(date: str) -> int | None:
