@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import anyio
 import httpx2
@@ -15,6 +16,7 @@ from mcp_binance_server.cli.crew import refuse_what_cannot_be_shared
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
+from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
 from mcp_binance_server.transports.http.merged_figures import merged
 from support.crew import Surroundings, children, http_server, is_alive, kill, surroundings, wait_for
 from support.state_server import BINARY
@@ -185,6 +187,34 @@ async def test_workers_end_when_their_keeper_was_killed(around: Surroundings) ->
         wait_for(lambda: not any(is_alive(pid) for pid in workers), "the end of the workers")
 
 
+async def test_the_port_for_probes_answers_for_all_workers(around: Surroundings, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    entry = TokenEntry("ann", digest_of(new_token()), frozenset({"market:read"}))
+    tokens.write_text(f"{entry.line}\n")
+    tokens.chmod(0o600)
+
+    with http_server(around, "--workers", "2", "--probe-port", "0", MCP_BINANCE_TOKEN_FILE=str(tokens)) as (
+        process,
+        port,
+    ):
+        told = re.search(r"2 workers; probes: port (\d+);", process.errors.read_text())
+        assert told is not None
+        async with client(port) as main_port, client(int(told[1])) as probes:
+            health, ready = await probes.get("/healthz"), await probes.get("/readyz")
+            figures, asked = await probes.get("/metrics"), await main_port.get("/metrics")
+            held = children(process.pid)[0]
+            os.kill(held, signal.SIGSTOP)
+            with_one_held = await probes.get("/healthz")
+            ready_by_the_other = await probes.get("/readyz")
+            os.kill(held, signal.SIGCONT)
+
+    assert (health.status_code, health.json()) == (200, {"status": "ok", "workers": 2, "alive": 2})
+    assert (ready.status_code, ready.json()["status"]) == (200, "ready")
+    assert (figures.status_code, set(by_worker(figures.text, "mcp_binance_sessions"))) == (200, {"0", "1"})
+    assert asked.status_code == 401
+    assert (with_one_held.status_code, ready_by_the_other.status_code) == (200, 200)
+
+
 def test_without_a_shared_state_several_workers_are_refused() -> None:
     with pytest.raises(SettingsError, match="needs MCP_BINANCE_STATE_URL"):
         refuse_what_cannot_be_shared(read_settings({}), 2, "linux")
@@ -199,11 +229,14 @@ def test_windows_gets_a_sentence() -> None:
     ("arguments", "said"),
     [
         (("--workers", "2"), "goes with --http"),
+        (("--probe-port", "0"), "goes with --http"),
+        (("--grpc", "--probe-port", "0"), "goes with --http"),
+        (("--http", "--probe-port", "65536"), "0 to 65535"),
         (("--http", "--workers", "0"), "1 to 64, not 0"),
         (("--http", "--workers", "65"), "1 to 64, not 65"),
     ],
 )
-def test_a_wrong_number_of_workers_is_told(
+def test_what_goes_with_http_alone_and_wrong_numbers_are_told(
     arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

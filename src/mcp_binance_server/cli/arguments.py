@@ -51,6 +51,9 @@ def parser() -> Parser:
     doors.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
     root.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine)")
     root.add_argument("--port", type=_port, help="port to listen on; 0 takes a free one")
+    root.add_argument(
+        "--probe-port", type=_port, metavar="PORT", help="a second port, for /healthz, /readyz and /metrics"
+    )
     root.add_argument("--workers", type=int, default=1, metavar="N", help="processes that share the HTTP port (1)")
     root.add_argument("--tls-cert", metavar="FILE", help="speak TLS with this certificate (PEM, with its chain)")
     root.add_argument("--tls-key", metavar="FILE", help="its private key (PEM, without a passphrase)")
@@ -111,8 +114,8 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
         root.error("--tls-cert and --tls-key belong together")
     if not 1 <= options.workers <= MOST_WORKERS:
         root.error(f"--workers is 1 to {MOST_WORKERS}, not {options.workers}")
-    if options.workers > 1 and door not in ("http", "sse"):
-        root.error("--workers goes with --http: other transports have one process")
+    if door not in ("http", "sse"):
+        _refuse_what_http_has(root, options)
     if options.quiet and options.command not in HEED_QUIET:
         root.error(f"--quiet means nothing to the command {options.command}")
     if options.log_level and options.command not in HEED_LOG_LEVEL:
@@ -148,6 +151,13 @@ def _refuse_addresses(root: Parser, options: argparse.Namespace) -> None:
     useless = [flag for flag, value in given.items() if value is not None]
     if useless:
         root.error(f"{', '.join(useless)}: a pipe has no address; with --http or --grpc it has")
+
+
+def _refuse_what_http_has(root: Parser, options: argparse.Namespace) -> None:
+    if options.workers > 1:
+        root.error("--workers goes with --http: other transports have one process")
+    if options.probe_port is not None:
+        root.error("--probe-port goes with --http: nobody can probe another transport over HTTP")
 
 
 def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE
@@ -18,11 +18,13 @@ from mcp_binance_server.cli.entrance import Place, refuse_strangers
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
-from mcp_binance_server.cli.serve_http import announcing
+from mcp_binance_server.cli.serve_http import about_probes, allowed_by, announcing, probe_door
 from mcp_binance_server.cli.worker import READY, Post
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings
+from mcp_binance_server.transports.http.probe_crew import CrewProbes
+from mcp_binance_server.transports.http.probe_port import served_beside
 from mcp_binance_server.transports.http.serving import GRACE_SECS, Stop, listen, told_by_signals
 
 LOG = logging.getLogger(__name__)
@@ -53,9 +55,14 @@ def run_crew(place: Place, workers: int, manners: Manners, *, unsafe: bool) -> i
     listener = listen(place.host, place.port)
     with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # made for this user alone
         port = listener.getsockname()[1]
-        announce = announcing(place, manners, f"{workers} workers; ")
+        probes = None if place.probe_port is None else listen(place.host, place.probe_port)
+        announce = announcing(place, manners, f"{workers} workers; {about_probes(probes)}")
         crew = Crew(place, workers, manners, listener, Path(folder), SystemClock(), ready=lambda: announce(port))
-        return anyio.run(crew.run, LastMoment(0, KEEPERS_MOMENT_SECS))
+        with ExitStack() as stack:
+            if probes is not None:
+                answers = CrewProbes(workers, Path(folder), crew.alive, asks_for_token=not place.is_local)
+                stack.enter_context(served_beside(probe_door(place, probes, answers, allowed_by(settings))))
+            return anyio.run(crew.run, LastMoment(0, KEEPERS_MOMENT_SECS))
 
 
 def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str = sys.platform) -> None:
@@ -101,6 +108,11 @@ class Crew:
                     watch.start_soon(self._lose_patience)
                 watch.cancel_scope.cancel()
         return self._code
+
+    def alive(self) -> int:
+        """Count the workers that were heard a moment ago; other threads ask too."""
+        now = self.clock.monotonic_ms()
+        return sum(now - heard_ms <= SILENT_MS for heard_ms in [*self._heard_ms.values()])
 
     async def _keep(self, number: int) -> None:
         pause_ms = FIRST_PAUSE_MS

@@ -27,6 +27,8 @@ class Place:
     port: int
     certificate: Certificate | None = None
     """By which the server speaks TLS itself."""
+    probe_port: int | None = None
+    """Where probes are answered too, by a thread of their own."""
 
     @property
     def is_local(self) -> bool:

@@ -168,7 +168,8 @@ def _place(options: argparse.Namespace, usual_port: int) -> "Place":
     from mcp_binance_server.transports.certificate import Certificate  # noqa: PLC0415 - likewise
 
     certificate = Certificate(Path(options.tls_cert), Path(options.tls_key)) if options.tls_cert else None
-    return Place(options.host or HOST, usual_port if options.port is None else options.port, certificate)
+    port = usual_port if options.port is None else options.port
+    return Place(options.host or HOST, port, certificate, options.probe_port)
 
 
 COMMANDS = {

@@ -1,10 +1,14 @@
 """`mcp-binance-server --http`: one address for many clients."""
 
 import sys
+from asyncio import get_running_loop
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from importlib import import_module
+from socket import socket
 
 import anyio
+from starlette.types import ASGIApp
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
@@ -15,9 +19,12 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Options, assemble
-from mcp_binance_server.transports.http.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, allow
+from mcp_binance_server.transports.http.failures import contained
+from mcp_binance_server.transports.http.guard import Guard
+from mcp_binance_server.transports.http.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, Allowed, allow
+from mcp_binance_server.transports.http.probe_port import PortProbes, beating, served_beside
 from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import Stop, serve_http
+from mcp_binance_server.transports.http.serving import Door, Stop, listen, serve_http
 
 # How many sessions one address may hold where strangers can call and nobody is asked who they are.
 STRANGERS_SHARE = 10
@@ -46,11 +53,16 @@ def fastest_loop() -> dict[str, bool]:
     return {"use_uvloop": True}
 
 
+def allowed_by(settings: Settings) -> Allowed:
+    """Return the hosts and origins that the settings name beside this machine's own."""
+    return allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins))
+
+
 def options_of(settings: Settings, place: Place, entrance: Entrance, seat: Seat | None = None) -> Options:
     """Return what the settings decide about an HTTP application."""
     return Options(
         entrance=entrance,
-        allowed=allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins)),
+        allowed=allowed_by(settings),
         lends_own_key=lends_own_key(settings),
         session_cap=settings.session_cap,
         session_idle_secs=settings.session_idle_secs,
@@ -62,20 +74,33 @@ def options_of(settings: Settings, place: Place, entrance: Entrance, seat: Seat 
 
 async def _serve(settings: Settings, place: Place, manners: Manners, last_moment: LastMoment) -> None:
     clock = SystemClock()
+    probes = None if place.probe_port is None else listen(place.host, place.probe_port)
     async with (
         entrance_of(settings, clock) as entrance,
         running_app(settings, clock=clock, callers_bring_keys=True, preload=True) as app,
     ):
-        await serve_at(place, app, options_of(settings, place, entrance), announcing(place, manners), last_moment)
+        announce = announcing(place, manners, about_probes(probes))
+        await serve_at(place, app, options_of(settings, place, entrance), announce, last_moment, probes=probes)
 
 
 async def serve_at(
-    place: Place, app: App, options: Options, ready: Callable[[int], None], last_moment: LastMoment
+    place: Place,
+    app: App,
+    options: Options,
+    ready: Callable[[int], None],
+    last_moment: LastMoment,
+    *,
+    probes: socket | None = None,
 ) -> None:
-    """Serve an application over HTTP until a signal; `ready` gets the port."""
+    """Serve an application over HTTP until a signal; `ready` gets the port, and `probes` listens for those alone."""
     app.dispatcher.catalogue.prepare()  # the first caller shall not wait for it
     http = assemble(app.server, app.dispatcher, app.clock, options)
-    async with http.running():
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(http.running())
+        if probes is not None:
+            pulse = await stack.enter_async_context(beating(app.clock))
+            answers = PortProbes(http.heart, pulse, get_running_loop(), asks_for_token=not place.is_local)
+            stack.enter_context(served_beside(probe_door(place, probes, answers, options.allowed)))
         await serve_http(
             http.asgi,
             host=place.host,
@@ -85,6 +110,16 @@ async def serve_at(
             drain=http.heart.drain,
             stop=Stop(at_ctrl_c=last_moment.begin),
         )
+
+
+def about_probes(probes: socket | None) -> str:
+    return "" if probes is None else f"probes: port {probes.getsockname()[1]}; "
+
+
+def probe_door(place: Place, listener: socket, answers: ASGIApp, allowed: Allowed) -> Door:
+    """Return where probes are answered: guarded as every address, and over TLS where the others are."""
+    tls = place.certificate.context() if place.certificate else None
+    return Door(listener, Guard(contained(answers), allowed), tls=tls)
 
 
 def announcing(place: Place, manners: Manners, about: str = "") -> Callable[[int], None]:

@@ -115,7 +115,8 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
     turns = Turns(contained(relay or heart), clock, frozenset(PROBES))
     guarded = counting_answers(Guard(turns, options.allowed), metrics, ROUTES)
     asgi = Forwarded(guarded, Proxies(options.trusted_proxies))
-    return Assembled(asgi, Handed(turns.at(contained(heart))), heart, relay)
+    inside = Handed(turns.at(contained(heart)), heart.probes.figures)
+    return Assembled(asgi, inside, heart, relay)
 
 
 def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None) -> Callable[[], Awaitable[Moment]]:

@@ -1,6 +1,7 @@
 """Takes a request to the process that has its session, when several share one address."""
 
 import socket
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
@@ -23,6 +24,8 @@ from mcp_binance_server.transports.http.seat import Seat
 
 CALLER = b"x-relayed-for"
 PARTY = b"x-relayed-party"
+PROBED = "probe"
+"""What the keeper of the workers names instead of a caller, for whom it need not ask."""
 # What belongs to one connection, or is said anew on the next.
 _OF_ONE_HOP = frozenset({
     b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
@@ -118,14 +121,18 @@ class Handed:
     The answer says who that turned out to be, which the other process could not know.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, figures: Callable[[Send], Awaitable[None]]) -> None:
         self._app = app
+        self._figures = figures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         told = dict(scope["headers"]).get(CALLER, b"").decode("latin-1")
+        if told == PROBED and scope["path"] == "/metrics":
+            await self._figures(send)
+            return
         scheme, _, rest = told.partition(" ")
         arrival, _, address = rest.partition(" ")
-        scope["scheme"] = scheme or "http"
+        scope["scheme"] = "http" if scheme in ("", PROBED) else scheme
         scope["client"] = (address, 0) if address else None
         scope[ARRIVAL] = Arrival(arrival or Arrival.READABLE)
 

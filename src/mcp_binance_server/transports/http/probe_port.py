@@ -1,0 +1,144 @@
+"""Probes on a port of their own: a thread answers them, also while the server's loop is busy or held."""
+
+import asyncio
+import json
+import signal
+import threading
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from starlette.types import Message, Receive, Scope, Send
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.transports.http.app import PROBES, HttpApp
+from mcp_binance_server.transports.http.conversation import not_allowed
+from mcp_binance_server.transports.http.refusals import refuse
+from mcp_binance_server.transports.http.replies import reply_json
+from mcp_binance_server.transports.http.serving import Door, Stop, serve_doors
+
+BEAT_MS = 500.0
+# As long as a worker may be silent before it is replaced.
+SILENT_MS = 4_000.0
+# Whoever probes has a time-out of its own, a second or more.
+PATIENCE_SECS = 2.0
+_START_SECS = 10.0
+_END_SECS = 1.0
+
+
+@dataclass
+class Pulse:
+    """Shows other threads that a loop turns."""
+
+    clock: Clock
+    _beat_ms: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._beat_ms = self.clock.monotonic_ms()
+
+    async def beat(self) -> None:
+        while True:
+            self._beat_ms = self.clock.monotonic_ms()
+            await self.clock.sleep_ms(BEAT_MS)
+
+    @property
+    def silent_ms(self) -> float:
+        return self.clock.monotonic_ms() - self._beat_ms
+
+
+@dataclass(frozen=True)
+class PortProbes:
+    """Says by itself whether the server's loop turns, and has the loop answer the rest, if it does so in time."""
+
+    heart: HttpApp
+    pulse: Pulse
+    home: asyncio.AbstractEventLoop
+    asks_for_token: bool
+    patience_secs: float = PATIENCE_SECS
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        if not await is_probe(scope, send):
+            return
+        if scope["path"] == "/healthz":
+            await self._healthz(send)
+            return
+        answer = asyncio.run_coroutine_threadsafe(self._answer(scope), self.home)
+        try:
+            messages = await asyncio.wait_for(asyncio.wrap_future(answer), self.patience_secs)
+        except TimeoutError:
+            await refuse(send, 503, "busy", "The server has not answered in time", headers=[(b"retry-after", b"1")])
+            return
+        for message in messages:
+            await send(message)
+
+    async def _healthz(self, send: Send) -> None:
+        silent_ms = self.pulse.silent_ms
+        if silent_ms <= SILENT_MS:
+            await reply_json(send, b'{"status":"ok"}')
+        else:
+            told = {"status": "held", "silent_secs": round(silent_ms / 1000)}
+            await reply_json(send, json.dumps(told).encode(), status=503)
+
+    async def _answer(self, scope: Scope) -> list[Message]:
+        messages: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            messages.append(message)
+
+        if scope["path"] == "/metrics" and not self.asks_for_token:
+            await self.heart.probes.figures(keep)
+        else:
+            await self.heart(scope, _nothing_more, keep)
+        return messages
+
+
+async def is_probe(scope: Scope, send: Send) -> bool:
+    """Tell whether a request is for what is here; what is not has been refused."""
+    if scope["path"] not in PROBES:
+        await refuse(send, 404, "not_found", "There is nothing at this address; here are /healthz, /readyz, /metrics")
+        return False
+    if scope["method"] not in ("GET", "HEAD"):
+        await not_allowed(send, b"GET, HEAD")
+        return False
+    return True
+
+
+@asynccontextmanager
+async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
+    """Let the loop that runs show that it turns."""
+    pulse = Pulse(clock)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pulse.beat)
+        yield pulse
+        tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def served_beside(door: Door) -> Generator[None]:
+    """Serve a door in a thread and a loop of its own for as long as the block takes."""
+    is_ready = threading.Event()
+    ending: list[tuple[asyncio.AbstractEventLoop, Stop]] = []
+
+    async def serve() -> None:
+        stop = Stop()
+        ending.append((asyncio.get_running_loop(), stop))
+        await serve_doors([door], ready=is_ready.set, drain=_nothing, stop=stop)
+
+    thread = threading.Thread(target=anyio.run, args=(serve,), name="probes", daemon=True)
+    thread.start()
+    is_ready.wait(_START_SECS)
+    try:
+        yield
+    finally:
+        for loop, stop in ending:
+            loop.call_soon_threadsafe(stop.tell, signal.SIGINT)  # in haste: nobody has much in hand there
+        thread.join(_END_SECS)
+
+
+async def _nothing() -> None:
+    pass
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
