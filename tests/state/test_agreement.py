@@ -64,10 +64,6 @@ async def weigh(engine: StateEngine, chance: random.Random, now_ms: int) -> obje
 async def seat(engine: StateEngine, chance: random.Random, _: int) -> object:
     pool, member, ttl_ms = chance.choice("pq"), chance.choice("abcdefgh"), chance.choice((1, 7, 40, 500))
     verb = chance.random()
-    if verb < 0.25:
-        party, cap, newcomers = chance.choice(PARTIES), chance.choice((0, 3, 6, 12)), chance.choice((0, 1, 2, 4))
-        member = chance.choice("abcdefghijklmnop")
-        return await engine.take_share(pool, member, party=party, ttl_ms=900, cap=cap, newcomers=newcomers)
     if verb < 0.5:
         return await engine.admit(
             pool, member, ttl_ms=ttl_ms, cap=chance.randint(0, 4), party=chance.choice(("", "x", "x", "y", "z"))
@@ -77,6 +73,17 @@ async def seat(engine: StateEngine, chance: random.Random, _: int) -> object:
     if verb < 0.8:
         return await engine.leave(pool, member)
     return await engine.members(pool)
+
+
+async def share_out(engine: StateEngine, chance: random.Random, _: int) -> object:
+    pool, member, verb = chance.choice("pq"), str(chance.randint(0, 60)), chance.random()
+    party = "ann" if chance.random() < 0.7 else chance.choice(PARTIES)
+    if verb < 0.1:
+        return await engine.leave(pool, member)
+    if verb < 0.12:
+        return await engine.admit(pool, member, ttl_ms=300, cap=12, party=party)
+    cap, newcomers = chance.choice((0, 20, 20, 20)), chance.choice((0, 2, 4, 4))
+    return await engine.take_share(pool, member, party=party, ttl_ms=300, cap=cap, newcomers=newcomers)
 
 
 async def hold(engine: StateEngine, chance: random.Random, now_ms: int) -> object:
@@ -102,7 +109,7 @@ async def shelve(engine: StateEngine, chance: random.Random, _: int) -> object:
     return await engine.shelve(shelf, key, value, ttl_ms=ttl_ms, most_bytes=chance.choice((8, 20, 20, 20)))
 
 
-@pytest.mark.parametrize("act", [weigh, seat, hold, shelve])
+@pytest.mark.parametrize("act", [weigh, seat, share_out, hold, shelve])
 async def test_every_answer_of_a_long_random_history_is_the_same(
     pair: tuple[StateEngine, StateEngine], clock: ServerClock, scale: int, act: Act
 ) -> None:
