@@ -1,0 +1,49 @@
+"""A process with the simulated exchange and its guests: customers with keys and balances of their own."""
+
+import json
+import socket
+import sys
+
+import uvicorn
+
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.simulator.account import DemoAccount
+from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
+from mcp_binance_server.simulator.portfolio import Balance, Portfolio
+
+GUESTS = 4
+PROGRAM = "from support.chaos.exchange import main; main()"
+
+
+def watermark(number: int) -> str:
+    """Return what a guest holds, which nobody else does."""
+    return f"77{number}31{number}.{number}4159265"
+
+
+def guest(number: int) -> Guest:
+    return Guest(DemoAccount(1_000 + number), Portfolio((Balance("USDT", watermark(number), "0.00000000"),)))
+
+
+def main() -> None:
+    """Serve until ended; the first line of output says where."""
+    exchange = SimulatedExchange(SystemClock())
+    exchange.guests += map(guest, range(GUESTS))
+    # The protocol is named because asyncio sends without delay only where it sees it.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(128)
+    config = uvicorn.Config(
+        build_app(exchange),
+        http="h11",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=1,
+    )
+    sys.stdout.write(json.dumps({"host": f"127.0.0.1:{listener.getsockname()[1]}"}) + "\n")
+    sys.stdout.flush()
+    uvicorn.Server(config).run(sockets=[listener])
