@@ -1,5 +1,7 @@
 """More requests than the processor can take: whose is begun next."""
 
+from time import thread_time
+
 import anyio
 import anyio.lowlevel
 import pytest
@@ -44,6 +46,10 @@ class Work:
         token = dict(scope["headers"]).get(b"authorization", b"").decode()
         if token and not token.startswith("!"):
             scope[CALLER] = Caller(Visitor(token), Vault(None), token)
+        if scope["path"] == "burns":
+            until = thread_time() + 2 * HEAVY_MS / 1000
+            while thread_time() < until:
+                pass
         if scope["path"] == "waits":
             await self.may_end.wait()
 
@@ -174,6 +180,22 @@ async def test_a_party_that_is_alone_waits_for_none_of_its_requests(clock: FakeC
         await rounds()
         assert work.begun.count("waits") == 5
         work.may_end.set()
+
+
+async def test_a_clock_that_stands_still_holds_up_nobody_for_good(clock: FakeClock) -> None:
+    work = Work(clock, 0)
+    turns = Turns(work, clock)
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            for token in (HOG, ANN, ANN):
+                await answered(turns, asked("hello", token=token))
+            group.start_soon(turns, asked("waits", token=HOG), unread, unsent)
+            await answered(turns, asked("burns", token=HOG))
+            await answered(turns, asked("last", token=HOG))
+            work.may_end.set()
+
+    assert work.begun[-2:] == ["burns", "last"]
 
 
 async def test_a_request_that_waits_for_something_else_holds_up_its_party_for_a_moment_only(clock: FakeClock) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Generator
 from math import exp
-from time import thread_time
+from time import perf_counter, thread_time
 from typing import Any, TypeVar
 
 LOOP_REQUEST = "mcp_binance_server.loop_request"
@@ -55,10 +55,15 @@ class LoopRequest:
 
 
 class LoopUse:
-    """The accounts of everybody who asked of late; `now_ms` is for what fades, `processor_ms` for what is charged."""
+    """The accounts of everybody who asked of late; `now_ms` is for what fades, `processor_ms` for what is charged.
 
-    def __init__(self, now_ms: Callable[[], float], processor_ms: Callable[[], float] | None = None) -> None:
-        self.now_ms = now_ms
+    Both are of the machine, not of a `Clock`: where that stands still, what the processor does would never fade.
+    """
+
+    def __init__(
+        self, now_ms: Callable[[], float] | None = None, processor_ms: Callable[[], float] | None = None
+    ) -> None:
+        self.now_ms = now_ms or _of_the_machine
         self.processor_ms = processor_ms or _of_this_thread
         self.charged_ms = 0.0
         self._accounts: dict[str, LoopAccount] = {}
@@ -142,6 +147,10 @@ class _Charging(Awaitable[T]):
         request.stepped_ms = use.now_ms()
         request.account.charge(took_ms - (use.charged_ms - inside_ms), request.stepped_ms)
         use.charged_ms = inside_ms + took_ms
+
+
+def _of_the_machine() -> float:
+    return 1000 * perf_counter()
 
 
 def _of_this_thread() -> float:

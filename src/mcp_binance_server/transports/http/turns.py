@@ -38,7 +38,7 @@ class Turns:
         self._app = app
         self._first = first
         self._clock = clock
-        self._use = use or LoopUse(clock.monotonic_ms)
+        self._use = use or LoopUse()
         self._claims = Claims()
         self._patient = _Waiting(self._use)
         self._ahead = _Waiting(self._use)
@@ -77,8 +77,9 @@ class Turns:
                 self._watch()
 
     def _begins_at_once(self, request: LoopRequest) -> bool:
-        now, account = self._clock.monotonic_ms(), request.account
-        if self._is_crowded or account.waiting or (self._begun and now - self._began_ms >= ROUND_MS):
+        account, now = request.account, self._use.now_ms()
+        is_full = self._begun and self._clock.monotonic_ms() - self._began_ms >= ROUND_MS
+        if self._is_crowded or account.waiting or is_full:
             return False
         if self._use.is_heavy(account, now) and (self._patient or self._use.has_to_wait(account, now)):
             return False
@@ -86,7 +87,7 @@ class Turns:
         return True
 
     async def _wait_among(self, others: "_Waiting", request: LoopRequest) -> None:
-        if others is self._patient and not self._use.is_heavy(request.account, self._clock.monotonic_ms()):
+        if others is self._patient and not self._use.is_heavy(request.account, self._use.now_ms()):
             self._is_crowded = True
         await others.add(request, self._watch())
 
@@ -123,7 +124,7 @@ class Turns:
 
     def _let_go(self, waiting: "_Waiting", most: int) -> bool:
         """Let so many begin; tell whether that was everybody who could."""
-        for number, turn in enumerate(waiting.in_order(self._clock.monotonic_ms())):
+        for number, turn in enumerate(waiting.in_order(self._use.now_ms())):
             if number == most:
                 return False
             waiting.drop(turn)
