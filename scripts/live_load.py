@@ -38,6 +38,7 @@ from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.state.memory import MemoryEngine
+from mcp_binance_server.state.pace import Pace
 
 PLENTY = 10_000_000
 SETTLE_MS = 5_000
@@ -83,7 +84,7 @@ async def _run(addresses: dict[str, str], symbols: int, seconds: float, *, profi
     budget = Budget(engine, at, clock, "load")
     network = Network("load", addresses["rest"], "", stream_url=addresses["streams"])
     caller = Caller(Attempts(network, channel, budget, at), clock)
-    client = SpotClient(caller, engine)
+    client = SpotClient(caller, engine, Pace(clock))
     await Directory(caller, engine, clock).table()
     budget.limit = PLENTY
     hub = Hub(
