@@ -1,5 +1,6 @@
 """One symbol's feed: when its book may be shown, what breaks it, and what it remembers."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -43,6 +44,21 @@ def test_a_book_may_be_shown_only_after_a_snapshot_joined_the_stream(feed: Symbo
     bring_up(feed)
     assert (feed.state, feed.is_live, feed.needs_snapshot) == ("live", True, False)
     assert feed.unbroken_ms == START_MS
+
+
+@pytest.mark.parametrize(("newest_ms", "age_ms"), [(0, 6_000), (START_MS + 5_900, 100)])
+def test_a_book_is_as_old_as_its_snapshot_or_the_newest_event_that_it_took(
+    feed: SymbolFeed, newest_ms: int, age_ms: int
+) -> None:
+    feed.on_quiet()
+    if newest_ms:
+        feed.on_depth(replace(delta_of(10, 12), event_ms=newest_ms), newest_ms)
+    came_ms = START_MS + 6_000
+
+    feed.on_snapshot(book_of(10, [level(99)], [level(101)]), asked=ASKED, time_ms=came_ms, as_of_ms=START_MS)
+
+    assert feed.is_live
+    assert feed.age_ms(came_ms) == age_ms
 
 
 def test_a_quiet_symbol_is_put_in_step_without_an_event(feed: SymbolFeed) -> None:

@@ -41,7 +41,7 @@ async def test_garbage_that_a_leader_passes_on_costs_both_processes_that_symbol_
     "page",
     [
         Page(10**9, 1, 0, [Line(99, 0, b"{}")]),
-        Page(10**9, 1, 0, [], SharedBook(10**12, [("NaN", "1")], [("1", "-1")], 1_000)),
+        Page(10**9, 1, 0, [], SharedBook(10**12, [("NaN", "1")], [("1", "-1")], 1_000, 0)),
         Page(10**9, 1, 0, [Line(0, 0, b"\xff"), Line(1, 0, b"[" * 9_000)]),
     ],
     ids=["a stream that there is not", "a book of no numbers", "bytes that are no events"],

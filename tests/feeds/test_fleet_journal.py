@@ -85,7 +85,7 @@ def book(bids: int, asks: int, asked: int) -> LocalBook:
 
 
 def handed_on(given: LocalBook) -> LocalBook:
-    sent = decode_page(encode(Page(1, 1, 0, [Line(0, 5, b"{}")], SharedBook.of(given)))).book
+    sent = decode_page(encode(Page(1, 1, 0, [Line(0, 5, b"{}")], SharedBook.of(given, 5)))).book
     assert sent is not None
     taken = LocalBook()
     taken.load(sent.snapshot(), asked=sent.asked)

@@ -190,7 +190,7 @@ async def test_a_snapshot_that_fails_in_an_unforeseen_way_is_asked_for_again() -
 
 
 def test_a_book_of_another_process_is_checked_as_the_exchanges_own() -> None:
-    shared = SharedBook(5, [("100.00", "1")], [("NaN", "1")], asked=1_000)
+    shared = SharedBook(5, [("100.00", "1")], [("NaN", "1")], asked=1_000, as_of_ms=0)
 
     with pytest.raises(ValueError, match="level"):
         shared.snapshot()

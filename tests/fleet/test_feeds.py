@@ -152,6 +152,24 @@ async def test_a_reader_who_comes_late_needs_no_call_of_its_own(members: list[Me
         assert len(fleet.exchange.requests) == before
 
 
+async def test_a_reader_who_comes_late_learns_how_old_the_leaders_book_is(
+    members: list[Member], fleet: HeldFleet
+) -> None:
+    with ExitStack() as stack:
+        [first] = opened(stack, members[:1], BTC)
+        await fleet.until(all_live([first]))
+        await fleet.run(1_000)
+        fleet.exchange.hub.faults.add(StreamFault(kind="drop", stream="btcusdt@depth*", times=None))
+        await fleet.run(3_000)
+
+        [late] = opened(stack, members[1:2], BTC)
+        await fleet.until(all_live([late]))
+
+        assert snapshots(fleet.exchange) == 1
+        assert late.book_ms == first.book_ms
+        assert late.age_ms(fleet.exchange.now_ms()) >= 3_000
+
+
 async def test_a_leader_that_leaves_hands_its_symbols_over(
     connect: Connect, members: list[Member], fleet: HeldFleet
 ) -> None:

@@ -297,6 +297,11 @@ class JoinBuffer:
     def first_update_id(self) -> int | None:
         return self._deltas[0].first_update_id if self._deltas else None
 
+    @property
+    def newest_ms(self) -> int:
+        """When the exchange sent the newest delta; 0 without any."""
+        return self._deltas[-1].event_ms if self._deltas else 0
+
     def is_too_old(self, snapshot: BookSnapshot) -> bool:
         """Tell whether the snapshot ends before the first delta, as the exchange tells it: one id stricter than due."""
         first = self.first_update_id

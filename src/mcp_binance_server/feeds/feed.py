@@ -147,12 +147,15 @@ class SymbolFeed:
             self.counts.gaps += 1
             self._start_over(delta)
 
-    def on_snapshot(self, snapshot: BookSnapshot, *, asked: int, time_ms: int) -> Joined | TooOld | Gap:
+    def on_snapshot(
+        self, snapshot: BookSnapshot, *, asked: int, time_ms: int, as_of_ms: int | None = None
+    ) -> Joined | TooOld | Gap:
         """Join a snapshot to what was buffered; anything but Joined needs another one.
 
-        A live book goes on until the new one takes its place, so its readers see no break.
+        A live book goes on until the new one takes its place, so its readers see no break. A snapshot that was long on
+        its way, or that another process had for a while, is `as_of_ms`.
         """
-        book = LocalBook()
+        book, newest_ms = LocalBook(), self._buffer.newest_ms
         outcome = self._buffer.join(snapshot, book, asked=asked)
         if not isinstance(outcome, Joined):
             return outcome
@@ -166,7 +169,8 @@ class SymbolFeed:
         self._is_refreshing = False
         if self.state != "live":
             self.state = "live"
-            self.unbroken_ms = self.book_ms = time_ms
+            self.unbroken_ms = time_ms
+            self.book_ms = min(time_ms, max(time_ms if as_of_ms is None else as_of_ms, newest_ms))
             self._running = _RunningSecond(second=(time_ms + self._phase_ms) // 1000)
         return outcome
 

@@ -192,10 +192,10 @@ class Hub:
         if (watched := self._watched.get(symbol)) is not None:
             watched.readers.wanted_ms = self.clock.monotonic_ms()
 
-    def join(self, feed: SymbolFeed, snapshot: BookSnapshot, *, asked: int) -> bool:
+    def join(self, feed: SymbolFeed, snapshot: BookSnapshot, *, asked: int, as_of_ms: int) -> bool:
         """Put a book in step with one that is; tell whether that went well."""
         try:
-            outcome = feed.on_snapshot(snapshot, asked=asked, time_ms=self.time.now_ms())
+            outcome = feed.on_snapshot(snapshot, asked=asked, time_ms=self.time.now_ms(), as_of_ms=as_of_ms)
         except Exception as error:  # noqa: BLE001 - as with an event: it costs this symbol and no other
             self._restart(feed, error)
             return False

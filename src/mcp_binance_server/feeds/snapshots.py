@@ -95,6 +95,7 @@ class Snapshots:
     async def _try(self, feed: SymbolFeed, failures: int) -> float:
         """Take one snapshot and return how long to wait before the next; 0 when the book is in step."""
         longest = min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** min(failures, 10))
+        asked_at = self.clock.monotonic_ms()
         try:
             snapshot = await self.fetch(feed.symbol)
         except RateLimited as error:
@@ -104,7 +105,9 @@ class Snapshots:
             return self.random.uniform(longest / 2, longest)
         if snapshot is None:
             return self.random.uniform(longest / 2, longest)
-        outcome = feed.on_snapshot(snapshot, asked=SNAPSHOT_LEVELS, time_ms=self.time.now_ms())
+        now_ms = self.time.now_ms()
+        as_of_ms = now_ms - round(self.clock.monotonic_ms() - asked_at)
+        outcome = feed.on_snapshot(snapshot, asked=SNAPSHOT_LEVELS, time_ms=now_ms, as_of_ms=as_of_ms)
         if isinstance(outcome, Joined):
             self.joined(feed)
             return 0

@@ -144,4 +144,4 @@ class Follower:
         except ValueError:
             self.hub.troubles.refused(self.symbol)
             return
-        self.hub.join(feed, snapshot, asked=book.asked)
+        self.hub.join(feed, snapshot, asked=book.asked, as_of_ms=book.as_of_ms)

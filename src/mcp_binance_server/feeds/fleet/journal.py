@@ -28,15 +28,19 @@ class Line(msgspec.Struct, array_like=True, frozen=True):
 
 
 class SharedBook(msgspec.Struct, array_like=True, frozen=True):
-    """A book after the last line of its page; with fewer levels than `asked` a side is known as a whole."""
+    """A book after the last line of its page; with fewer levels than `asked` a side is known as a whole.
+
+    `as_of_ms` is the exchange's time when it last changed: it may have been silent for long when a page is written.
+    """
 
     last_update_id: int
     bids: list[WrittenLevel]
     asks: list[WrittenLevel]
     asked: int
+    as_of_ms: int
 
     @classmethod
-    def of(cls, book: LocalBook) -> "SharedBook":
+    def of(cls, book: LocalBook, as_of_ms: int) -> "SharedBook":
         """Copy the levels that are known; what a book holds beyond is no part of it."""
         bids, asks = book.written_top(BOOK_LEVELS)
         known = book.known_to
@@ -45,7 +49,7 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
         if known.ask is not None:
             asks = [level for level in asks if Decimal(level[0]) <= known.ask]
         cut = [len(side) for side, end in ((bids, known.bid), (asks, known.ask)) if end is not None]
-        return cls(book.last_update_id, bids, asks, min([BOOK_LEVELS, *cut]))
+        return cls(book.last_update_id, bids, asks, min([BOOK_LEVELS, *cut]), as_of_ms)
 
     def snapshot(self) -> BookSnapshot:
         """Return the levels.

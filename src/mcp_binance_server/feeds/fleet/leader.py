@@ -72,7 +72,7 @@ class Leader:
         lines, self._lines = self._lines, []
         self._number += 1
         feed = self.hub.peek(self.symbol) if self.book_is_due else None
-        book = SharedBook.of(feed.book) if feed is not None and feed.is_live else None
+        book = SharedBook.of(feed.book, feed.book_ms) if feed is not None and feed.is_live else None
         written = encode(self._page(lines, book))
         if len(written) > MAX_VALUE_BYTES:
             written = encode(self._page([Line(LOST, self.engine.now_ms())], book))
