@@ -41,7 +41,7 @@ TAKEN_OVER = {
     "h11:Connection": {"send_with_data_passthrough"},
     "uvicorn.server:Server": {"handle_exit", "startup"},
     "uvicorn.protocols.http.h11_impl:H11Protocol": {
-        "client", "connection_lost", "connection_made", "connections", "cycle", "data_received", "flow", "headers",
+        "client", "connection_lost", "connection_made", "cycle", "data_received", "flow", "headers",
         "loop", "on_response_complete", "pause_writing", "resume_writing", "scheme", "scope", "send_400_response",
         "shutdown",
     },

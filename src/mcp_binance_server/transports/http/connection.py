@@ -20,6 +20,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from mcp_binance_server.domain.access import LOCAL, party_of
+from mcp_binance_server.transports.http.crowd import LET_IN, ConnectionCrowd
 from mcp_binance_server.transports.http.failures import AnswerBrokenOff
 from mcp_binance_server.transports.http.joined import JoinedAnswers
 from mcp_binance_server.transports.http.keys import API_KEY, SECRET_KEY
@@ -54,9 +56,17 @@ class ConnectionLimits:
 class Connection(H11Protocol):
     """A client's connection, closed when the client is too slow for its limits."""
 
-    def __init__(self, config: Config, state: ServerState, limits: ConnectionLimits, unsent: Unsent) -> None:
+    def __init__(
+        self,
+        config: Config,
+        state: ServerState,
+        limits: ConnectionLimits,
+        unsent: Unsent,
+        crowd: "ConnectionCrowd[Connection]",
+    ) -> None:
         super().__init__(config, state, app_state={})
         self._unsent = unsent
+        self._crowd = crowd
         self.conn = JoinedAnswers(h11.SERVER)
         self._limits = limits
         self._head_timer: asyncio.TimerHandle | None = None
@@ -70,6 +80,7 @@ class Connection(H11Protocol):
         self._leaving = scope[LEAVING] = Leaving()
         # uvicorn stops to read where a second request begins.
         scope[AHEAD] = self._is_behind or self.flow.read_paused
+        scope[LET_IN] = partial(self._crowd.let_in, self)
         try:
             await self._house(scope, receive, send)
         except AnswerBrokenOff:
@@ -78,12 +89,18 @@ class Connection(H11Protocol):
             self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        if len(self.connections) >= self._limits.most:
+        peer: object = transport.get_extra_info("peername")
+        party = party_of(LOCAL, None, str(peer[0]) if isinstance(peer, tuple) else "")  # pyright: ignore[reportUnknownArgumentType]
+        has_room, gone = self._crowd.make_room(party)
+        if not has_room:
             self.transport = transport
             transport.write(_FULL)
             transport.close()
             return
+        if gone is not None:
+            gone.close_for("others need one, and its party holds most")
         super().connection_made(transport)
+        self._crowd.enter(self, party)
         # Whatever the kernel does not take at once counts as unread: the deadline must see the last byte too.
         # Over TLS the limit itself is too much already: 0 would never be met.
         transport.set_write_buffer_limits(high=1 if self.scheme == "https" else 0)
@@ -94,6 +111,7 @@ class Connection(H11Protocol):
         self._reading_timer = _cancelled(self._reading_timer)
         self._last_timer = _cancelled(self._last_timer)
         super().connection_lost(exc)
+        self._crowd.leave(self)
         self._unsent.drop(self)
         self._forget_secrets()
         self._leaving.tell()
@@ -104,13 +122,18 @@ class Connection(H11Protocol):
         # The first byte of a head ends uvicorn's wait for the next request; ours begins with it.
         if self.conn.their_state is h11.IDLE:
             self._expect_a_head()
-        elif self._head_timer is not None:
+            return
+        self._crowd.asked(self)
+        if self._head_timer is not None:
             self._head_timer = _cancelled(self._head_timer)
 
     def on_response_complete(self) -> None:
         self._is_behind = bool(self.conn.trailing_data[0])
         self._forget_secrets()
+        self._crowd.answered(self)
         super().on_response_complete()
+        if self._under_way() is not None:  # the next one had come already
+            self._crowd.asked(self)
         if self.conn.their_state is h11.SEND_BODY:
             # Answered before it was whole: the rest could drip for ever, and nobody wants it.
             self.transport.close()
@@ -119,7 +142,7 @@ class Connection(H11Protocol):
         super().pause_writing()
         self._watch_reading()
         address, size = self.client[0] if self.client else "", self.transport.get_write_buffer_size()
-        self._unsent.add(self, address, size, partial(self._close_for, "too much that its address does not read"))
+        self._unsent.add(self, address, size, partial(self.close_for, "too much that its address does not read"))
 
     def resume_writing(self) -> None:
         self._reading_timer = _cancelled(self._reading_timer)
@@ -172,7 +195,7 @@ class Connection(H11Protocol):
 
     def _expect_a_head(self) -> None:
         if self._head_timer is None and not self.transport.is_closing():
-            self._head_timer = self.loop.call_later(self._limits.head_secs, self._close_for, "a slow head")
+            self._head_timer = self.loop.call_later(self._limits.head_secs, self.close_for, "a slow head")
 
     def _watch_reading(self) -> None:
         self._reading_timer = _cancelled(self._reading_timer)
@@ -183,9 +206,10 @@ class Connection(H11Protocol):
         if before - self.transport.get_write_buffer_size() >= self._limits.reading_least:
             self._watch_reading()
         else:
-            self._close_for("a slow reader")
+            self.close_for("a slow reader")
 
-    def _close_for(self, cause: str) -> None:
+    def close_for(self, cause: str) -> None:
+        """Close at once, whatever the client has not read."""
         LOG.info("closed a connection: %s", cause)
         # Otherwise the system goes on for minutes with what this client does not read.
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)

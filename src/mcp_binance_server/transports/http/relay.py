@@ -18,6 +18,7 @@ from mcp_binance_server.transports.arrival import Arrival
 from mcp_binance_server.transports.http.claims import PARTY_TOLD
 from mcp_binance_server.transports.http.connection import ConnectionLimits
 from mcp_binance_server.transports.http.conversation import unknown_session
+from mcp_binance_server.transports.http.crowd import tell_let_in
 from mcp_binance_server.transports.http.forwarded import ARRIVAL, arrival_of
 from mcp_binance_server.transports.http.merged_figures import merged
 from mcp_binance_server.transports.http.seat import Seat
@@ -81,7 +82,9 @@ class Relay:
             await unknown_session(send)
             return
         headers = [(name.lower(), value) for name, value in response.headers.raw]
-        scope[PARTY_TOLD] = response.headers.get(PARTY.decode(), "")
+        scope[PARTY_TOLD] = party = response.headers.get(PARTY.decode(), "")
+        if party:
+            tell_let_in(scope, party)
         kept = [(name, value) for name, value in headers if name not in _OF_ONE_HOP or name == b"content-length"]
         await send({"type": "http.response.start", "status": response.status_code, "headers": kept})
         if whole is None:

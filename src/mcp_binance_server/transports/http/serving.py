@@ -20,6 +20,7 @@ from uvicorn.server import ServerState
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.connection import Connection, ConnectionLimits
+from mcp_binance_server.transports.http.crowd import ConnectionCrowd
 from mcp_binance_server.transports.http.reading import Reading
 from mcp_binance_server.transports.http.unsent import Unsent
 
@@ -134,6 +135,7 @@ class _House:
         self._app = app
         self._limits = limits
         self._unsent = Unsent(limits.unsent)
+        self._crowd: ConnectionCrowd[Connection] = ConnectionCrowd(limits.most)
         self._state = ServerState()
         self._server: asyncio.Server | None = None
         self._is_cleared = False
@@ -194,7 +196,7 @@ class _House:
                 await self._server.wait_closed()
 
     def _connection(self) -> Reading:
-        return Reading(Connection(self._config, self._state, self._limits, self._unsent))
+        return Reading(Connection(self._config, self._state, self._limits, self._unsent, self._crowd))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

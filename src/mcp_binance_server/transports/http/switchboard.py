@@ -18,6 +18,7 @@ from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
 from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.caller import CALLER, Caller
+from mcp_binance_server.transports.http.crowd import tell_let_in
 from mcp_binance_server.transports.http.forwarded import arrival_of
 from mcp_binance_server.transports.http.keys import KeysMisplaced, named_key, principal_in
 from mcp_binance_server.transports.http.line import Line
@@ -112,7 +113,7 @@ class Switchboard:
         """
         brought = principal_in(scope)
         vault = Vault(brought or self._lent(scope, visitor))
-        scope[CALLER] = Caller(visitor, vault, self._party(scope, visitor, brought))
+        _introduce(scope, Caller(visitor, vault, self._party(scope, visitor, brought)))
         try:
             yield
         finally:
@@ -127,7 +128,7 @@ class Switchboard:
     def _noted(self, scope: Scope, visitor: Visitor, call: Call) -> Call:
         session, brought = call.session, call.session.credentials
         vault = session.vault if brought else Vault(self._lent(scope, visitor))
-        scope[CALLER] = Caller(visitor, vault, self._party(scope, visitor, brought))
+        _introduce(scope, Caller(visitor, vault, self._party(scope, visitor, brought)))
         return call
 
     def _party(self, scope: Scope, visitor: Visitor, brought: Principal | None) -> str:
@@ -163,6 +164,11 @@ def header(scope: Scope, name: bytes) -> str | None:
     """Return the first value of a header as text."""
     found = next((value for key, value in scope["headers"] if key == name), None)
     return None if found is None else found.decode("latin-1")
+
+
+def _introduce(scope: Scope, caller: Caller) -> None:
+    scope[CALLER] = caller
+    tell_let_in(scope, caller.party)
 
 
 def _address(scope: Scope) -> str:

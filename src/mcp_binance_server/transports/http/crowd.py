@@ -1,0 +1,128 @@
+"""All connections of a process: who holds how many, and which one has to go when there are too many."""
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Generic, TypeVar
+
+from starlette.types import Scope
+
+C = TypeVar("C")
+
+LET_IN = "mcp_binance_server.let_in"
+"""Where a connection wants to be told whose request was let in."""
+
+LetIn = Callable[[str], None]
+
+
+def tell_let_in(scope: Scope, party: str) -> None:
+    """Tell the connection of a request for whom it was let in; another server's connection does not want to know."""
+    let_in: LetIn | None = scope.get(LET_IN)
+    if let_in is not None:
+        let_in(party)
+
+
+class Loss(IntEnum):
+    """How much is lost with a connection, the least first."""
+
+    NOTHING_ASKED = 0
+    NOT_LET_IN = 1
+    IDLE = 2
+    AT_WORK = 3
+
+
+class _Group(Generic[C]):
+    """The connections of one party, by what they are doing, in the order in which they began it."""
+
+    def __init__(self) -> None:
+        self.by_loss: tuple[dict[C, None], ...] = tuple({} for _ in Loss)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.by_loss))
+
+    def first(self, most: Loss) -> C | None:
+        return next((next(iter(held)) for held in self.by_loss[: most + 1] if held), None)
+
+
+class ConnectionCrowd(Generic[C]):
+    """Counts connections by the party whose request they brought last, until then by their address.
+
+    Every change takes the same time, however many there are.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._groups: dict[str, _Group[C]] = {}
+        self._by_size: list[dict[str, None]] = [{}]
+        self._places: dict[C, tuple[str, Loss]] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def make_room(self, party: str) -> tuple[bool, C | None]:
+        """Tell whether one more may come, and who has to go for it.
+
+        That is one of the group that holds most, if it holds at least two more than the newcomer's. Otherwise the
+        newcomer replaces one of its own, but none at work.
+        """
+        if len(self) < self._most:
+            return True, None
+        own, largest = self._groups.get(party), next(iter(self._by_size[-1]), None)
+        if largest is not None and (len(own) if own else 0) + 2 <= len(self._groups[largest]):
+            gone = self._groups[largest].first(Loss.AT_WORK)
+        else:
+            gone = own.first(Loss.IDLE) if own else None
+        if gone is not None:
+            self.leave(gone)
+        return gone is not None, gone
+
+    def enter(self, connection: C, party: str) -> None:
+        self._put(connection, party, Loss.NOTHING_ASKED)
+
+    def let_in(self, connection: C, party: str) -> None:
+        """Note whose request was let in."""
+        if connection in self._places:
+            self._put(connection, party, Loss.AT_WORK)
+
+    def asked(self, connection: C) -> None:
+        """Note that the head of a request is whole."""
+        place = self._places.get(connection)
+        if place is not None and place[1] in (Loss.NOTHING_ASKED, Loss.IDLE):
+            self._put(connection, place[0], Loss.NOT_LET_IN)
+
+    def answered(self, connection: C) -> None:
+        place = self._places.get(connection)
+        if place is not None:
+            self._put(connection, place[0], Loss.IDLE)
+
+    def leave(self, connection: C) -> None:
+        place = self._places.pop(connection, None)
+        if place is None:
+            return
+        party, loss = place
+        group = self._groups[party]
+        del group.by_loss[loss][connection]
+        self._resize(party, len(group) + 1, len(group))
+
+    def _put(self, connection: C, party: str, loss: Loss) -> None:
+        before = self._places.get(connection)
+        if before is not None and before[0] != party:
+            self.leave(connection)
+            before = None
+        group = self._groups.setdefault(party, _Group())
+        if before is not None:
+            del group.by_loss[before[1]][connection]
+        group.by_loss[loss][connection] = None
+        self._places[connection] = (party, loss)
+        if before is None:
+            self._resize(party, len(group) - 1, len(group))
+
+    def _resize(self, party: str, before: int, now: int) -> None:
+        self._by_size[before].pop(party, None)
+        if now:
+            if now == len(self._by_size):
+                self._by_size.append({})
+            self._by_size[now][party] = None
+        else:
+            del self._groups[party]
+        while len(self._by_size) > 1 and not self._by_size[-1]:
+            self._by_size.pop()
