@@ -44,7 +44,7 @@ LONGEST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("construct_chart_config", {"naturalLanguage": WORDS}),
     ("generate_chart_image", {"config": CHART}),
     ("fetch_chart_documentation", {}),
-    ("get_collection_content", {"collection": "start"}),
+    ("get_collection_content", {"collection": "all"}),
 )
 PLAYBOOKS = "guide://category/big"
 LONG = 4 * 2**20 - 100

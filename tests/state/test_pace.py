@@ -104,6 +104,26 @@ async def test_a_long_step_waits_for_nobody_who_has_nothing_to_do(floor: Floor) 
     assert floor.rounds[-1] < 10
 
 
+async def test_what_was_begun_is_finished_before_more_is_begun(floor: Floor) -> None:
+    begun: list[int] = []
+    most = 0
+
+    async def long_work(number: int) -> None:
+        nonlocal most
+        await floor.work(5)
+        begun.append(number)
+        most = max(most, len(begun))
+        for _ in range(5):
+            await floor.pace.step(goes_on=True)
+            floor.clock.advance(5)
+        begun.remove(number)
+
+    await floor.watch([asyncio.create_task(long_work(number)) for number in range(CALLERS)])
+
+    assert len(floor.rounds) == CALLERS
+    assert most <= 2
+
+
 async def test_whoever_leaves_while_waiting_holds_nobody_up(floor: Floor) -> None:
     callers = [asyncio.create_task(floor.work(5)) for _ in range(CALLERS)]
     await checkpoint()

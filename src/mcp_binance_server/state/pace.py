@@ -9,10 +9,10 @@ from mcp_binance_server.domain.access import PARTY
 
 # So much of a round is given to long work; the rest of it is for everything else.
 ROUND_MS = 4.0
-# So many are woken for a round. Whoever finds it used up goes back to its place.
+# So many are woken for a round, fewer where the last one was used up. Whoever finds it used up goes back to its place.
 MOST_WOKEN = 16
-# A step that took longer makes up for it: others have so many times as long, unless they need less. A loop lets in one
-# connection a round, and whoever comes last of two hundred would wait for as many long steps.
+# Others then have as long, unless they need less, and so many times what a step took beyond its round. A loop lets in
+# one connection a round, and whoever comes last of two hundred would wait for as many steps.
 GIVES_WAY = 4.0
 IDLE_MS = 0.25
 
@@ -40,16 +40,18 @@ class Pace:
         self._queues: dict[str, deque[_Waiting]] = {}
         self._began_ms: float | None = None
         self._is_watched = False
+        self._wakes = MOST_WOKEN
         self._rests_until_ms = self._round_ms = 0.0
 
-    async def step(self) -> None:
+    async def step(self, *, goes_on: bool = False) -> None:
         """Go on in this round of the loop while it has time left, else in one of the next.
 
-        Ask before every piece of work that takes milliseconds: readers of one answer are all woken in one round.
+        Ask before every piece of work that takes milliseconds: readers of one answer are all woken in one round. Work
+        that `goes_on` comes before what its party has not begun: half of it may hold as much memory as the whole.
         """
         loop = asyncio.get_running_loop()
         if self._queues or self._is_used_up:
-            await self._turn(loop)
+            await self._turn(loop, goes_on=goes_on)
         if self._began_ms is None:
             self._began_ms = self._clock.monotonic_ms()
         self._watch(loop)
@@ -58,9 +60,10 @@ class Pace:
     def _is_used_up(self) -> bool:
         return self._began_ms is not None and self._clock.monotonic_ms() - self._began_ms >= ROUND_MS
 
-    async def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _turn(self, loop: asyncio.AbstractEventLoop, *, goes_on: bool) -> None:
         party, waiting = PARTY.get(), _Waiting()
-        self._queues.setdefault(party, deque()).append(waiting)
+        queue = self._queues.setdefault(party, deque())
+        (queue.appendleft if goes_on else queue.append)(waiting)
         self._watch(loop)
         try:
             await waiting.wait(loop)
@@ -82,7 +85,9 @@ class Pace:
     def _begin_round(self, loop: asyncio.AbstractEventLoop) -> None:
         now, last_ms = self._clock.monotonic_ms(), self._round_ms
         if self._began_ms is not None:
-            self._rests_until_ms = now + GIVES_WAY * (now - self._began_ms - ROUND_MS)
+            took_ms = now - self._began_ms
+            self._rests_until_ms = now + max(took_ms, GIVES_WAY * (took_ms - ROUND_MS))
+            self._wakes = max(1, self._wakes // 2) if took_ms >= ROUND_MS else min(MOST_WOKEN, self._wakes * 2)
         elif now - last_ms < IDLE_MS:
             self._rests_until_ms = now
         self._is_watched, self._began_ms, self._round_ms = False, None, now
@@ -94,7 +99,7 @@ class Pace:
 
     def _next(self) -> Iterator[_Waiting]:
         """Return who is next: one of each party, then a second one of each."""
-        queues, place, left = [*self._queues.values()], 0, MOST_WOKEN
+        queues, place, left = [*self._queues.values()], 0, self._wakes
         while left and (queues := [queue for queue in queues if place < len(queue)]):
             for queue in queues[:left]:
                 yield queue[place]

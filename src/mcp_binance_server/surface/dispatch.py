@@ -27,6 +27,7 @@ from mcp_binance_server.surface.errors import (
     tool_failure,
 )
 from mcp_binance_server.surface.freshness import doubted, warned_text
+from mcp_binance_server.surface.long_texts import put_aside, without_long_texts
 from mcp_binance_server.surface.shared_answers import SharedAnswers
 from mcp_binance_server.surface.spec import Arguments, Page, Picture, ToolSpec, scope_of
 from mcp_binance_server.surface.uris import parse
@@ -76,7 +77,7 @@ class Dispatcher:
             answer = await self._answer(lambda: self._run(spec, own, given))
         # It has still to be written to its client, which may take longer than to make it.
         await self.context.pace.step()
-        return answer
+        return without_long_texts(answer)
 
     async def _answer(self, run: Callable[[], Awaitable[types.CallToolResult]]) -> types.CallToolResult:
         try:
@@ -190,4 +191,4 @@ def _contents(uri: str, page: Page | Picture) -> types.TextResourceContents | ty
     if isinstance(page, Picture):
         blob = b64encode(page.data).decode("ascii")
         return types.BlobResourceContents(uri=uri, blob=blob, mime_type=page.mime_type)
-    return types.TextResourceContents(uri=uri, text=page.text, mime_type=page.mime_type, _meta=page.meta)
+    return types.TextResourceContents(uri=uri, text=put_aside(page.text), mime_type=page.mime_type, _meta=page.meta)

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
+from mcp_binance_server.state.pace import Pace
 from mcp_binance_server.surface.showcase import Showcase
 from mcp_binance_server.transports.http.auth.authenticator import (
     Authenticator,
@@ -72,6 +73,7 @@ class HttpApp:
     scope_needed: ScopeNeeded
     takes_long: TakesLong
     end_listening: Callable[[], None]
+    pace: Pace
     greeting: str = LIVE
     showcase: Showcase | None = None
     _doors: dict[str, Door] = field(init=False)
@@ -84,7 +86,7 @@ class HttpApp:
         self._standing = Standing(who.edition, self.probes.clock) if isinstance(who, Withdrawing) else None
         pair = PairDoor(self.switchboard)
         self._sessions = SessionDoor(self.switchboard)
-        self._modern = ModernDoor(self.server, self.switchboard, self.takes_long)
+        self._modern = ModernDoor(self.server, self.switchboard, self.takes_long, self.pace)
         self._doors = {"/mcp": self._mcp, "/mcp/sse": pair.sse, MESSAGES: pair.message}
 
     @asynccontextmanager

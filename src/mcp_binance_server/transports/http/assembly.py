@@ -108,6 +108,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         scope_needed=dispatcher.scope_needed,
         takes_long=dispatcher.takes_long,
         end_listening=context.updates.wind_down,
+        pace=context.pace,
         greeting=options.greeting,
         showcase=Showcase(dispatcher, clock) if options.shows_market else None,
     )

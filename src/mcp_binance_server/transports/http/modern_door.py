@@ -6,9 +6,11 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.surface.long_texts import Aside, place_for_long_texts, restored
 from mcp_binance_server.transports.http.bodies import replayed
 from mcp_binance_server.transports.http.leaving import LEAVING, Leaving
 from mcp_binance_server.transports.http.switchboard import Switchboard, header
@@ -24,7 +26,8 @@ class ModernDoor:
     as much as the whole of a plain answer.
     """
 
-    def __init__(self, server: Server[Any], switchboard: Switchboard, takes_long: TakesLong) -> None:
+    def __init__(self, server: Server[Any], switchboard: Switchboard, takes_long: TakesLong, pace: Pace) -> None:
+        self._pace = pace
         self._switchboard = switchboard
         self._takes_long = takes_long
         self._plain = StreamableHTTPSessionManager(server, json_response=True)
@@ -49,8 +52,8 @@ class ModernDoor:
         if b'"progressToken"' in body:
             await self._streaming.handle_request(scope, receive, send)
             return
-        with leaving.ends_this():
-            await self._plain.handle_request(scope, receive, send)
+        with leaving.ends_this(), place_for_long_texts() as aside:
+            await self._plain.handle_request(scope, receive, _restoring(aside, self._pace, send))
 
     def _is_soon_answered(self, scope: Scope) -> bool:
         # The headers are held against the body by the SDK; a request without them is refused there.
@@ -58,3 +61,23 @@ class ModernDoor:
             return False
         method = header(scope, b"mcp-method")
         return method is not None and not self._takes_long(method, header(scope, b"mcp-name") or "")
+
+
+def _restoring(aside: Aside, pace: Pace, send: Send) -> Send:
+    """Return a `send` that puts long texts back into a plain answer, which comes in two messages."""
+    begun: list[Message] = []
+
+    async def sending(message: Message) -> None:
+        if not aside.texts:
+            await send(message)
+        elif message["type"] == "http.response.start":
+            begun.append(message)
+        else:
+            body = await restored(message["body"], aside, pace)
+            (start,) = begun
+            length = (b"content-length", b"%d" % len(body))
+            headers = [length if name == b"content-length" else (name, value) for name, value in start["headers"]]
+            await send({**start, "headers": headers})
+            await send({**message, "body": body})
+
+    return sending
