@@ -113,7 +113,7 @@ class ModestClient:
     async def live(self) -> None:
         """Ask and ask until cancelled."""
         async with self.connected() as http:
-            await CLOCK.sleep_ms(self.chance.uniform(0, self.pause_ms))
+            await CLOCK.sleep_ms(self.chance.uniform(0, SPREAD_MS))
             while True:
                 pause_ms = self.pause_ms if await self.turn(http) else AGAIN_MS
                 with anyio.move_on_after(pause_ms * self.chance.uniform(0.5, 1.5) / 1000):

@@ -105,6 +105,8 @@ async def silent_exchange(fleet: HarmedFleet, _chance: Random, _hold_ms: float) 
         yield
     finally:
         os.kill(fleet.exchange.pid, signal.SIGCONT)
+    # It is back when it answers: first it says all that it has not said, on every stream.
+    await fleet.order("GET", "streams")
 
 
 @asynccontextmanager

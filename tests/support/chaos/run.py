@@ -1,6 +1,6 @@
 """Half an hour of harm to a fleet that has well-behaved clients, and what these saw of it.
 
-python -m support.chaos.run MINUTES CLIENTS          (from tests/; scripts/chaos does it)
+python -m support.chaos.run MINUTES CLIENTS [SEED]          (from tests/; scripts/chaos does it)
 """
 
 import sys
@@ -135,12 +135,12 @@ async def run_chaos(clients: int, workers: int, pause_ms: float, minutes: float 
     return fleet.tally
 
 
-def main(minutes: float, clients: int) -> int:
+def main(minutes: float, clients: int, seed: int = 1) -> int:
     """Print the table; 1 if anything was seen that must not be, or a recovery took longer than its bar."""
-    tally = anyio.run(run_chaos, clients, LONG_WORKERS, LONG_PAUSE_MS, minutes)
-    sys.stdout.write(f"{minutes:g} minutes, {clients} clients, {LONG_WORKERS} workers\n{tally.table()}\n")
+    tally = anyio.run(run_chaos, clients, LONG_WORKERS, LONG_PAUSE_MS, minutes, seed)
+    sys.stdout.write(f"{minutes:g} minutes, {clients} clients, {LONG_WORKERS} workers, seed {seed}\n{tally.table()}\n")
     return int(bool(tally.defects()) or any(row.worst_ms > row.bar_ms for row in tally.rows.values()))
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main(float(sys.argv[1]), *map(int, sys.argv[2:])))

@@ -90,13 +90,13 @@ class Tally:
 
     def table(self) -> str:
         """Return a line for each kind of harm: how often, the slowest recovery against its bar, what was answered."""
-        lines = ["harm                          times  worst s   bar s    good  errors"]
+        lines = [f"{'harm':<40}{'times':>5}{'worst s':>9}{'bar s':>8}{'good':>8}  errors"]
         for row in self.rows.values():
             said = ", ".join(f"{kind} {count}" for kind, count in sorted(row.errors.items())) or "none"
             worst, bar = f"{row.worst_ms / 1000:.2f}", f"{row.bar_ms / 1000:.0f}"
             over = " over the bar" if row.worst_ms > row.bar_ms else ""
             times = len(row.recoveries_ms)
-            lines.append(f"{row.name:<30}{times:>5}{worst:>9}{bar:>8}{row.good:>8}  {said}{over}")
+            lines.append(f"{row.name:<40}{times:>5}{worst:>9}{bar:>8}{row.good:>8}  {said}{over}")
         unexplained = len(self.unexplained_losses())
         cuts = f"{len(self.cuts)} connections cut, {len(self.unexplained_cuts())} of them without a dead process"
         lines.append(f"sessions lost {len(self.lost)}, {unexplained} of them not of a dead process; {cuts}")
