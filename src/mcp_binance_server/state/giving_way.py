@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
-# So many fewer than the one that holds most: after the change nobody has less than whoever asked.
-FEWER = 2
+from mcp_binance_server.domain.holdings import LEAST_LEAD
 
 TakenPlace = tuple[str, str, float]
 """A member, its party, and how long it still has."""
@@ -15,6 +14,6 @@ def gives_way(places: Collection[TakenPlace], party: str) -> str | None:
     held = Counter([holder for _, holder, _ in places])
     del held[""]
     most = max(held.values(), default=0)
-    if not party or held[party] + FEWER > most:
+    if not party or held[party] + LEAST_LEAD > most:
         return None
     return min((left_ms, member) for member, holder, left_ms in places if held[holder] == most)[1]
