@@ -12,7 +12,7 @@ from mcp_binance_server.exchange.networks import Network, network_at
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
-from mcp_binance_server.state.opening import open_engine
+from mcp_binance_server.state.opening import MEMORY, open_engine
 
 LOG = logging.getLogger(__name__)
 
@@ -25,7 +25,8 @@ def check(settings: Settings, clock: Clock) -> None:
     """
     principal_of(settings)
     thresholds_of(settings)
-    engine_of(settings, clock)
+    if settings.state_url.get_secret_value() != MEMORY:
+        engine_of(settings, clock)
     path = settings.private_key_file
     if path is not None and path.stat().st_mode & 0o077:
         LOG.warning("BINANCE_PRIVATE_KEY_FILE can be read by other users: chmod 600 %s", path)

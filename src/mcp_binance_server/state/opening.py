@@ -3,7 +3,6 @@
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.state.engine import Reserves, StateEngine
-from mcp_binance_server.state.memory import MemoryEngine
 
 MEMORY = "memory://"
 
@@ -15,6 +14,8 @@ def open_engine(url: str, clock: Clock, *, reserves: Reserves | None = None) -> 
         SettingsError: the address cannot be used, or what it needs is not installed.
     """
     if url == MEMORY:
+        from mcp_binance_server.state.memory import MemoryEngine  # noqa: PLC0415 - a greeting needs no state
+
         return MemoryEngine(clock, reserves=reserves)
     try:
         # Nobody pays for the client of a server that he does not have.
