@@ -30,6 +30,7 @@ Doing = Callable[[HarmedFleet, Random, float], AbstractAsyncContextManager[None]
 
 @asynccontextmanager
 async def killed_worker(fleet: HarmedFleet, chance: Random, _hold_ms: float) -> AsyncGenerator[None]:
+    await fleet.whole()  # one after the other: what is left without any worker is no question
     fleet.end(chance.randrange(fleet.workers), signal.SIGKILL)
     yield
 
@@ -37,6 +38,7 @@ async def killed_worker(fleet: HarmedFleet, chance: Random, _hold_ms: float) -> 
 @asynccontextmanager
 async def stopped_worker(fleet: HarmedFleet, chance: Random, _hold_ms: float) -> AsyncGenerator[None]:
     """Stop a worker for ever; that it is replaced is the fleet's own work."""
+    await fleet.whole()
     fleet.end(chance.randrange(fleet.workers), signal.SIGSTOP)
     yield
 

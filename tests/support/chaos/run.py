@@ -83,7 +83,6 @@ class Chaos:
         if unanswered or took_ms > allowed_ms:
             who = [(each.number, each.said) for each in unanswered[:5]]
             row.late.append(f"{harm.name}: {took_ms:.0f} ms, allowed {allowed_ms:.0f}; without an answer: {who}")
-        await self.fleet.whole()
         await CLOCK.sleep_ms(SETTLE_MS)
 
     async def hear_again(self) -> None:
@@ -130,6 +129,7 @@ async def run_chaos(clients: int, workers: int, pause_ms: float, minutes: float 
                 if number % PEACE_EVERY == 0:
                     await chaos.measure_peace()
                 await chaos.suffer(harm, hold_ms)
+            await fleet.whole()
             await chaos.hear_again()
             group.cancel_scope.cancel()
     return fleet.tally
