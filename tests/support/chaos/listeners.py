@@ -20,7 +20,7 @@ SILENT = httpx2.Timeout(HANG_SECS)
 
 
 @dataclass(eq=False)
-class Listener(ModestClient):
+class PageListener(ModestClient):
     """One client with a stream; whatever ends it, it opens another."""
 
     heard_ms: float = 0.0

@@ -15,7 +15,7 @@ from mcp_binance_server.clock import SystemClock
 from support.chaos.clients import ModestClient, modest_clients
 from support.chaos.fleet import HarmedFleet, harmed_fleet
 from support.chaos.harms import PAIRS, SHORT, SINGLE, Harm
-from support.chaos.listeners import Listener
+from support.chaos.listeners import PageListener
 from support.chaos.tally import Tally
 from support.stolen import stolen
 
@@ -36,7 +36,7 @@ class Chaos:
     fleet: HarmedFleet
     chance: Random
     clients: list[ModestClient] = field(default_factory=list[ModestClient])
-    listeners: list[Listener] = field(default_factory=list[Listener])
+    listeners: list[PageListener] = field(default_factory=list[PageListener])
     _hurry: anyio.Event = field(default_factory=anyio.Event)
 
     def people(self, clients: int, pause_ms: float) -> None:
@@ -44,7 +44,7 @@ class Chaos:
         self.clients = modest_clients(self.fleet, clients, pause_ms, self.hurry)
         last = len(self.clients)
         self.listeners = [
-            Listener(last + number, self.fleet, number % 2 == 0, pause_ms, self.hurry)
+            PageListener(last + number, self.fleet, number % 2 == 0, pause_ms, self.hurry)
             for number in range(max(2, clients // 25))
         ]
 
