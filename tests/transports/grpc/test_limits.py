@@ -189,7 +189,9 @@ async def test_work_stops_when_its_deadline_is_over_or_its_caller_gone(slow: App
 
 
 async def test_more_calls_than_can_be_borne_are_turned_away(slow: App, stalled: Stalled) -> None:
-    request = pb.InvokeRequest(tool="get_account_info").SerializeToString()
+    # Of little weight: what one caller may spend of a minute must not be the limit that is met.
+    asked = pb.InvokeRequest(tool="get_open_orders", arguments_json='{"symbol":"BTCUSDT"}')
+    request = asked.SerializeToString()
     async with running_service(slow.dispatcher, Address("127.0.0.1", 0)) as bound:
         channels = [insecure_channel(str(bound), options=[("grpc.use_local_subchannel_pool", 1)]) for _ in range(4)]
         calls = [asyncio.create_task(Provider(each).raw("Invoke", request)) for each in channels for _ in range(80)]
