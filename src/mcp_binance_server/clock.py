@@ -43,3 +43,8 @@ class SystemClock:
         if monotonic_ms == inf:
             await anyio.sleep_forever()
         await self.sleep_ms(monotonic_ms - self.monotonic_ms())
+
+
+def processor_ms() -> float:
+    """Return how long the processor has worked for this thread; what other processes take of it does not count."""
+    return time.thread_time_ns() / 1_000_000

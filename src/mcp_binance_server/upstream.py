@@ -8,7 +8,7 @@ import anyio
 import httpx2
 
 from mcp_binance_server.channel import Channel, NoAnswer
-from mcp_binance_server.clock import Clock, SystemClock
+from mcp_binance_server.clock import Clock, SystemClock, processor_ms
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.attempt import Attempts, Refused
@@ -112,4 +112,4 @@ async def opened_upstream(
         stack.push_async_callback(directory.flights.close)
         errands: Flights[None] = Flights(clock)
         stack.push_async_callback(errands.close)
-        yield Upstream(principal, clock, engine, SpotClient(caller, engine, Pace(clock)), directory, errands)
+        yield Upstream(principal, clock, engine, SpotClient(caller, engine, Pace(processor_ms)), directory, errands)

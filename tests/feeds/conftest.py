@@ -53,7 +53,7 @@ def open_floor() -> OpenFloor:
         channel = Channel(deadline_secs=30, transport=Loop(exchange))
         time = ServerTime(clock)
         caller = Caller(Attempts(NETWORK, channel, Budget(engine, time, clock, "test"), time), clock)
-        client = SpotClient(caller, engine, Pace(clock))
+        client = SpotClient(caller, engine, Pace(clock.monotonic_ms))
         await Directory(caller, engine, clock).table()
         hub = Hub(
             url="ws://exchange.test/stream",

@@ -6,9 +6,13 @@ from dataclasses import dataclass, field
 import pytest
 from anyio.lowlevel import checkpoint
 
+from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.access import acting_for
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.pace import MOST_WOKEN, Pace
 from support.clock import FakeClock
+from support.desk import NETWORK, Loop
 
 CALLERS = 6
 
@@ -38,7 +42,7 @@ class Floor:
 
 @pytest.fixture
 def floor(clock: FakeClock) -> Floor:
-    return Floor(clock, Pace(clock))
+    return Floor(clock, Pace(clock.monotonic_ms))
 
 
 async def test_what_takes_a_whole_round_has_it_alone(floor: Floor) -> None:
@@ -140,3 +144,15 @@ async def test_one_caller_alone_does_not_wait(floor: Floor) -> None:
 
     with pytest.raises(StopIteration):
         step.send(None)
+
+
+async def test_a_server_counts_what_it_worked_not_what_other_processes_took_meanwhile(clock: FakeClock) -> None:
+    settings = read_settings({})
+    async with running_app(settings, clock=clock, network=NETWORK, transport=Loop(SimulatedExchange(clock))) as app:
+        pace = app.market.client.pace
+        await pace.step()
+        clock.advance(500)  # the machine was busy with something else
+
+        step = pace.step()
+        with pytest.raises(StopIteration):
+            step.send(None)

@@ -53,7 +53,7 @@ class Desk:
         self.time = ServerTime(clock)
         self.budget = Budget(engine, self.time, clock, "test")
         self.caller = Caller(Attempts(network, channel, self.budget, self.time), clock)
-        self.spot = SpotClient(self.caller, engine, Pace(clock))
+        self.spot = SpotClient(self.caller, engine, Pace(clock.monotonic_ms))
         self.directory = Directory(self.caller, engine, clock)
         self.budget.find_limit = self.directory.table
 

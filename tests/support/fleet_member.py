@@ -62,7 +62,7 @@ async def member(
     # A budget of its own: twenty takeovers in a minute are more than one outgoing IP may spend on snapshots.
     budget = Budget(engine, time, clock, uuid4().hex)
     caller = Caller(Attempts(network, channel, budget, time), clock)
-    client = SpotClient(caller, engine, Pace(clock))
+    client = SpotClient(caller, engine, Pace(clock.monotonic_ms))
     await Directory(caller, engine, clock).table()
     alone = Hub(
         url=f"{network.stream_url}/stream",

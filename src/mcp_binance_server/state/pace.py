@@ -2,9 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY
 
 # So much of a round is given to long work; the rest of it is for everything else.
@@ -33,10 +32,13 @@ class _Waiting:
 
 
 class Pace:
-    """Lets steps of work begin until a round of the loop is used up; the others wait, each party for its turn."""
+    """Lets steps of work begin until a round of the loop is used up; the others wait, each party for its turn.
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    A round is measured in `spent_ms`: where other processes are busy, time passes in which nobody here has worked.
+    """
+
+    def __init__(self, spent_ms: Callable[[], float]) -> None:
+        self._spent_ms = spent_ms
         self._queues: dict[str, deque[_Waiting]] = {}
         self._began_ms: float | None = None
         self._is_watched = False
@@ -53,12 +55,12 @@ class Pace:
         if self._queues or self._is_used_up:
             await self._turn(loop, goes_on=goes_on)
         if self._began_ms is None:
-            self._began_ms = self._clock.monotonic_ms()
+            self._began_ms = self._spent_ms()
         self._watch(loop)
 
     @property
     def _is_used_up(self) -> bool:
-        return self._began_ms is not None and self._clock.monotonic_ms() - self._began_ms >= ROUND_MS
+        return self._began_ms is not None and self._spent_ms() - self._began_ms >= ROUND_MS
 
     async def _turn(self, loop: asyncio.AbstractEventLoop, *, goes_on: bool) -> None:
         party, waiting = PARTY.get(), _Waiting()
@@ -83,7 +85,7 @@ class Pace:
             loop.call_soon(self._begin_round, loop)
 
     def _begin_round(self, loop: asyncio.AbstractEventLoop) -> None:
-        now, last_ms = self._clock.monotonic_ms(), self._round_ms
+        now, last_ms = self._spent_ms(), self._round_ms
         if self._began_ms is not None:
             took_ms = now - self._began_ms
             self._rests_until_ms = now + max(took_ms, GIVES_WAY * (took_ms - ROUND_MS))

@@ -2,8 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Generator
 from math import exp
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import Any, TypeVar
+
+from mcp_binance_server.clock import processor_ms as of_this_thread
 
 LOOP_REQUEST = "mcp_binance_server.loop_request"
 """Where a request has what its work is charged to."""
@@ -64,7 +66,7 @@ class LoopUse:
         self, now_ms: Callable[[], float] | None = None, processor_ms: Callable[[], float] | None = None
     ) -> None:
         self.now_ms = now_ms or _of_the_machine
-        self.processor_ms = processor_ms or _of_this_thread
+        self.processor_ms = processor_ms or of_this_thread
         self.charged_ms = 0.0
         self._accounts: dict[str, LoopAccount] = {}
         self._begun: dict[LoopRequest, None] = {}
@@ -151,7 +153,3 @@ class _Charging(Awaitable[T]):
 
 def _of_the_machine() -> float:
     return 1000 * perf_counter()
-
-
-def _of_this_thread() -> float:
-    return 1000 * thread_time()
