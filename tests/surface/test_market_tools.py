@@ -27,7 +27,6 @@ from mcp_binance_server.surface.tools.symbols import SearchSymbols, more_symbols
 from mcp_binance_server.surface.views.book import BookSummary, aggressor
 from mcp_binance_server.surface.views.candles import candle_page, is_final
 from mcp_binance_server.surface.views.decimals import exact, volume
-from support.clock import FakeClock
 from support.golden import Golden
 
 HOUR_MS = 3_600_000
@@ -230,18 +229,6 @@ async def test_a_market_that_is_closed_shows_no_zero_as_a_price(client: Client) 
     answer = structure(book)
     assert (answer["spread"], answer["mid"], answer["count"], answer["more"]) == (None, None, 0, None)
     assert "a side is empty" in text_of(book)
-
-
-async def test_an_old_ticker_says_its_age_in_the_table(client: Client, clock: FakeClock, app: App) -> None:
-    exchange_time = app.market.time
-    await client.call_tool("get_server_time", {})
-    exchange_time.learn(clock.now_ms() + 2 * HOUR_MS, asked_at_ms=0, answered_at_ms=0)
-
-    result = await client.call_tool("get_ticker", {"symbols": ["BTCUSDT"]})
-
-    said = "BTCUSDT: Stale: the exchange's data is 2 h old"
-    assert f"\n\n*{said}*\n" in text_of(result)
-    assert structure(result)["warnings"] == [said]
 
 
 async def test_the_clock_is_compared_with_the_exchanges(client: Client, exchange: SimulatedExchange) -> None:

@@ -104,6 +104,20 @@ async def test_old_data_is_called_old(client: Client, exchange: SimulatedExchang
     assert "*Stale: the exchange's data is 3 h old*" in text
 
 
+async def test_an_old_ticker_among_others_says_its_age_below_the_table(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    body = f"[{await ticker_body(exchange, closeTime=exchange.now_ms() - 2 * 3_600_000)}]"
+    exchange.faults.add(Fault(kind="status", status=200, body=body, path="*ticker/24hr", times=None))
+
+    result = await client.call_tool("get_ticker", {"symbols": ["XRPUSDT"]})
+
+    warning = "XRPUSDT: Stale: the exchange's data is 2 h old"
+    assert f"\n\n*{warning}*\n" in text_of(result.content[0])
+    assert result.structured_content is not None
+    assert result.structured_content["warnings"] == [warning]
+
+
 @requirement("ruling/15")
 async def test_a_last_price_that_the_book_and_the_candles_refute_is_not_averaged(
     client: Client, exchange: SimulatedExchange
