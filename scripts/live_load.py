@@ -23,7 +23,7 @@ import httpx2
 
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.cli.collector import calm
-from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.clock import SystemClock, processor_ms
 from mcp_binance_server.domain.book import BookDelta
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.attempt import Attempts
@@ -38,7 +38,7 @@ from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.state.memory import MemoryEngine
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 
 PLENTY = 10_000_000
 SETTLE_MS = 5_000
@@ -84,7 +84,7 @@ async def _run(addresses: dict[str, str], symbols: int, seconds: float, *, profi
     budget = Budget(engine, at, clock, "load")
     network = Network("load", addresses["rest"], "", stream_url=addresses["streams"])
     caller = Caller(Attempts(network, channel, budget, at), clock)
-    client = SpotClient(caller, engine, Pace(clock))
+    client = SpotClient(caller, engine, LoopPace(processor_ms))
     await Directory(caller, engine, clock).table()
     budget.limit = PLENTY
     hub = Hub(

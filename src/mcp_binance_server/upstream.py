@@ -26,7 +26,7 @@ from mcp_binance_server.foundation import engine_of, network_of, principal_of
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 
 # A read answers a person who waits: three seconds an attempt, ten in all.
 ATTEMPT_SECS = 3.0
@@ -112,4 +112,4 @@ async def opened_upstream(
         stack.push_async_callback(directory.flights.close)
         errands: Flights[None] = Flights(clock)
         stack.push_async_callback(errands.close)
-        yield Upstream(principal, clock, engine, SpotClient(caller, engine, Pace(processor_ms)), directory, errands)
+        yield Upstream(principal, clock, engine, SpotClient(caller, engine, LoopPace(processor_ms)), directory, errands)

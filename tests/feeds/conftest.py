@@ -18,7 +18,7 @@ from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.loopback import Loopback
 from mcp_binance_server.state.memory import MemoryEngine
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 from support.desk import NETWORK, Loop
 from support.stepped import SteppedClock
 
@@ -53,7 +53,7 @@ def open_floor() -> OpenFloor:
         channel = Channel(deadline_secs=30, transport=Loop(exchange))
         time = ServerTime(clock)
         caller = Caller(Attempts(NETWORK, channel, Budget(engine, time, clock, "test"), time), clock)
-        client = SpotClient(caller, engine, Pace(clock.monotonic_ms))
+        client = SpotClient(caller, engine, LoopPace(clock.monotonic_ms))
         await Directory(caller, engine, clock).table()
         hub = Hub(
             url="ws://exchange.test/stream",

@@ -10,7 +10,7 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.state.pace import MOST_WOKEN, Pace
+from mcp_binance_server.state.pace import MOST_WOKEN, LoopPace
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 
@@ -22,7 +22,7 @@ class Floor:
     """Callers who each take a step of so many milliseconds, and in which round of the loop each of them did."""
 
     clock: FakeClock
-    pace: Pace
+    pace: LoopPace
     rounds: list[int] = field(default_factory=list[int])
     order: list[str] = field(default_factory=list[str])
     now: int = 0
@@ -42,7 +42,7 @@ class Floor:
 
 @pytest.fixture
 def floor(clock: FakeClock) -> Floor:
-    return Floor(clock, Pace(clock.monotonic_ms))
+    return Floor(clock, LoopPace(clock.monotonic_ms))
 
 
 async def test_what_takes_a_whole_round_has_it_alone(floor: Floor) -> None:

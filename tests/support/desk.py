@@ -21,7 +21,7 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 
 NETWORK = Network("testnet", "http://exchange.test", "https://testnet.binance.vision/")
 
@@ -53,7 +53,7 @@ class Desk:
         self.time = ServerTime(clock)
         self.budget = Budget(engine, self.time, clock, "test")
         self.caller = Caller(Attempts(network, channel, self.budget, self.time), clock)
-        self.spot = SpotClient(self.caller, engine, Pace(clock.monotonic_ms))
+        self.spot = SpotClient(self.caller, engine, LoopPace(clock.monotonic_ms))
         self.directory = Directory(self.caller, engine, clock)
         self.budget.find_limit = self.directory.table
 

@@ -30,7 +30,7 @@ from mcp_binance_server.feeds.fleet.source import Fleet
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ async def member(
     # A budget of its own: twenty takeovers in a minute are more than one outgoing IP may spend on snapshots.
     budget = Budget(engine, time, clock, uuid4().hex)
     caller = Caller(Attempts(network, channel, budget, time), clock)
-    client = SpotClient(caller, engine, Pace(clock.monotonic_ms))
+    client = SpotClient(caller, engine, LoopPace(clock.monotonic_ms))
     await Directory(caller, engine, clock).table()
     alone = Hub(
         url=f"{network.stream_url}/stream",

@@ -45,7 +45,7 @@ from mcp_binance_server.exchange.wire import (
     TradeWire,
 )
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.words import word
 
 WireT = TypeVar("WireT")
@@ -104,7 +104,7 @@ class SpotClient:
 
     caller: Caller
     engine: StateEngine
-    pace: Pace = field(repr=False)
+    pace: LoopPace = field(repr=False)
     reads: ReadCount = field(default_factory=ReadCount)
     recent: Recent = field(default_factory=Recent, repr=False)
 

@@ -31,7 +31,7 @@ class _Waiting:
             self.woken.set_result(None)
 
 
-class Pace:
+class LoopPace:
     """Lets steps of work begin until a round of the loop is used up; the others wait, each party for its turn.
 
     A round is measured in `spent_ms`: where other processes are busy, time passes in which nobody here has worked.

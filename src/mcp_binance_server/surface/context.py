@@ -25,7 +25,7 @@ from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.updates import UpdateService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.surface.lending import Ways, lent_to, ways_to_accounts
 
 # How far, of how much, and in words; a client that did not ask for it never hears it.
@@ -56,7 +56,7 @@ class Context:
     chart_language: ChartLanguageService
     charting: ChartingService
     updates: UpdateService
-    pace: Pace
+    pace: LoopPace
     """Asked before a long answer is written, so that nobody waits for several of them."""
     progress: Report | None = None
 

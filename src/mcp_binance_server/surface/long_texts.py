@@ -16,7 +16,7 @@ import msgspec
 from mcp import types
 
 from mcp_binance_server.domain.access import PARTY, acting_for
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 
 # Shorter ones are written sooner than one can look for them.
 LONG = 128 * 2**10
@@ -67,7 +67,7 @@ def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
     return answer.model_copy(update={"content": content, "structured_content": structured})
 
 
-async def restored(written: bytes, aside: Aside, pace: Pace) -> bytes:
+async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:
     """Return an answer as JSON with the texts in their places; they are written a piece at a time."""
     pieces: list[bytes] = []
     for word, text in sorted(aside.texts.items(), key=lambda each: written.find(each[0])):

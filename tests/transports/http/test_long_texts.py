@@ -9,7 +9,7 @@ import pytest
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.surface.long_texts import LONG, place_for_long_texts, put_aside, restored, without_long_texts
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
@@ -79,7 +79,7 @@ async def test_half_a_character_is_written_as_ever(clock: FakeClock) -> None:
 
     with place_for_long_texts() as aside:
         word = put_aside(text)
-    written = await restored(f'["{word}"]'.encode(), aside, Pace(clock))
+    written = await restored(f'["{word}"]'.encode(), aside, LoopPace(clock.monotonic_ms))
 
     assert written == b'["' + b"\\ud800" * LONG + b'"]'
 
@@ -89,7 +89,7 @@ async def test_an_error_that_is_sent_instead_stays_as_it_is(clock: FakeClock) ->
         put_aside("x" * LONG)
         put_aside("y" * LONG)
 
-    assert await restored(b'{"error":1}', aside, Pace(clock)) == b'{"error":1}'
+    assert await restored(b'{"error":1}', aside, LoopPace(clock.monotonic_ms)) == b'{"error":1}'
 
 
 def test_short_texts_and_those_of_other_transports_stay() -> None:

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.surface.showcase import Showcase
 from mcp_binance_server.transports.http.auth.authenticator import (
     Authenticator,
@@ -73,7 +73,7 @@ class HttpApp:
     scope_needed: ScopeNeeded
     takes_long: TakesLong
     end_listening: Callable[[], None]
-    pace: Pace
+    pace: LoopPace
     greeting: str = LIVE
     showcase: Showcase | None = None
     _doors: dict[str, Door] = field(init=False)

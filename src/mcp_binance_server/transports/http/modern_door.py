@@ -9,7 +9,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.state.pace import Pace
+from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.surface.long_texts import Aside, place_for_long_texts, restored
 from mcp_binance_server.transports.http.bodies import replayed
 from mcp_binance_server.transports.http.leaving import LEAVING, Leaving
@@ -26,7 +26,7 @@ class ModernDoor:
     as much as the whole of a plain answer.
     """
 
-    def __init__(self, server: Server[Any], switchboard: Switchboard, takes_long: TakesLong, pace: Pace) -> None:
+    def __init__(self, server: Server[Any], switchboard: Switchboard, takes_long: TakesLong, pace: LoopPace) -> None:
         self._pace = pace
         self._switchboard = switchboard
         self._takes_long = takes_long
@@ -63,7 +63,7 @@ class ModernDoor:
         return method is not None and not self._takes_long(method, header(scope, b"mcp-name") or "")
 
 
-def _restoring(aside: Aside, pace: Pace, send: Send) -> Send:
+def _restoring(aside: Aside, pace: LoopPace, send: Send) -> Send:
     """Return a `send` that puts long texts back into a plain answer, which comes in two messages."""
     begun: list[Message] = []
 
