@@ -23,17 +23,26 @@ def filled(crowd: ConnectionCrowd[str], party: str, number: int) -> list[str]:
     return names
 
 
-def test_with_room_nobody_goes_and_beyond_it_the_oldest_of_the_largest_group_that_asked_nothing() -> None:
+def test_with_room_nobody_goes_and_beyond_it_the_oldest_of_the_largest_group_that_was_not_let_in() -> None:
     crowd = ConnectionCrowd[str](6)
     filled(crowd, "m", 4)
     filled(crowd, "b", 2)
     crowd.asked("m0")
 
-    assert [entered(crowd, "c0", "c"), entered(crowd, "c1", "c")] == ["m1", "m2"]
+    assert [entered(crowd, "c0", "c"), entered(crowd, "c1", "c")] == ["m0", "m1"]
     assert len(crowd) == 6
 
 
-def test_the_order_is_nothing_asked_then_not_let_in_then_idle_then_the_longest_at_work() -> None:
+def test_who_has_just_come_to_a_crowd_of_half_requests_has_time_to_ask() -> None:
+    crowd = ConnectionCrowd[str](4)
+    for name in filled(crowd, "address", 4):
+        crowd.asked(name)
+
+    assert entered(crowd, "modest", "address") == "address0"
+    assert [entered(crowd, f"more{number}", "address") for number in range(3)] == ["address1", "address2", "address3"]
+
+
+def test_the_order_is_not_let_in_then_idle_then_the_longest_at_work() -> None:
     crowd = ConnectionCrowd[str](8)
     filled(crowd, "address", 8)
     for number in (0, 1, 2, 3, 4, 5):
@@ -45,7 +54,7 @@ def test_the_order_is_nothing_asked_then_not_let_in_then_idle_then_the_longest_a
 
     gone = [entered(crowd, f"n{number}", f"n{number}") for number in range(7)]
 
-    assert gone == [f"address{number}" for number in (6, 7, 4, 5, 3, 2, 1)]
+    assert gone == [f"address{number}" for number in (4, 5, 6, 7, 3, 2, 1)]
 
 
 def test_a_newcomer_of_the_largest_group_replaces_one_of_its_own_but_none_at_work() -> None:

@@ -22,12 +22,14 @@ def tell_let_in(scope: Scope, party: str) -> None:
 
 
 class Loss(IntEnum):
-    """How much is lost with a connection, the least first."""
+    """How much is lost with a connection, the least first.
 
-    NOTHING_ASKED = 0
-    NOT_LET_IN = 1
-    IDLE = 2
-    AT_WORK = 3
+    Whether somebody unknown has begun to ask does not matter: whoever has just come has had no time to.
+    """
+
+    NOT_LET_IN = 0
+    IDLE = 1
+    AT_WORK = 2
 
 
 class _Group(Generic[C]):
@@ -76,7 +78,7 @@ class ConnectionCrowd(Generic[C]):
         return gone is not None, gone
 
     def enter(self, connection: C, party: str) -> None:
-        self._put(connection, party, Loss.NOTHING_ASKED)
+        self._put(connection, party, Loss.NOT_LET_IN)
 
     def let_in(self, connection: C, party: str) -> None:
         """Note whose request was let in."""
@@ -84,9 +86,9 @@ class ConnectionCrowd(Generic[C]):
             self._put(connection, party, Loss.AT_WORK)
 
     def asked(self, connection: C) -> None:
-        """Note that the head of a request is whole."""
+        """Note that somebody who was idle has sent the head of a request."""
         place = self._places.get(connection)
-        if place is not None and place[1] in (Loss.NOTHING_ASKED, Loss.IDLE):
+        if place is not None and place[1] is Loss.IDLE:
             self._put(connection, place[0], Loss.NOT_LET_IN)
 
     def answered(self, connection: C) -> None:
