@@ -122,8 +122,8 @@ class RateLimited(AppError):
             said += f" Binance asked for {self.exchange_wait_secs} seconds and may refuse again."
         if self.concerns_one:
             said += (
-                f" You have used your share of this minute: {self.own_weight} of request weight, where"
-                f" {self.weight_share} are yours whatever others do. What is left is kept for other callers."
+                f" You have used {self.own_weight} of request weight in this minute and this call needs more;"
+                f" {self.weight_share} are your share, whatever others do. What is left is kept for other callers."
             )
         return said
 

@@ -25,6 +25,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.http.probe_crew import CrewProbes
 from mcp_binance_server.transports.http.probe_port import served_beside
+from mcp_binance_server.transports.http.seat import WorkerLines
 from mcp_binance_server.transports.http.serving import GRACE_SECS, Stop, listen, told_by_signals
 
 LOG = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ def run_crew(place: Place, workers: int, manners: Manners, *, unsafe: bool) -> i
         crew = Crew(place, workers, manners, listener, Path(folder), SystemClock(), ready=lambda: announce(port))
         with ExitStack() as stack:
             if probes is not None:
-                answers = CrewProbes(workers, Path(folder), crew.alive, asks_for_token=not place.is_local)
+                answers = CrewProbes(workers, WorkerLines(Path(folder)), crew.alive, asks_for_token=not place.is_local)
                 stack.enter_context(served_beside(probe_door(place, probes, answers, allowed_by(settings))))
             return anyio.run(crew.run, LastMoment(0, KEEPERS_MOMENT_SECS))
 

@@ -57,6 +57,18 @@ def test_the_order_is_not_let_in_then_idle_then_the_longest_at_work() -> None:
     assert gone == [f"address{number}" for number in (4, 5, 6, 7, 3, 2, 1)]
 
 
+def test_who_was_answered_but_never_let_in_goes_before_who_is_idle() -> None:
+    crowd = ConnectionCrowd[str](3)
+    filled(crowd, "address", 3)
+    for number in range(3):
+        crowd.asked(f"address{number}")
+    crowd.let_in("address0", "address")
+    for number in range(3):
+        crowd.answered(f"address{number}")
+
+    assert [entered(crowd, f"n{number}", f"n{number}") for number in range(2)] == ["address1", "address2"]
+
+
 def test_a_newcomer_of_the_largest_group_replaces_one_of_its_own_but_none_at_work() -> None:
     crowd = ConnectionCrowd[str](3)
     filled(crowd, "a", 3)

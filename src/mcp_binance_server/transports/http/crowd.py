@@ -92,9 +92,10 @@ class ConnectionCrowd(Generic[C]):
             self._put(connection, place[0], Loss.NOT_LET_IN)
 
     def answered(self, connection: C) -> None:
+        """Note that a request is over; whoever was not let in is no better known, but has used its connection."""
         place = self._places.get(connection)
         if place is not None:
-            self._put(connection, place[0], Loss.IDLE)
+            self._put(connection, place[0], Loss.IDLE if place[1] is Loss.AT_WORK else Loss.NOT_LET_IN)
 
     def leave(self, connection: C) -> None:
         place = self._places.pop(connection, None)

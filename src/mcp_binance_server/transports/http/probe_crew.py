@@ -2,20 +2,18 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from ssl import PROTOCOL_TLS_CLIENT, SSLContext
+from dataclasses import dataclass
 
 import anyio
 import httpx2
 from starlette.types import Receive, Scope, Send
 
-from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
 from mcp_binance_server.transports.http.merged_figures import merged
 from mcp_binance_server.transports.http.probe_port import PATIENCE_SECS, is_probe
 from mcp_binance_server.transports.http.refusals import refuse
-from mcp_binance_server.transports.http.relay import CALLER, PROBED
-from mcp_binance_server.transports.http.replies import reply_json
+from mcp_binance_server.transports.http.relay import PROBED, RELAYED_FOR
+from mcp_binance_server.transports.http.replies import reply_figures, reply_json
+from mcp_binance_server.transports.http.seat import WorkerLines
 from mcp_binance_server.transports.http.switchboard import header
 
 _PATIENCE = {"timeout": dict.fromkeys(("connect", "write", "pool", "read"), PATIENCE_SECS)}
@@ -26,12 +24,9 @@ class CrewProbes:
     """Alive is a crew of which a worker was heard a moment ago, ready one of which a worker is; figures are of all."""
 
     workers: int
-    folder: Path
+    lines: WorkerLines
     alive: Callable[[], int]
     asks_for_token: bool
-    _lines: dict[int, httpx2.AsyncHTTPTransport] = field(
-        default_factory=dict[int, httpx2.AsyncHTTPTransport], init=False, repr=False
-    )
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         if not await is_probe(scope, send):
@@ -56,10 +51,7 @@ class CrewProbes:
         if refused or not answers:
             await self._pass_on(refused[0] if refused else None, send)
             return
-        body = merged({number: answers[number].text for number in sorted(answers)}).encode()
-        headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(body))]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await reply_figures(send, merged({number: answers[number].text for number in sorted(answers)}).encode())
 
     async def _pass_on(self, answer: httpx2.Response | None, send: Send) -> None:
         if answer is None:
@@ -89,17 +81,11 @@ class CrewProbes:
     async def _ask(self, number: int, scope: Scope) -> httpx2.Response | None:
         client, token = scope.get("client"), header(scope, b"authorization")
         caller = f"{scope.get('scheme', 'http')}  {client[0] if client else ''}" if self.asks_for_token else PROBED
-        headers = {CALLER.decode(): caller, **({"authorization": token} if token else {})}
+        headers = {RELAYED_FOR.decode(): caller, **({"authorization": token} if token else {})}
         request = httpx2.Request("GET", f"http://worker{scope['path']}", headers=headers, extensions=dict(_PATIENCE))
         try:
-            answer = await self._line(number).handle_async_request(request)
+            answer = await self.lines.to(number).handle_async_request(request)
             await answer.aread()
         except httpx2.TransportError:
             return None
         return answer
-
-    def _line(self, number: int) -> httpx2.AsyncHTTPTransport:
-        if number not in self._lines:
-            path, no_tls = str(self.folder / str(number)), SSLContext(PROTOCOL_TLS_CLIENT)
-            self._lines[number] = httpx2.AsyncHTTPTransport(no_tls, trust_env=False, uds=path)
-        return self._lines[number]

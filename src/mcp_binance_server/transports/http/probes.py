@@ -9,8 +9,8 @@ from starlette.types import Send
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError, RateLimited
-from mcp_binance_server.telemetry.metrics import CONTENT_TYPE, Metrics, Moment
-from mcp_binance_server.transports.http.replies import reply_json
+from mcp_binance_server.telemetry.metrics import Metrics, Moment
+from mcp_binance_server.transports.http.replies import reply_figures, reply_json
 
 Check = Callable[[], Awaitable[object]]
 CHECK_SECS = 1.0
@@ -48,10 +48,7 @@ class Probes:
         await reply_json(send, body, status=200 if is_ready else 503)
 
     async def figures(self, send: Send) -> None:
-        body = self.metrics.text(await self.moment())
-        headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(body))]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await reply_figures(send, self.metrics.text(await self.moment()))
 
     async def _upstream(self) -> str:
         now = self.clock.monotonic_ms()

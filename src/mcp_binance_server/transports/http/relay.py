@@ -4,16 +4,13 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
-from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 
 import anyio
 import httpx2
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mcp_binance_server.surface.caller import CALLER as LET_IN
-from mcp_binance_server.surface.caller import Caller
+from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.surface.errors import LONGEST_SECS
-from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
 from mcp_binance_server.transports.arrival import Arrival
 from mcp_binance_server.transports.http.claims import PARTY_TOLD
 from mcp_binance_server.transports.http.connection import ConnectionLimits
@@ -21,23 +18,22 @@ from mcp_binance_server.transports.http.conversation import unknown_session
 from mcp_binance_server.transports.http.crowd import tell_let_in
 from mcp_binance_server.transports.http.forwarded import ARRIVAL, arrival_of
 from mcp_binance_server.transports.http.merged_figures import merged
-from mcp_binance_server.transports.http.seat import Seat
+from mcp_binance_server.transports.http.replies import reply_figures
+from mcp_binance_server.transports.http.seat import KEPT_SECS, Seat, WorkerLines
 
-CALLER = b"x-relayed-for"
-PARTY = b"x-relayed-party"
+RELAYED_FOR = b"x-relayed-for"
+RELAYED_PARTY = b"x-relayed-party"
 PROBED = "probe"
 """What the keeper of the workers names instead of a caller, for whom it need not ask."""
 # What belongs to one connection, or is said anew on the next.
 _OF_ONE_HOP = frozenset({
     b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
-    CALLER, PARTY,
+    RELAYED_FOR, RELAYED_PARTY,
 })  # fmt: skip
 # Longer than any request may take, and than a stream is ever silent.
 _PATIENCE = {"timeout": {"connect": 1.0, "write": 10.0, "pool": 1.0, "read": LONGEST_SECS + 5}}
 _FIGURES_SECS = 2.0
-# The keeper of a connection must be the more patient side: a request on one that just closes would look unanswered.
-_KEPT_SECS = 60
-INSIDE = ConnectionLimits(most=100_000, idle_secs=_KEPT_SECS * 60)
+INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
 
 
 class Relay:
@@ -46,7 +42,7 @@ class Relay:
     def __init__(self, app: ASGIApp, seat: Seat) -> None:
         self._app = app
         self._seat = seat
-        self._lines: dict[int, httpx2.AsyncHTTPTransport] = {}
+        self._lines = WorkerLines(seat.folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/metrics":
@@ -57,8 +53,7 @@ class Relay:
             await self._pass_on(owner, scope, receive, send)
 
     async def close(self) -> None:
-        for line in self._lines.values():
-            await line.aclose()
+        await self._lines.close()
 
     async def _pass_on(self, owner: int, scope: Scope, receive: Receive, send: Send) -> None:
         body = (await receive()).get("body", b"") if scope["method"] == "POST" else b""
@@ -75,14 +70,14 @@ class Relay:
 
     async def _answer(self, owner: int, scope: Scope, body: bytes, send: Send) -> None:
         try:
-            response = await self._line(owner).handle_async_request(_request(scope, body))
+            response = await self._lines.to(owner).handle_async_request(_request(scope, body))
             whole = await response.aread() if "content-length" in response.headers else None
         except httpx2.TransportError:
             # That process has ended, and its sessions with it.
             await unknown_session(send)
             return
         headers = [(name.lower(), value) for name, value in response.headers.raw]
-        scope[PARTY_TOLD] = party = response.headers.get(PARTY.decode(), "")
+        scope[PARTY_TOLD] = party = response.headers.get(RELAYED_PARTY.decode(), "")
         if party:
             tell_let_in(scope, party)
         kept = [(name, value) for name, value in headers if name not in _OF_ONE_HOP or name == b"content-length"]
@@ -97,7 +92,7 @@ class Relay:
         for number in range(self._seat.of):
             with anyio.move_on_after(_FIGURES_SECS):
                 try:
-                    response = await self._line(number).handle_async_request(_request(scope, b""))
+                    response = await self._lines.to(number).handle_async_request(_request(scope, b""))
                     text = await response.aread()
                 except httpx2.TransportError:
                     continue
@@ -105,17 +100,7 @@ class Relay:
                     await self._app(scope, receive, send)
                     return
                 texts[number] = text.decode()
-        body = merged(texts).encode()
-        headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(body))]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-    def _line(self, number: int) -> httpx2.AsyncHTTPTransport:
-        if number not in self._lines:
-            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=_KEPT_SECS)
-            path, no_tls = str(self._seat.address(number)), SSLContext(PROTOCOL_TLS_CLIENT)
-            self._lines[number] = httpx2.AsyncHTTPTransport(no_tls, trust_env=False, limits=limits, uds=path)
-        return self._lines[number]
+        await reply_figures(send, merged(texts).encode())
 
 
 class Handed:
@@ -129,7 +114,7 @@ class Handed:
         self._figures = figures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        told = dict(scope["headers"]).get(CALLER, b"").decode("latin-1")
+        told = dict(scope["headers"]).get(RELAYED_FOR, b"").decode("latin-1")
         if told == PROBED and scope["path"] == "/metrics":
             await self._figures(send)
             return
@@ -140,9 +125,9 @@ class Handed:
         scope[ARRIVAL] = Arrival(arrival or Arrival.READABLE)
 
         async def tell(message: Message) -> None:
-            caller: Caller | None = scope.get(LET_IN)
+            caller: Caller | None = scope.get(CALLER)
             if message["type"] == "http.response.start" and caller is not None:
-                message = {**message, "headers": [*message.get("headers", ()), (PARTY, caller.party.encode())]}
+                message = {**message, "headers": [*message.get("headers", ()), (RELAYED_PARTY, caller.party.encode())]}
             await send(message)
 
         await self._app(scope, receive, tell)
@@ -176,5 +161,5 @@ def _request(scope: Scope, body: bytes) -> httpx2.Request:
     headers = [(name, value) for name, value in scope["headers"] if name not in _OF_ONE_HOP]
     url = httpx2.URL("http://worker", path=scope["path"], query=scope.get("query_string", b"") or None)
     return httpx2.Request(
-        scope["method"], url, headers=[*headers, (CALLER, caller)], content=body, extensions=dict(_PATIENCE)
+        scope["method"], url, headers=[*headers, (RELAYED_FOR, caller)], content=body, extensions=dict(_PATIENCE)
     )

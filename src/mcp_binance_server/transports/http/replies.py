@@ -6,6 +6,7 @@ import anyio
 from mcp.types import jsonrpc
 from starlette.types import Receive, Send
 
+from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
 from mcp_binance_server.transports.http.outlet import Answer, LineClosed, Outlet
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -23,6 +24,13 @@ STREAM = (
 async def reply_json(send: Send, body: bytes, headers: Headers = (), *, status: int = 200) -> None:
     described = [JSON, (b"content-length", b"%d" % len(body)), *headers]
     await send({"type": "http.response.start", "status": status, "headers": described})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def reply_figures(send: Send, body: bytes) -> None:
+    """Answer with metrics as Prometheus reads them."""
+    headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
