@@ -26,6 +26,7 @@ from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
 from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.routes import ClockDoubt
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.foundation import streams_markets, thresholds_of
 from mcp_binance_server.guide.library import Library
@@ -208,8 +209,8 @@ def _hub(
     if not streams_markets(settings, caller.network):
         return None
 
-    async def learn_time() -> None:
-        if caller.time.is_rough:
+    async def learn_time(doubt: ClockDoubt) -> None:
+        if doubt == "refuted" or caller.time.is_rough:
             await caller.sync_time()
 
     hub = Hub(

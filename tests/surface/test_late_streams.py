@@ -75,3 +75,18 @@ async def test_before_an_age_is_told_the_exchanges_clock_is_read() -> None:
         await market.run(4)
 
         assert market.asked().count("time") == 1
+
+
+async def test_an_exchange_whose_clock_is_set_forward_does_not_make_old_events_look_young() -> None:
+    async with live_market() as market:
+        await market.watch("BTCUSDT", 3)
+        market.exchange.hub.faults.add(StreamFault(kind="late", times=20, behind_ms=2_000))
+        await market.run(4)  # by now its clock was read
+        market.exchange.skew_ms += 3_000
+        await market.run(8)
+
+        market.exchange.hub.faults.add(StreamFault(kind="late", times=None, behind_ms=3_000))
+        await market.run(1)
+        metrics = await asked(market, "get_orderbook_metrics", symbol="BTCUSDT")
+
+        assert 3_000 <= metrics.structure["context"]["age_ms"] <= 3_300

@@ -21,7 +21,7 @@ from mcp_binance_server.exchange.socket import Listener, MarketSocket, SocketCou
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.readers import Readers, Replacing, to_stop
-from mcp_binance_server.feeds.routes import Now, Route, Routes
+from mcp_binance_server.feeds.routes import ClockDoubt, Now, Route, Routes
 from mcp_binance_server.feeds.snapshots import Fetch, Snapshots
 from mcp_binance_server.feeds.troubles import Troubles
 
@@ -31,11 +31,14 @@ BOOKS_A_SOCKET = 50
 # After this long a stream that is open and silent is that of a quiet symbol: its book is put in step without an event.
 QUIET_MS = 2_000
 CRASH_PAUSE_MS = 5_000
-# The exchange's clock is not asked for more often than this, whatever its events say.
-DOUBT_MS = 60_000.0
+# The exchange's clock is not asked for more often than this, whatever its events say, or prove.
+DOUBT_MS, REFUTED_EVERY_MS = 60_000.0, 5_000.0
 
 Tell = Callable[[], None]
 """Told that something of a symbol may be new; brief, and it never raises."""
+
+LearnTime = Callable[[ClockDoubt], Awaitable[None]]
+"""Reads the exchange's clock, unless it is known well; where that is refuted, in any case."""
 
 
 class Source(Protocol):
@@ -105,7 +108,7 @@ class Hub:
     linger_ms: int
     thresholds: Thresholds = DEFAULTS
     source: Callable[["Hub"], Source] | None = field(default=None, repr=False)
-    learn_time: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
+    learn_time: LearnTime | None = field(default=None, repr=False)
     random: Random = field(default_factory=Random, repr=False)
     _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
     _routes: dict[str, tuple[Route, _Watched]] = field(default_factory=dict[str, tuple[Route, _Watched]], repr=False)
@@ -333,15 +336,15 @@ class Hub:
         finally:
             self._is_sweeping = False
 
-    def _doubt_time(self) -> None:
-        now = self.clock.monotonic_ms()
-        if self._tasks is not None and self.learn_time is not None and now - self._time_doubted_ms >= DOUBT_MS:
+    def _doubt_time(self, doubt: ClockDoubt) -> None:
+        now, pause_ms = self.clock.monotonic_ms(), REFUTED_EVERY_MS if doubt == "refuted" else DOUBT_MS
+        if self._tasks is not None and self.learn_time is not None and now - self._time_doubted_ms >= pause_ms:
             self._time_doubted_ms = now
-            self._tasks.start_soon(self._learn_time, self.learn_time)
+            self._tasks.start_soon(self._learn_time, self.learn_time, doubt)
 
-    async def _learn_time(self, learn_time: Callable[[], Awaitable[None]]) -> None:
+    async def _learn_time(self, learn_time: LearnTime, doubt: ClockDoubt) -> None:
         try:
-            await learn_time()
+            await learn_time(doubt)
         except Exception:  # the ages are told by a rougher clock, that is all
             LOG.info("the exchange's clock could not be read", exc_info=True)
 

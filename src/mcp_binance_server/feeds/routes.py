@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -14,7 +14,7 @@ from mcp_binance_server.feeds.feed import SymbolFeed
 
 # What is stamped so far ahead of the exchange's own clock was not stamped by it.
 AHEAD_MS = 60_000
-EARLY_MS, LATE_MS = 100, 1_000
+EARLY_MS, LATE_MS, REFUTED_MS = 100, 1_000, 1_000
 # What cannot be read, and what our own checks raise.
 NONSENSE = (*UNREADABLE, ValueError)
 
@@ -26,6 +26,7 @@ class Now(Protocol):
 
 
 Route = Callable[[msgspec.Raw], None]
+ClockDoubt = Literal["odd", "refuted"]
 
 _DEPTH = msgspec.json.Decoder(DepthEventWire)
 _QUOTE = msgspec.json.Decoder(QuoteEventWire)
@@ -38,14 +39,15 @@ class Routes:
     """The four streams of one symbol.
 
     `refused` hears of each event that makes no sense, `put_in_step` of a book that needs a snapshot, and `doubt_time`
-    of events that seem to come late or too early: before an age is told, the clock it is told by should be right.
+    of events that seem to come late or too early: before an age is told, the clock it is told by should be right. One
+    from a time to come refutes it: by that clock, what is old would look young.
     """
 
     feed: SymbolFeed
     time: Now
     put_in_step: Callable[[SymbolFeed], None]
     refused: Callable[[Symbol], None]
-    doubt_time: Callable[[], None]
+    doubt_time: Callable[[ClockDoubt], None]
 
     def by_name(self) -> dict[str, Route]:
         """Return the streams by name, the book's first."""
@@ -63,8 +65,9 @@ class Routes:
             event = _DEPTH.decode(data)
             self._check(event.symbol, event.event_time, now_ms)
             delta = event.to_domain()
-            if not -EARLY_MS <= now_ms - event.event_time <= LATE_MS:
-                self.doubt_time()
+            behind_ms = now_ms - event.event_time
+            if not -EARLY_MS <= behind_ms <= LATE_MS:
+                self.doubt_time("refuted" if behind_ms < -REFUTED_MS else "odd")
         except NONSENSE:
             self.feed.on_malformed()
             self.refused(self.feed.symbol)
