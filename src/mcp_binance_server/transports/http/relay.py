@@ -3,7 +3,9 @@
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -18,6 +20,7 @@ from mcp_binance_server.transports.http.conversation import unknown_session
 from mcp_binance_server.transports.http.crowd import tell_let_in
 from mcp_binance_server.transports.http.forwarded import ARRIVAL, arrival_of
 from mcp_binance_server.transports.http.merged_figures import merged
+from mcp_binance_server.transports.http.refusals import Refusal
 from mcp_binance_server.transports.http.replies import reply_figures
 from mcp_binance_server.transports.http.seat import KEPT_SECS, Seat, WorkerLines
 
@@ -30,18 +33,33 @@ _OF_ONE_HOP = frozenset({
     b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"content-length", b"expect",
     RELAYED_FOR, RELAYED_PARTY,
 })  # fmt: skip
-# Longer than any request may take, and than a stream is ever silent.
-_PATIENCE = {"timeout": {"connect": 1.0, "write": 10.0, "pool": 1.0, "read": LONGEST_SECS + 5}}
 _FIGURES_SECS = 2.0
+# Its sessions live on: whoever took this for the end of one would lose it.
+_BUSY = Refusal(503, "busy", "The process that has this session is busy; try again", ((b"retry-after", b"1"),))
+_NO_ANSWER = Refusal(504, "no_answer", "The process that has this session has not answered; it may have done its work")
 INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long another process is waited for; for an answer longer than any request may take, or a stream is silent."""
+
+    connect_secs: float = 1.0
+    answer_secs: float = LONGEST_SECS + 5
+
+    @property
+    def extensions(self) -> dict[str, Any]:
+        parts = {"connect": self.connect_secs, "pool": self.connect_secs, "write": 10.0, "read": self.answer_secs}
+        return {"timeout": parts}
 
 
 class Relay:
     """Answers what is its own and passes on the rest; the guard has checked a request and read its body before."""
 
-    def __init__(self, app: ASGIApp, seat: Seat) -> None:
+    def __init__(self, app: ASGIApp, seat: Seat, patience: Patience | None = None) -> None:
         self._app = app
         self._seat = seat
+        self._patience = patience or Patience()
         self._lines = WorkerLines(seat.folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,8 +88,14 @@ class Relay:
 
     async def _answer(self, owner: int, scope: Scope, body: bytes, send: Send) -> None:
         try:
-            response = await self._lines.to(owner).handle_async_request(_request(scope, body))
+            response = await self._lines.to(owner).handle_async_request(_request(scope, body, self._patience))
             whole = await response.aread() if "content-length" in response.headers else None
+        except (httpx2.ConnectTimeout, httpx2.PoolTimeout):
+            await _BUSY.answer(send)
+            return
+        except httpx2.TimeoutException:
+            await _NO_ANSWER.answer(send)
+            return
         except httpx2.TransportError:
             # That process has ended, and its sessions with it.
             await unknown_session(send)
@@ -92,7 +116,7 @@ class Relay:
         for number in range(self._seat.of):
             with anyio.move_on_after(_FIGURES_SECS):
                 try:
-                    response = await self._lines.to(number).handle_async_request(_request(scope, b""))
+                    response = await self._lines.to(number).handle_async_request(_request(scope, b"", self._patience))
                     text = await response.aread()
                 except httpx2.TransportError:
                     continue
@@ -155,11 +179,11 @@ async def _stream(response: httpx2.Response, send: Send) -> None:
             await response.aclose()
 
 
-def _request(scope: Scope, body: bytes) -> httpx2.Request:
+def _request(scope: Scope, body: bytes, patience: Patience) -> httpx2.Request:
     client = scope.get("client")
     caller = f"{scope.get('scheme', 'http')} {arrival_of(scope)} {client[0] if client else ''}".encode("latin-1")
     headers = [(name, value) for name, value in scope["headers"] if name not in _OF_ONE_HOP]
     url = httpx2.URL("http://worker", path=scope["path"], query=scope.get("query_string", b"") or None)
     return httpx2.Request(
-        scope["method"], url, headers=[*headers, (RELAYED_FOR, caller)], content=body, extensions=dict(_PATIENCE)
+        scope["method"], url, headers=[*headers, (RELAYED_FOR, caller)], content=body, extensions=patience.extensions
     )
