@@ -31,7 +31,7 @@ from mcp_binance_server.state.redis.waiting import happened
 from mcp_binance_server.state.redis.weight import SharedLedger
 from mcp_binance_server.state.weight import EDGE_MS
 
-PULSE_SECS = 1.0
+PULSE_SECS = 0.5
 SEARCH_SECS = 0.25
 FENCED = {1: Fenced.WRITTEN, 0: Fenced.STALE, -1: Fenced.LOST}
 

@@ -13,8 +13,9 @@ from mcp_binance_server.state.redis.link import Link
 from mcp_binance_server.state.redis.scripts import GREET
 from mcp_binance_server.state.redis.wire import Reply, Wire
 
-# How long a memory that follows a lost one gives no new places, so that those inside can come back first.
-SETTLE_MS = 2_000
+# How long a memory that follows a lost one gives no new places, so that those inside can come back first: every process
+# looks twice a second whether it is another one.
+SETTLE_MS = 1_250
 OTHER_MEMORY: Reply = [-3]
 CATCH_UP_SECS = 0.25
 
