@@ -1,4 +1,4 @@
-"""Count the outcomes in pytest's JUnit files; fail on a failure, and on a skip whose reason is not expected here.
+"""Count the outcomes in pytest's JUnit files; fail on a failure, and on a skip that is not expected.
 
 Usage: python scripts/outcomes.py FILE.xml ...
 """
@@ -10,14 +10,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-BESIDE = Path(__file__).resolve().parents[2] / "shared"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support.fixtures import UNPUBLISHED, reason
+
 # What may be skipped in a run that installs everything, and why; anything else is a test that silently proves nothing.
 EXPECTED = {
     r"root may write everywhere": "a refused write cannot be shown to root; who runs CI as another user sees the test",
     r"this machine has no IPv6": "containers often have none, and it cannot be installed",
 }
-# The contract documents and recorded markets are not ours to publish: a public clone has none.
-EXPECTED_IN_A_CLONE = {r"not beside this checkout": "the contract documents and recorded markets are not published"}
+ABSENT = {reason(name): each.tests for name, each in UNPUBLISHED.items()}
 
 
 def outcomes(files: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
@@ -36,18 +38,24 @@ def outcomes(files: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
 
 def main(files: list[str]) -> int:
     """Print what went wrong and, as the last line, the counts."""
-    expected = EXPECTED if BESIDE.is_dir() else EXPECTED | EXPECTED_IN_A_CLONE
     seen = list(outcomes(map(Path, files)))
-    unexpected = [
-        (name, reason)
-        for name, outcome, reason in seen
-        if outcome == "skipped" and not any(re.search(pattern, reason) for pattern in expected)
+    wrong = [
+        f"unexpected skip: {name}: {why}"
+        for name, outcome, why in seen
+        if outcome == "skipped" and why not in ABSENT and not any(re.search(pattern, why) for pattern in EXPECTED)
     ]
-    for name, reason in unexpected:
-        print(f"unexpected skip: {name}: {reason}")
+    skipped = Counter(why for _, outcome, why in seen if outcome == "skipped")
+    # What a public clone lacks is lacking for all who need it, or for nobody.
+    wrong += [
+        f"{skipped[why]} tests were skipped, {tests} are registered: {why}"
+        for why, tests in ABSENT.items()
+        if skipped[why] not in (0, tests)
+    ]
+    for line in wrong:
+        print(line)
     counts = Counter(outcome for _, outcome, _ in seen)
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
-    return 1 if unexpected or counts["failed"] or not counts["passed"] else 0
+    return 1 if wrong or counts["failed"] or not counts["passed"] else 0
 
 
 if __name__ == "__main__":

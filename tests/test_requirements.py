@@ -10,11 +10,12 @@ from requirements.audit import Audit, audit, read_namings, tally
 from requirements.contracts import SUBJECTS, demanded_ids, demanded_rulings, subject
 from requirements.manifest import REQUIREMENTS
 from requirements.record import Document, Requirement
+from support.fixtures import BESIDE, CONTRACT_DOCUMENTS, UNPUBLISHED, needs
 from support.requirement import requirement
 
 TESTS = Path(__file__).parent
-CONTRACTS = TESTS.parent.parent / "shared" / "seeds"
-RULINGS = TESTS.parent.parent / "shared" / "design" / "rulings.md"
+CONTRACTS = UNPUBLISHED[CONTRACT_DOCUMENTS].path
+RULINGS = BESIDE / "design" / "rulings.md"
 PREFIXES = {
     "resources": "resources/",
     "prompts": "prompts/",
@@ -27,7 +28,7 @@ PREFIXES = {
 
 @pytest.fixture(scope="module")
 def found() -> Audit:
-    return audit(REQUIREMENTS, TESTS)
+    return audit(REQUIREMENTS, TESTS, TESTS.parent / "benchmarks")
 
 
 def test_an_id_is_used_once(found: Audit) -> None:
@@ -70,9 +71,8 @@ def test_a_behaviour_is_one_sentence() -> None:
     demand_none(wrong, "These are not one sentence with a full stop:")
 
 
+@needs(CONTRACT_DOCUMENTS)
 def test_every_contract_document_has_all_its_entries() -> None:
-    if not CONTRACTS.is_dir():
-        pytest.skip("the contract documents are not beside this checkout")
     texts = [path.read_text(encoding="utf-8") for path in sorted(CONTRACTS.iterdir())]
     documents: dict[Document, str] = {document: text for text in texts if (document := subject(text)) is not None}
 
@@ -82,10 +82,8 @@ def test_every_contract_document_has_all_its_entries() -> None:
     demand_none(sorted(demanded - known_ids()), "The contract documents have these, the tables do not:")
 
 
+@needs(CONTRACT_DOCUMENTS)
 def test_every_ruling_has_its_entry() -> None:
-    if not RULINGS.is_file():
-        pytest.skip("the rulings are not beside this checkout")
-
     demanded = demanded_rulings(RULINGS.read_text(encoding="utf-8"))
 
     assert demanded

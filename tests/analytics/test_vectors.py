@@ -25,9 +25,9 @@ from mcp_binance_server.analytics.thresholds import RiskTolerance, Rows, Strateg
 from mcp_binance_server.analytics.valuation import find_route
 from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.symbols import Symbol
-from support.contracts import beside
+from support.fixtures import DATA
 
-PATH = "data/analytics/vectors.json"
+PATH = DATA / "analytics/vectors.json"
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Rows4 = list[list[float]]
 
@@ -162,7 +162,7 @@ CALLABLES: dict[str, Callable[..., object]] = {
 
 @cache
 def vectors() -> list[Vector]:
-    return json.loads(beside(PATH).read_text(encoding="utf-8"))["vectors"]
+    return json.loads(PATH.read_text(encoding="utf-8"))["vectors"]
 
 
 @pytest.mark.parametrize("fn", CALLABLES)

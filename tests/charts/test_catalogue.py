@@ -9,11 +9,11 @@ from charts.configs import CATALOGUE
 from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
 from mcp_binance_server.charts.config import CHART_KEYS
 from mcp_binance_server.charts.dialect.studies import LENGTHS, MULTIPLIERS
-from support.contracts import beside
+from support.fixtures import DATA
 
 
 def test_the_bundled_file_is_the_reviewed_one_without_its_blanks() -> None:
-    reviewed = json.loads(beside("data/charts/chartimg_catalog.json").read_text(encoding="utf-8"))
+    reviewed = json.loads((DATA / "charts/chartimg_catalog.json").read_text(encoding="utf-8"))
     written = json.loads(CATALOGUE.to_json())
 
     assert len(written["indicators"]) == reviewed["meta"]["counts"]["indicators"] == 92

@@ -12,7 +12,7 @@ import msgspec
 from mcp_binance_server.domain.book import BookDelta, BookSnapshot, PriceLevel, WrittenLevel
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
-from support.contracts import beside
+from support.fixtures import RECORDED_MARKET, UNPUBLISHED
 
 Pair = Literal["btcusdt", "ethusdt"]
 DAYS = ("20240808", "20240809")
@@ -80,15 +80,9 @@ class Recording:
     trades: tuple[Trade, ...]
 
 
-def recording(pair: Pair) -> Recording:
-    """Return a recording, or skip the test when it is not beside the checkout."""
-    for day in DAYS:
-        beside(f"data/binance/{pair}_{day}.gz")
-    return _read(pair)
-
-
 @cache
-def _read(pair: Pair) -> Recording:
+def recording(pair: Pair) -> Recording:
+    """Return a recording; a test that asks for one is marked as needing it."""
     deltas: list[BookDelta] = []
     quotes: list[QuoteRow] = []
     trades: list[Trade] = []
@@ -111,7 +105,7 @@ def _read(pair: Pair) -> Recording:
 
 def _payloads(pair: Pair) -> Iterator[bytes]:
     for day in DAYS:
-        with gzip.open(beside(f"data/binance/{pair}_{day}.gz")) as file:
+        with gzip.open(UNPUBLISHED[RECORDED_MARKET].path / f"{pair}_{day}.gz") as file:
             for line in file:
                 yield line.partition(b" ")[2]
 

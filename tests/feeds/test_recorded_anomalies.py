@@ -9,6 +9,9 @@ from feeds.recorded import Pair, Recording, recording
 from mcp_binance_server.analytics.anomalies import Ladder, Ladders, pattern_verdicts
 from mcp_binance_server.analytics.level_history import level_window
 from mcp_binance_server.feeds.book import LocalBook
+from support.fixtures import RECORDED_MARKET, needs
+
+pytestmark = needs(RECORDED_MARKET)
 
 MINUTE_MS = 60_000
 

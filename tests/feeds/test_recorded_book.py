@@ -7,6 +7,9 @@ import pytest
 from feeds.recorded import Pair, Recording, recording
 from mcp_binance_server.domain.book import BookDelta, BookSnapshot
 from mcp_binance_server.feeds.book import Applied, Gap, JoinBuffer, Joined, LevelCounts, LocalBook, Stale, TooOld
+from support.fixtures import RECORDED_MARKET, needs
+
+pytestmark = needs(RECORDED_MARKET)
 
 PAIRS: tuple[Pair, ...] = ("btcusdt", "ethusdt")
 

@@ -14,8 +14,9 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
+from support.fixtures import RECORDED_MARKET, needs
 
-pytestmark = pytest.mark.flood
+pytestmark = [needs(RECORDED_MARKET), pytest.mark.flood]
 
 RUNS = 200
 EVENTS = 200

@@ -11,6 +11,7 @@ from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.feeds.book import Gap, Stale
 from mcp_binance_server.feeds.tape import Coverage, Printed, SignedVolume, Tape, TapeWindow
+from support.fixtures import RECORDED_MARKET, needs
 
 
 def tape_of(*trades: Trade, span_ms: int = 1_000, most: int = 100, opened_ms: int | None = None) -> Tape:
@@ -140,6 +141,7 @@ def test_the_aggressor_is_the_one_who_did_not_make_the_price() -> None:
     assert volume.total == Decimal("0.80000001")
 
 
+@needs(RECORDED_MARKET)
 @pytest.mark.parametrize(("pair", "count"), [("btcusdt", 19_904), ("ethusdt", 14_515)])
 def test_the_recorded_trades_have_no_hole_and_every_dropped_one_is_found(pair: Pair, count: int) -> None:
     trades = recording(pair).trades

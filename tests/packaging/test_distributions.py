@@ -79,7 +79,7 @@ def test_the_source_can_be_tested_and_packed_by_others(source: set[str]) -> None
     needed = {
         "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "RELEASING.md", "server.json", "Dockerfile",
         ".dockerignore", "mcpb/manifest.json", "mcpb/package-lock.json", "plugin/.mcp.json", "docker/healthcheck.py",
-        "tests/conftest.py", "scripts/check", "scripts/bundle", "requirements/host.txt", ".github/workflows/ci.yml",
+        "conftest.py", "scripts/check", "scripts/bundle", "requirements/host.txt", ".github/workflows/ci.yml",
     }  # fmt: skip
 
     assert needed - source == set()

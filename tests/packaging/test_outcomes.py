@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from support.fixtures import RECORDED_MARKET, UNPUBLISHED, reason
+
 SCRIPT = Path(__file__).parents[2] / "scripts" / "outcomes.py"
 PASSED = '<testcase classname="a" name="one"/>'
 EXPECTED = '<testcase classname="a" name="two"><skipped message="root may write everywhere"/></testcase>'
 UNEXPECTED = '<testcase classname="a" name="three"><skipped message="fish is not installed"/></testcase>'
 FAILED = '<testcase classname="a" name="four"><failure message="no"/></testcase>'
+UNPUBLISHED_ONE = f'<testcase classname="a" name="five"><skipped message="{reason(RECORDED_MARKET)}"/></testcase>'
+REGISTERED = UNPUBLISHED[RECORDED_MARKET].tests
 
 
 @pytest.mark.parametrize(
@@ -20,6 +24,8 @@ FAILED = '<testcase classname="a" name="four"><failure message="no"/></testcase>
         (PASSED + EXPECTED, 0, "1 passed, 0 failed, 1 skipped"),
         (PASSED + UNEXPECTED, 1, "1 passed, 0 failed, 1 skipped"),
         (PASSED + FAILED, 1, "1 passed, 1 failed, 0 skipped"),
+        (PASSED + REGISTERED * UNPUBLISHED_ONE, 0, f"1 passed, 0 failed, {REGISTERED} skipped"),
+        (PASSED + (REGISTERED - 1) * UNPUBLISHED_ONE, 1, f"1 passed, 0 failed, {REGISTERED - 1} skipped"),
         ("", 1, "0 passed, 0 failed, 0 skipped"),
     ],
 )

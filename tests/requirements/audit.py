@@ -31,9 +31,9 @@ class Audit:
     unreadable: tuple[str, ...]
 
 
-def audit(requirements: Sequence[Requirement], tests: Path) -> Audit:
-    """Hold the requirements and the tests below a folder against each other."""
-    namings, unreadable = read_namings(tests)
+def audit(requirements: Sequence[Requirement], *folders: Path) -> Audit:
+    """Hold the requirements and the tests below some folders against each other."""
+    namings, unreadable = read_namings(*folders)
     states = {requirement.id: requirement.state for requirement in requirements}
     named = {naming.id for naming in namings}
     repeats = Counter(requirement.id for requirement in requirements)
@@ -56,14 +56,14 @@ def tally(requirements: Iterable[Requirement]) -> str:
     return "\n".join((f"{'document':<12}{'covered':>8}{'planned':>8}", *lines))
 
 
-def read_namings(tests: Path) -> tuple[tuple[Naming, ...], tuple[str, ...]]:
+def read_namings(*folders: Path) -> tuple[tuple[Naming, ...], tuple[str, ...]]:
     """Find every requirement that a test names, and every naming that cannot be read or is on no test."""
     namings: list[Naming] = []
     unreadable: list[str] = []
-    for path in sorted(tests.rglob("*.py")):
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         for owner, call in _marks(tree):
-            place = f"{path.relative_to(tests).as_posix()}:{call.lineno}"
+            place = f"{_shown(path, folders)}:{call.lineno}"
             ids = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
             if not _is_test(path, owner):
                 unreadable.append(f"{place}: {owner} is not a test")
@@ -72,6 +72,10 @@ def read_namings(tests: Path) -> tuple[tuple[Naming, ...], tuple[str, ...]]:
             else:
                 namings.extend(Naming(name, place) for name in ids)
     return tuple(namings), tuple(unreadable)
+
+
+def _shown(path: Path, folders: Sequence[Path]) -> str:
+    return next(path.relative_to(each).as_posix() for each in folders if path.is_relative_to(each))
 
 
 def _marks(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -13,8 +12,8 @@ import pytest
 from mcp_binance_server.simulator.app import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
+from support.fixtures import DATA
 
-RECORDINGS = Path(__file__).parents[3] / "shared" / "data" / "binance"
 PLENTY = 10**9
 
 Get = Callable[[str], Awaitable[httpx2.Response]]
@@ -74,10 +73,7 @@ def unlimited(exchange: SimulatedExchange) -> None:
 @pytest.fixture(scope="session")
 def examples() -> dict[str, dict[str, dict[str, object]]]:
     """The example payloads: one per call and per error."""
-    path = RECORDINGS / "payloads.json"
-    if not path.exists():
-        pytest.skip("the example payloads are not beside this checkout (../shared/data/binance)")
-    document = msgspec.json.decode(path.read_bytes(), type=dict[str, object])
+    document = msgspec.json.decode((DATA / "binance/payloads.json").read_bytes(), type=dict[str, object])
     kinds = {kind: document[kind] for kind in ("rest", "errors")}
     return msgspec.convert(kinds, dict[str, dict[str, dict[str, object]]])
 
@@ -85,17 +81,11 @@ def examples() -> dict[str, dict[str, dict[str, object]]]:
 @pytest.fixture(scope="session")
 def stream_examples() -> dict[str, Any]:
     """The example frames: streams, control messages and the WebSocket API."""
-    path = RECORDINGS / "payloads.json"
-    if not path.exists():
-        pytest.skip("the example payloads are not beside this checkout (../shared/data/binance)")
-    return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    return msgspec.json.decode((DATA / "binance/payloads.json").read_bytes(), type=dict[str, Any])
 
 
 @pytest.fixture(scope="session")
 def example_exchange_info() -> dict[str, object]:
-    path = RECORDINGS / "exchange_info.json"
-    if not path.exists():
-        pytest.skip("the example exchangeInfo is not beside this checkout (../shared/data/binance)")
-    document = msgspec.json.decode(path.read_bytes(), type=dict[str, object])
+    document = msgspec.json.decode((DATA / "binance/exchange_info.json").read_bytes(), type=dict[str, object])
     document.pop("_constructed")
     return document

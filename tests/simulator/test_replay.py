@@ -15,13 +15,13 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.stream_faults import StreamFault
 from mcp_binance_server.simulator.stream_session import StreamSession
 from support.clock import FakeClock
+from support.fixtures import RECORDED_MARKET, UNPUBLISHED, needs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]
 
 Get = Callable[[str], Awaitable[httpx2.Response]]
 Frame = dict[str, Any]
 
-RECORDINGS = Path(__file__).parents[3] / "shared" / "data" / "binance"
 LOCAL_MS = 1_723_000_000_000
 AHEAD_MS = 1_270  # the exchange's clock, ahead of the recorder's
 
@@ -235,6 +235,7 @@ async def test_a_recording_does_not_run_backwards(exchange: SimulatedExchange, f
         exchange.set_replay(folder, 0)
 
 
+@needs(RECORDED_MARKET)
 @pytest.mark.flood
 @pytest.mark.parametrize(
     ("symbol", "applied", "misses"),
@@ -243,9 +244,7 @@ async def test_a_recording_does_not_run_backwards(exchange: SimulatedExchange, f
 async def test_the_recorded_mainnet_streams_rebuild_the_book_their_quotes_show(
     clock: FakeClock, tmp_path: Path, symbol: str, applied: int, misses: list[int]
 ) -> None:
-    if not RECORDINGS.exists():
-        pytest.skip("the recordings are not beside this checkout (../shared/data/binance)")
-    for path in RECORDINGS.glob(f"{symbol.lower()}*.gz"):
+    for path in UNPUBLISHED[RECORDED_MARKET].path.glob(f"{symbol.lower()}*.gz"):
         (tmp_path / path.name).symlink_to(path)
     exchange = SimulatedExchange(clock)
     exchange.hub.most_waiting = 1_000_000

@@ -8,6 +8,11 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "snapshots"
 
 
+def golden_text(name: str) -> str:
+    """Return a golden file as it was reviewed."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
 class Golden:
     """Compares a value with the file of its name."""
 

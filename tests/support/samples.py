@@ -4,8 +4,8 @@ import json
 import re
 from typing import Any
 
-from support.contracts import BESIDE, read_contract
-from support.golden import FOLDER
+from support.contracts import read_contract
+from support.golden import golden_text
 
 SAMPLE_MOMENT_MS = 1_760_711_025_123
 ADDED = ("## Trend and Volatility", "## Concentration")  # where the sample ends on a page and ours begins
@@ -46,16 +46,9 @@ def contract_pages() -> dict[str, str]:
     return found
 
 
-def sample_lines(prompt: str) -> list[str]:
-    """Return the lines of a prompt's sample: those of the contract, or where it is absent those of our golden page."""
-    if (BESIDE / "seeds").exists():
-        return prompt_samples()[prompt].split("\n")
-    return golden_lines(prompt)
-
-
 def golden_lines(prompt: str) -> list[str]:
     """Return the lines of our golden page that are the contract's."""
-    page = (FOLDER / f"views/{prompt}.contract.md").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    page = golden_text(f"views/{prompt}.contract.md").rstrip("\n").split("\n")
     return [*page[: page.index(next(line for line in page if line.startswith(ADDED)))], page[-1]]
 
 

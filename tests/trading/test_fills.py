@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mcp_binance_server.domain.book import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.trading.fills import Walk, walk
-from support.contracts import beside
+from support.fixtures import DATA
 
 FUNCTIONS = ("walk_quote", "walk_base")
 SIDES = {"buy": "BUY", "sell": "SELL"}
@@ -22,7 +22,7 @@ def level(price: object, quantity: object) -> PriceLevel:
 
 
 def vectors(name: str) -> list[dict[str, Any]]:
-    listed = json.loads(beside("data/analytics/vectors.json").read_text(encoding="utf-8"))["vectors"]
+    listed = json.loads((DATA / "analytics/vectors.json").read_text(encoding="utf-8"))["vectors"]
     return [each for each in listed if each["fn"] == name]
 
 

@@ -14,7 +14,7 @@ from mcp_binance_server.charts.language.understanding import Knowledge
 from mcp_binance_server.charts.plans import PLANS, Plan
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
-from support.contracts import BESIDE
+from support.fixtures import DATA
 
 # A Saturday, the moment that the shared phrasings are about.
 NOW = datetime(2026, 11, 14, 22, tzinfo=UTC)
@@ -95,9 +95,7 @@ def _drawing(drawing: dict[str, Any]) -> str:
 
 
 def shared_phrasings() -> list[dict[str, Any]]:
-    """Return the shared phrasings, or nothing when they are not beside this checkout."""
-    path = BESIDE / "data/charts/phrasings.jsonl"
-    if not path.exists():
-        return []
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    """Return the shared phrasings, each with what it means."""
+    lines = (DATA / "charts/phrasings.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
     return [row for row in rows if "meta" not in row]

@@ -23,9 +23,6 @@ READ_OTHERWISE: dict[int, dict[str, Any]] = {
         "warnings": [],
     },
 }
-BESIDE = pytest.mark.skipif(
-    not ROWS, reason="needs ../shared/data/charts/phrasings.jsonl, which is not beside this checkout"
-)
 USUAL = {"theme": "dark", "width": 1200, "height": 675}
 POSITION = {"entry": "entryPrice", "target": "targetPrice", "stop": "stopPrice"}
 
@@ -58,7 +55,6 @@ def understood(text: str) -> tuple[dict[str, Any], set[str]]:
     return shape, warned
 
 
-@BESIDE
 @requirement("charts/construct_chart_config/checked")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
 def test_a_shared_phrasing_becomes_exactly_the_chart_it_means(row: dict[str, Any]) -> None:
@@ -76,6 +72,5 @@ def test_a_shared_phrasing_becomes_exactly_the_chart_it_means(row: dict[str, Any
     assert warned == set(row["warnings"])
 
 
-@BESIDE
 def test_hardly_any_phrasing_is_read_otherwise() -> None:
     assert len(READ_OTHERWISE) <= len(ROWS) * 0.03

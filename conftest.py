@@ -1,19 +1,29 @@
-"""What most tests need: a clock that stands still, a simulated exchange, a server on it, a client of each era."""
+"""What most tests and benchmarks need: a clock that stands still, a simulated exchange, a server, a client of each era.
+
+Whatever takes long to import is imported by the fixture that needs it: a test of a function does not wait for a server.
+"""
 
 import signal
-from collections.abc import AsyncIterator
+from collections import Counter
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings as settings_of_hypothesis
-from mcp import Client
 
-from mcp_binance_server.app import App, running_app
-from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
-from support.desk import NETWORK, Loop
 from support.evidence import log_everything
+from support.fast import chosen
+from support.fixtures import COLLECTED, UNPUBLISHED, Collected, needed_by, reason
 from support.golden import Golden
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Generator
+
+    from mcp import Client
+
+    from mcp_binance_server.app import App
+    from mcp_binance_server.settings import Settings
+    from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 # "auto" asks a server of the newest revision to describe itself; "legacy" shakes hands. Behind the first answer both
 # run the same lines, so these are counted for one.
@@ -22,6 +32,7 @@ ERAS = (pytest.param("legacy", marks=pytest.mark.flood), "auto")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden-write", action="store_true", help="write the golden files anew")
+    parser.addoption("--fast", action="store_true", help="one case of every test that is quick; see support/fast.py")
     parser.addoption("--scale", type=int, default=1, help="how many times longer the long tests run")
 
 
@@ -36,6 +47,24 @@ def pytest_configure() -> None:
     # A shell has its background work ignore Ctrl-C, and so would every process that a test starts to press it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> "Generator[None]":
+    needed: Counter[str] = Counter()
+    for item in items:  # before any is taken out by its mark
+        for name in needed_by(item):
+            needed[name] += 1
+            if not UNPUBLISHED[name].is_here:
+                item.add_marker(pytest.mark.skip(reason=reason(name)))
+    config.stash[COLLECTED] = Collected({item.path for item in items}, needed)
+    if config.getoption("--fast"):
+        items[:] = chosen(items)
+
+    yield
+
+    # Whoever takes long begins early, so that one core does not wait for another at the end.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture
@@ -59,19 +88,26 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def exchange(clock: FakeClock) -> SimulatedExchange:
+def exchange(clock: FakeClock) -> "SimulatedExchange":
+    from mcp_binance_server.simulator.exchange import SimulatedExchange
+
     return SimulatedExchange(clock)
 
 
 @pytest.fixture
-def settings(exchange: SimulatedExchange) -> Settings:
+def settings(exchange: "SimulatedExchange") -> "Settings":
+    from mcp_binance_server.settings import read_settings
+
     return read_settings(
         {"BINANCE_API_KEY": exchange.account.api_key, "BINANCE_SECRET_KEY": exchange.account.secret_key}
     )
 
 
 @pytest.fixture
-async def app(settings: Settings, clock: FakeClock, exchange: SimulatedExchange) -> AsyncIterator[App]:
+async def app(settings: "Settings", clock: FakeClock, exchange: "SimulatedExchange") -> "AsyncIterator[App]":
+    from mcp_binance_server.app import running_app
+    from support.desk import NETWORK, Loop
+
     async with running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange)) as running:
         yield running
 
@@ -82,6 +118,8 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def client(app: App, era: str) -> AsyncIterator[Client]:
+async def client(app: "App", era: str) -> "AsyncIterator[Client]":
+    from mcp import Client
+
     async with Client(app.server, mode=era, cache=None) as connected:
         yield connected
