@@ -1,6 +1,7 @@
 """Rules of the house that a linter cannot see."""
 
 import ast
+import re
 import tomllib
 from dataclasses import fields
 from importlib import import_module
@@ -17,6 +18,10 @@ from mcp_binance_server import errors
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(mcp_binance_server.__file__).parent
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py"))
+TESTS = Path(__file__).parent
+METERS = re.compile(r"\b(perf_counter|process_time|thread_time|tracemalloc|getrusage|\w*resident_\w+|VmHWM)\b")
+# These read a clock to wait or to make work; they judge nothing by it.
+READ_TO_WAIT = ("transports/http/test_probes.py", "transports/http/test_serving.py", "transports/http/test_turns.py")
 NAMES_NOBODY_LEARNS_FROM = ("util", "utils", "helper", "helpers", "manager", "common", "misc", "base")
 
 # The whole design; a module that exists must be named by the contract, one that does not yet exist cannot be.
@@ -86,13 +91,23 @@ def test_money_is_never_a_float_in_the_domain(path: Path) -> None:
     assert names + literals == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_file_has_one_reason_to_change(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
+def test_a_file_has_one_reason_to_change() -> None:
+    texts = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in SOURCES}
 
-    assert path.stem not in NAMES_NOBODY_LEARNS_FROM
-    assert len(text.splitlines()) < 400
-    assert ast.get_docstring(ast.parse(text)), "a file opens with one line that says what lives here"
+    assert [name for name in texts if Path(name).stem in NAMES_NOBODY_LEARNS_FROM] == []
+    assert [name for name, text in texts.items() if len(text.splitlines()) >= 400] == []
+    silent = [name for name, text in texts.items() if not ast.get_docstring(ast.parse(text))]
+    assert silent == [], "a file opens with one line that says what lives here"
+
+
+def test_time_processor_and_memory_are_judged_by_benchmarks_only() -> None:
+    readers = {
+        path.relative_to(TESTS).as_posix()
+        for path in TESTS.rglob("test_*.py")
+        if path.parent.name != "load" and METERS.search(path.read_text(encoding="utf-8"))
+    }
+
+    assert readers - {Path(__file__).name, *READ_TO_WAIT} == set(), "what is measured belongs into benchmarks/"
 
 
 def test_every_error_is_drawn_in_the_tree_and_can_be_read_by_a_program() -> None:

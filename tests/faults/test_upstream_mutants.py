@@ -13,8 +13,6 @@ from support.storm import Outcome, storm_of_answers, storm_of_events
 pytestmark = [pytest.mark.flood, pytest.mark.anyio]
 
 EVENTS, ANSWERS = 1_600, 400
-# An hour of a symbol fills up while it storms; what grows with mutants grows by far more.
-ROOM_MIB = 48
 
 
 async def test_mutants_of_stream_events_are_all_refused_and_the_book_comes_back(scale: int) -> None:
@@ -24,7 +22,6 @@ async def test_mutants_of_stream_events_are_all_refused_and_the_book_comes_back(
 
     assert (outcome.seen, outcome.defects, outcome.restarts) == ([], [], 0)
     assert outcome.refused >= 0.97 * outcome.events
-    assert outcome.resident_mib[-1] - outcome.resident_mib[0] <= ROOM_MIB
 
 
 async def test_mutants_of_answers_are_errors_and_never_pages(scale: int) -> None:
@@ -34,7 +31,6 @@ async def test_mutants_of_answers_are_errors_and_never_pages(scale: int) -> None
 
     assert (outcome.seen, outcome.defects) == ([], [])
     assert outcome.answers >= ANSWERS * scale
-    assert outcome.resident_mib[-1] - outcome.resident_mib[0] <= ROOM_MIB
 
 
 async def test_a_mark_that_gets_through_would_be_seen() -> None:

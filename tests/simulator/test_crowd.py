@@ -1,6 +1,5 @@
 """The crowd: many cheap markets whose streams, snapshots and trades still agree exactly, for as long as they play."""
 
-import time
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import Any
@@ -206,13 +205,3 @@ async def test_a_scenario_keeps_its_crowd(exchange: SimulatedExchange, get: Get)
     exchange.set_scenario("quiet")
 
     assert (await get("depth?symbol=CROWD000USDT")).json() == before
-
-
-async def test_a_member_costs_a_small_part_of_a_market(exchange: SimulatedExchange, clock: FakeClock) -> None:
-    def cost(name: str) -> float:
-        session = opened(exchange, f"{name}@depth@100ms")
-        begun = time.process_time()
-        events = due(session, clock, 10_000)
-        return (time.process_time() - begun) / len(events)
-
-    assert min(cost("crowd004usdt") for _ in range(3)) < cost("adausdt") / 3

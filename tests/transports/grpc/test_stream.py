@@ -2,89 +2,23 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import anyio
-import msgspec
 import pytest
 from grpc import StatusCode
-from grpc.aio import EOF, AioRpcError, UnaryStreamCall, insecure_channel
+from grpc.aio import AioRpcError, insecure_channel
 
-from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.simulator.stream_faults import StreamFault
 from mcp_binance_server.transports.grpc.errors import ServerStopping
 from mcp_binance_server.transports.grpc.service import Provider as Service
 from mcp_binance_server.transports.grpc.serving import Address, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from support.desk import raw
-from support.provider import Provider, provided, refused, until
-from support.stepped import LiveMarket, live_market, settled
-
-BTC = pb.StreamRequest(symbols=["btcusdt"])
-
-
-@dataclass
-class Reader:
-    """Somebody who reads a stream, event by event."""
-
-    call: UnaryStreamCall[bytes, pb.CloudEvent]
-    events: list[pb.CloudEvent] = field(default_factory=list[pb.CloudEvent])
-
-    async def read(self) -> None:
-        while (event := await self.call.read()) is not EOF:
-            assert isinstance(event, pb.CloudEvent)
-            self.events.append(event)
-
-    def told(self, kind: str) -> list[dict[str, Any]]:
-        return [json.loads(event.data) for event in self.events if event.type == f"provider.v1.{kind}"]
-
-
-@dataclass(frozen=True)
-class Floor:
-    """A live market and a service on it."""
-
-    market: LiveMarket
-    provider: Provider
-
-    @property
-    def hub(self) -> Hub:
-        hub = self.market.app.context.live.hub
-        assert hub is not None
-        return hub
-
-    @property
-    def readers(self) -> list[int]:
-        return [each.readers for each in self.hub.watched()]
-
-    async def run(self, seconds: float) -> None:
-        """Let simulated time pass, slowly enough for the socket to carry what is said."""
-        for _ in range(round(seconds * 10)):
-            await self.market.run(0.1)
-            await asyncio.sleep(0.002)  # noqa: TID251 - the socket is real
-
-    @asynccontextmanager
-    async def reading(self, request: pb.StreamRequest = BTC) -> AsyncGenerator[Reader]:
-        """Read a stream for as long as the block lasts, then leave it."""
-        reader = Reader(self.provider.stream(request))
-        task = asyncio.create_task(reader.read())
-        try:
-            await until(lambda: bool(self.readers) and all(self.readers))
-            yield reader
-        finally:
-            reader.call.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-
-@asynccontextmanager
-async def open_floor(scenario: str = "market", environment: Mapping[str, str] | None = None) -> AsyncGenerator[Floor]:
-    async with live_market(scenario, environment=environment) as market, provided(market.app.dispatcher) as provider:
-        yield Floor(market, provider)
+from support.live_floor import BTC, Reader, open_floor
+from support.provider import Provider, refused, until
+from support.stepped import live_market, settled
 
 
 async def test_a_reader_is_told_the_ticker_the_book_and_every_trade() -> None:
@@ -192,50 +126,6 @@ async def test_a_deadline_ends_a_stream() -> None:
         await until(lambda: floor.readers == [0])
 
     assert caught.value.code() is StatusCode.DEADLINE_EXCEEDED
-
-
-def resident_kib() -> int:
-    fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
-    return int(fields[1]) * 4
-
-
-def print_trades(floor: Floor, count: int) -> int:
-    """Let so many more trades come by the stream at once, and return the id of the last."""
-    newest = floor.hub.watched()[0].feed.tape.newest
-    assert newest is not None
-    for trade_id in range(newest.trade_id + 1, newest.trade_id + 1 + count):
-        trade = {"s": "BTCUSDT", "a": trade_id, "p": "1.0", "q": "1", "f": trade_id, "l": trade_id, "m": True}
-        trade |= {"T": newest.time_ms}
-        floor.hub.on_event("btcusdt@aggTrade", msgspec.Raw(msgspec.json.encode(trade)))
-    return newest.trade_id + count
-
-
-@pytest.mark.flood
-async def test_who_reads_slowly_is_told_what_was_missed_and_costs_no_memory(scale: int) -> None:
-    # Half a thousand trades are kept of each symbol, and a book of a thousand levels is 50 kB, ten times a second.
-    environment = {"MCP_BINANCE_FEED_SYMBOLS": "1000"}
-    request = pb.StreamRequest(symbols=["BTCUSDT"], limits=pb.StreamLimits(book_levels=1_000))
-    async with open_floor("busy", environment) as floor:
-        reader = Reader(floor.provider.stream(request))
-        await until(lambda: floor.readers == [1])
-        await floor.run(15)
-        before = resident_kib()
-        await floor.run(15 * scale)
-        grown = resident_kib() - before
-        last_trade, last_book = print_trades(floor, 2_000), floor.hub.watched()[0].feed.book.last_update_id
-        task = asyncio.create_task(reader.read())
-        await until(lambda: reader.told("trade") and reader.told("trade")[-1]["trade_id"] == last_trade)
-        await until(lambda: reader.told("book")[-1]["last_update_id"] == last_book)
-        reader.call.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    trades, books = reader.told("trade"), reader.told("book")
-    missed = sum(trade["missed"] for trade in trades)
-    print(f"{grown} KiB more, {len(books)} books of {150 * (scale + 1)}, {missed} trades missed")  # noqa: T201 - figures
-    assert grown < 5_000  # a queue would hold 7,500 for every 15 seconds
-    assert len(books) < 140
-    assert missed > 1_000
-    assert len(trades) + missed == last_trade - trades[0]["trade_id"] + 1
 
 
 @pytest.mark.parametrize(

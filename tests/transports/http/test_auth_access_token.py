@@ -1,7 +1,6 @@
 """Access tokens of an issuer: good ones come in as who they are, no bad one does, and none steers what we fetch."""
 
 from collections.abc import Awaitable, Callable
-from time import process_time
 from typing import Any
 
 import pytest
@@ -168,23 +167,6 @@ async def test_a_token_that_was_proven_before_still_expires(
     clock.advance(310_000)
 
     assert str(await refused(enter, token)) == "The token has expired."
-
-
-@pytest.mark.flood
-async def test_the_second_request_with_a_token_costs_a_fraction_of_the_first(
-    enter: Enter, issuer: AuthorizationServer
-) -> None:
-    tokens = [issuer.token(sub=f"n{number}") for number in range(200)]
-    await enter(issuer.token())
-
-    start = process_time()
-    for token in tokens:
-        await enter(token)
-    first = process_time() - start
-    for token in tokens:
-        await enter(token)
-
-    assert process_time() - start - first < first / 2
 
 
 def test_proofs_are_few_and_the_one_unused_for_longest_goes_first() -> None:

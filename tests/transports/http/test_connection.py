@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -217,20 +216,6 @@ async def test_a_request_that_gets_round_the_rules_for_a_host_is_misdirected(por
     assert (await exchanged(port, b"GET /echo " + rest + b"\r\n\r\n")).status == 421
 
 
-@pytest.mark.flood
-async def test_an_answer_is_sent_without_delay(port: int) -> None:
-    """Head and body are two writes; with the delay that is usual for those, no answer would come within 40 ms."""
-    taken: list[float] = []
-    async with await anyio.connect_tcp("127.0.0.1", port) as client:
-        for _ in range(20):
-            started = time.perf_counter()
-            await client.send(POST)
-            await one_answer(client)
-            taken.append(time.perf_counter() - started)
-
-    assert min(taken) < 0.03
-
-
 async def test_pipelined_requests_are_answered_in_turn(port: int) -> None:
     async with await anyio.connect_tcp("127.0.0.1", port) as client:
         await client.send(POST.replace(b"hi", b"11") + POST.replace(b"hi", b"22") + POST.replace(b"hi", b"33"))
@@ -260,20 +245,6 @@ async def test_a_body_that_drips_in_is_looked_at_now_and_then_and_is_answered() 
     assert answer.status == 200
     assert b"".join(pieces) == 6 * b"0123456789"
     assert len(pieces) <= 20
-
-
-async def test_a_request_in_a_few_pieces_is_answered_without_delay(port: int) -> None:
-    taken: list[float] = []
-    async with await anyio.connect_tcp("127.0.0.1", port) as client:
-        for _ in range(20):
-            started = time.perf_counter()
-            for piece in (POST[:20], POST[20:-2], POST[-2:-1], POST[-1:]):
-                await client.send(piece)
-                await SystemClock().sleep_ms(1)
-            await one_answer(client)
-            taken.append(time.perf_counter() - started)
-
-    assert min(taken) < 0.04
 
 
 @pytest.mark.parametrize("framing", [b"content-length: 100000000\r\n\r\n", b"transfer-encoding: chunked\r\n\r\n"])

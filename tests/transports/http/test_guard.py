@@ -1,7 +1,6 @@
 """The guard around an application, without a socket: what passes, what does not, and what is read of it."""
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -307,20 +306,3 @@ async def test_the_life_of_the_process_is_passed_on(guard: Guard, inner: Inner) 
     await guard({"type": "lifespan"}, client.receive, client.send)
 
     assert inner.scopes == [{"type": "lifespan"}]
-
-
-@pytest.mark.flood
-async def test_the_guard_costs_a_fraction_of_a_millisecond(guard: Guard, inner: Inner) -> None:
-    """A few dozen microseconds on a quiet machine; the room is for a loud one."""
-    scope, rounds = sized(2, *[(b"x-header-%d" % place, b"value") for place in range(10)]), 2_000
-
-    async def cost(app: Guard | Inner) -> float:
-        started = time.process_time()
-        for _ in range(rounds):
-            client = Client([b"{}"])
-            await app(scope, client.receive, client.send)
-        return (time.process_time() - started) / rounds
-
-    bare, guarded = await cost(inner), await cost(guard)
-
-    assert guarded - bare < 400e-6

@@ -1,11 +1,10 @@
-"""What a body or a header can hold that no client should send: refused in words, at every door, and soon."""
+"""What a body or a header can hold that no client should send: refused in words, at every door."""
 
 import gzip
 import json
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from time import process_time
 from typing import Any
 
 import pytest
@@ -20,8 +19,6 @@ CAP = BodyLimits().most
 CALL: dict[str, Any] = {"name": "get_ticker", "arguments": {"symbol": "BTCUSDT"}}
 DOORS = ("/mcp, handshake", "/mcp, 2026-07-28", "/mcp/message")
 DIGITS = b"9" * 5_000
-# Thirty times the bar on a quiet machine: garbage is refused in microseconds, or something is very wrong.
-CPU_SECS = 1.5
 Changes = dict[str, str | None]
 
 
@@ -97,16 +94,13 @@ NO_MESSAGE = {
 
 @pytest.mark.flood
 @pytest.mark.parametrize("case", [*NO_JSON, *NO_MESSAGE])
-async def test_what_is_no_message_is_refused_in_words_and_soon(case: str, sender: Sender) -> None:
-    began = process_time()
+async def test_what_is_no_message_is_refused_in_words(case: str, sender: Sender) -> None:
     answer = await sender.send({**NO_JSON, **NO_MESSAGE}[case])
-    took = process_time() - began
 
     status, code = refused_as(answer)
     assert status == 400
     # A notification or a response to a request of ours needs no header of its method, a request does.
     assert code in ((-32700,) if case in NO_JSON else (-32600, -32602, -32020)), answer.body
-    assert took < CPU_SECS
     assert (await sender.send(sender.valid)).status == 200
 
 

@@ -6,8 +6,6 @@ import pytest
 
 from support.stepped import live_market
 
-pytestmark = pytest.mark.flood
-
 # The bars are 3 s and 0.1 s on a machine that does nothing else.
 COLD_SECS = 6.0
 WARM_SECS = 0.5

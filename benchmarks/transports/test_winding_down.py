@@ -52,8 +52,6 @@ class Callers:
         return float(found[1])
 
 
-@pytest.mark.flood
-@pytest.mark.slow
 def test_sigterm_answers_what_is_under_way_ends_every_stream_and_leaves_in_time() -> None:
     with running_product() as product:
         callers, took = anyio.run(wind_down, product)

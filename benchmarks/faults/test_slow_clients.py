@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.flood
-
 SCRIPT = Path(__file__).parents[2] / "scripts" / "slow_clients.py"
 CONNECTIONS, DEADLINE_SECS = 100, 0.5
 # A busy machine takes such turns by itself.

@@ -9,8 +9,6 @@ from support.process import Process
 from support.requirement import requirement
 from support.slow_line import slow_line
 
-pytestmark = pytest.mark.flood  # a measurement
-
 WAY_SECS = 0.1
 QUESTION = {"name": "trading_analysis", "arguments": {"symbol": "BTCUSDT"}}
 
