@@ -30,6 +30,7 @@ from mcp_binance_server.feeds.routes import ClockDoubt
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.foundation import streams_markets, thresholds_of
 from mcp_binance_server.guide.library import Library
+from mcp_binance_server.loading import load
 from mcp_binance_server.services.account import AccountService
 from mcp_binance_server.services.analysis import AnalysisService
 from mcp_binance_server.services.anomalies import AnomalyService
@@ -68,6 +69,7 @@ from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 
 # A list of chart-img.com within ten seconds; an image may take three times, a stored one six times as long.
 CHART_SECS = 10.0
+GUESSES = ("rapidfuzz.process", "rapidfuzz.distance.OSA")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ async def running_app(
 
     With `preload` two things are, in the background: the symbol list is loaded, since every first question needs it,
     and what the key may do is asked, since one that can withdraw must be told of; of several processes one does that.
+    Before that comes what the first misspelt word of a caller would load on the loop.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
@@ -120,6 +123,7 @@ async def running_app(
         app_on(upstream, settings, transport=transport, dialer=dialer) as app,
     ):
         if preload:
+            await load(*GUESSES)
             upstream.directory.begin()
             if examines_key:
                 upstream.examine_key()

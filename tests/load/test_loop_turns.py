@@ -29,6 +29,8 @@ BTC: dict[str, Any] = {"symbol": "BTCUSDT"}
 MANY = {**BTC, "limit": 1000}
 LINES = ["sma", "ema", "rsi", "atr", "macd", "bollinger", "stochastic", "adx", "obv", "vwap"]
 WORDS = "Draw ETHUSDT of the last four weeks with Bollinger Bands, RSI and MACD, in dark"
+# Whoever has misspelt something is asked whether something else was meant.
+MISSPELT = {**CHART, "drawings": [{"name": "Text", "input": {"startDatetime": "2026-11-15T00:00:00.000Z"}}]}
 LONGEST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_klines", {**MANY, "interval": "1m"}),
     ("get_order_book", MANY),
@@ -41,6 +43,7 @@ LONGEST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_orderbook_metrics", BTC),
     ("estimate_slippage", {**BTC, "side": "BUY", "amount": "1000000"}),
     ("search_symbols", {"query": "usdt", "limit": 100}),
+    ("validate_chart_config", {"config": MISSPELT}),
     ("construct_chart_config", {"naturalLanguage": WORDS}),
     ("generate_chart_image", {"config": CHART}),
     ("fetch_chart_documentation", {}),
