@@ -96,7 +96,7 @@ def test_a_file_has_one_reason_to_change() -> None:
 
     assert [name for name in texts if Path(name).stem in NAMES_NOBODY_LEARNS_FROM] == []
     assert [name for name, text in texts.items() if len(text.splitlines()) >= 400] == []
-    silent = [name for name, text in texts.items() if not ast.get_docstring(ast.parse(text))]
+    silent = [name for name, text in texts.items() if not re.match(r'(#.*\n)*"""', text)]
     assert silent == [], "a file opens with one line that says what lives here"
 
 

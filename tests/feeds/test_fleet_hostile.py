@@ -10,7 +10,7 @@ from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import Line, Page, SharedBook, encode
 from mcp_binance_server.simulator.stream_faults import StreamFault
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ETH = Symbol("ETHUSDT")
 

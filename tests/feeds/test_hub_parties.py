@@ -13,7 +13,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.readers import MOST_REPLACED
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 BTC, ETH, BNB, SOL = (Symbol(f"{base}USDT") for base in ("BTC", "ETH", "BNB", "SOL"))
 MANY = tuple(Symbol(f"{base}USDT") for base in ("SOL", "BNB", "XRP", "ADA", "DOGE", "LINK"))

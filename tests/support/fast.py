@@ -1,25 +1,38 @@
 """The quick look of `scripts/test --fast`: one case of every test that neither takes long nor starts a process."""
 
 from collections.abc import Iterable
-from types import ModuleType
+from pathlib import Path
 
 import pytest
 
-LEFT_OUT = ("flood", "slow", "hypothesis")
-# Whoever has a name of these starts a process, or waits for one.
-STARTERS = ("subprocess", "support.crew", "support.process", "support.product", "support.state_server")
+TESTS = Path(__file__).parents[1]
+# Folders that are about all packages together, or about none.
+WHOLES = ("conformance", "docs", "examples", "faults", "fleet", "packaging")
+MARKS = ("flood", "needs", "slow")
+# Whoever has a name of these starts a process, waits for a real socket, or lets minutes of a live market pass.
+LONG = (
+    "subprocess", "support.crew", "support.exchange_socket", "support.held_fleet", "support.live_floor",
+    "support.process", "support.product", "support.sockets", "support.state_server", "support.stepped",
+)  # fmt: skip
 
 
 def chosen(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Return the first case of every quick test."""
     found: dict[str, pytest.Item] = {}
     for item in items:
-        if not any(item.get_closest_marker(name) for name in LEFT_OUT) and not _starts_processes(item):
+        if isinstance(item, pytest.Function) and _is_quick(item):
             found.setdefault(item.nodeid.partition("[")[0], item)
     return [*found.values()]
 
 
-def _starts_processes(item: pytest.Item) -> bool:
-    module = item.module if isinstance(item, pytest.Function) else None
-    values = vars(module).values() if isinstance(module, ModuleType) else ()
-    return any(getattr(each, "__module__", getattr(each, "__name__", "")) in STARTERS for each in values)
+def _is_quick(item: pytest.Function) -> bool:
+    is_marked = any(item.get_closest_marker(name) for name in MARKS)
+    folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+    is_of_a_package = (TESTS / folder).is_dir() and folder not in ("", *WHOLES)
+    draws_cases = hasattr(item.obj, "hypothesis")
+    return is_of_a_package and not (is_marked or draws_cases or _takes_long(item))
+
+
+def _takes_long(item: pytest.Function) -> bool:
+    homes = (getattr(each, "__module__", getattr(each, "__name__", "")) for each in vars(item.module).values())
+    return any(home in LONG for home in homes)

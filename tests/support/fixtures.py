@@ -49,7 +49,7 @@ def needs(name: str) -> pytest.MarkDecorator:
 
 def reason(name: str) -> str:
     """Return the words of a skip for want of something unpublished."""
-    return f"needs {name}, and it is not beside this checkout"
+    return f"needs {name}: not beside this checkout"
 
 
 def needed_by(item: pytest.Item) -> set[str]:

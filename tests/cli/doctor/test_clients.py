@@ -14,6 +14,8 @@ from mcp_binance_server.cli.setup.clients import CLIENTS
 from mcp_binance_server.cli.setup.ours import OurEntry
 from support.patient import Patient, rung
 
+pytestmark = pytest.mark.slow
+
 OURS = {"command": sys.executable, "args": ["-m", "mcp_binance_server"]}
 SECRET = "CaNaRy0123456789" * 4
 

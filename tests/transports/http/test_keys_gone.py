@@ -17,6 +17,8 @@ from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
 from mcp_binance_server.simulator.portfolio import Balance, Portfolio
 from support.webapp import ENVELOPE, MODERN, initialize, request, served_http
 
+pytestmark = pytest.mark.slow
+
 KEY, SECRET = "canary", "yranac"
 ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tools/call", {"name": "get_account_info", "arguments": {}}),
