@@ -7,8 +7,6 @@ import pytest
 
 from support.fairness import CURRENCIES, allow_descriptors, measure
 
-pytestmark = pytest.mark.flood
-
 MODEST, SECONDS = 8, 2.0
 # The exact bar is for a quiet machine. Beside other work a wait is a second here and there; without fair shares it is
 # a refusal, or many seconds.

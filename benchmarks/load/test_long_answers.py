@@ -41,7 +41,6 @@ class Kept(httpx2.AsyncBaseTransport):
         return httpx2.Response(200, stream=httpx2.ByteStream(self._pages[name]))
 
 
-@pytest.mark.flood
 @pytest.mark.parametrize("tool", PAGES)
 async def test_a_crowd_that_asks_for_a_thousand_rows_does_not_hold_up_the_loop(tool: str, clock: FakeClock) -> None:
     exchange = SimulatedExchange(clock)

@@ -11,8 +11,6 @@ from support.crew import port_of
 from support.process import Process
 from support.raw import ENVELOPE
 
-pytestmark = pytest.mark.flood
-
 CALLERS, CROWD = 200, 1_000
 # Real time on a busy machine is everybody's; what the server did before it answered a probe is its own. Measured: 25
 # to 67 ms; it was 174 to 339 ms while a probe waited its turn behind the crowd of its own address.

@@ -5,10 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.flood
-
 SCRIPT = Path(__file__).parents[2] / "scripts" / "live_load.py"
 PATIENCE_SECS = 170
 

@@ -5,7 +5,6 @@ import json
 import anyio
 import anyio.lowlevel
 import httpx2
-import pytest
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.settings import read_settings
@@ -36,7 +35,6 @@ class Canned(httpx2.AsyncBaseTransport):
         return httpx2.Response(200, stream=httpx2.ByteStream(ticker))
 
 
-@pytest.mark.flood
 async def test_a_cold_crowd_does_not_hold_up_the_loop(clock: FakeClock) -> None:
     exchange = SimulatedExchange(clock)
     info, ticker = await raw(exchange, "exchangeInfo"), await raw(exchange, "ticker/24hr?symbol=BTCUSDT")

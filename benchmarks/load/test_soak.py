@@ -12,7 +12,6 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "soak.py"
 REQUESTS, SESSIONS = 3_000, 300
 # Caches and pools still find their size in so short a time; a session that stays is some 50 kB.
 MOST_MIB = 12
-pytestmark = pytest.mark.flood
 
 
 @pytest.mark.timeout(600)

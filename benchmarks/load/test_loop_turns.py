@@ -1,6 +1,6 @@
 """The heaviest that clients can ask for, at a real server: no turn of its loop takes long.
 
-`scripts/test --scale 10 tests/load/test_loop_turns.py` is the same with ten times as many clients and the longest
+`scripts/test --scale 10 benchmarks/load/test_loop_turns.py` is the same with ten times as many clients and the longest
 playbooks there can be.
 """
 
@@ -20,8 +20,6 @@ from support.calls import CHART
 from support.crew import port_of
 from support.process import Process
 from support.raw import request
-
-pytestmark = pytest.mark.flood
 
 # CPU of the loop's own thread, so a busy machine adds nothing. The bar is for every turn, the first of each kind too.
 MOST_MS = 50.0
@@ -130,7 +128,7 @@ def measured(folder: Path, page_bytes: int) -> Generator[Measured]:
             "BINANCE_STREAM_URL": exchange["streams"],
             "MCP_BINANCE_GUIDE_CONFIG": str(config),
             "MCP_BINANCE_LOG_LEVEL": "WARNING",
-            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "PYTHONPATH": str(Path(__file__).parents[2] / "tests"),
         }
         code = "import runpy; runpy.run_module('support.measured_loop', run_name='__main__')"
         with Process("--http", "--port", "0", environment=environment, code=code) as server:
