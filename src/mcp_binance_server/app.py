@@ -57,6 +57,7 @@ from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.fair_turns import FairTurns
+from mcp_binance_server.state.fleet_use import FleetUse
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.opening import MEMORY
 from mcp_binance_server.surface.catalogue import CATALOGUE
@@ -165,6 +166,9 @@ async def app_on(
         docs = DocumentationSource(settings.chart_docs_url, chart_channel, engine, clock)
         remote = RemoteCharts(charts, time, Flights(clock), docs.catalogue)
         local = LocalCharts(market, Flights(clock), FairTurns(clock, at_a_time=AT_A_TIME))
+        fleet_use = None if _is_alone(settings) else await stack.enter_async_context(FleetUse(engine, clock).running())
+        if fleet_use is not None:
+            fleet_use.share("drawings", local.turns.elsewhere, local.turns.used_here)
         stack.push_async_callback(remote.flights.close)
         stack.push_async_callback(local.flights.close)
         language = ChartLanguageService(market.directory, time, charts.plans, Flights(clock), docs.catalogue)
@@ -197,6 +201,7 @@ async def app_on(
             guides=guides,
             updates=await stack.enter_async_context(UpdateService(live).running()),
             pace=client.pace,
+            fleet_use=fleet_use,
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
         shared = SharedAnswers(clock)
@@ -228,11 +233,15 @@ def _hub(
         thresholds=thresholds,
         learn_time=learn_time,
     )
-    if settings.state_url.get_secret_value() == MEMORY:
+    if _is_alone(settings):
         return hub
     from mcp_binance_server.feeds.fleet.source import Fleet  # noqa: PLC0415 - nobody alone pays for a fleet
 
     return Fleet(engine, caller.clock, caller.time, uuid4().hex).joined_by(hub)
+
+
+def _is_alone(settings: Settings) -> bool:
+    return settings.state_url.get_secret_value() == MEMORY
 
 
 def _chart_client(settings: Settings, channel: Channel, engine: StateEngine, clock: Clock) -> ChartImgClient:

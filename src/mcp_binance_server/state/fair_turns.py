@@ -8,10 +8,12 @@ import anyio
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY
+from mcp_binance_server.state.fleet_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
 
 MOST_WAITING: Final = 30
 # For so long after somebody else has asked, a party that has a turn leaves the last one free.
 KEPT_FREE_MS: Final = 60_000
+LONGEST_REST_MS: Final = 2_000.0
 
 
 @dataclass(eq=False)
@@ -22,6 +24,7 @@ class FairTurn:
     wanted_by: set[str] = field(default_factory=set[str])
     party: str | None = None
     """Who has lent it a turn."""
+    begun_ms: float = 0.0
     gives_way: bool = False
     """Whether that party has more waiting while others ask: theirs should be done sooner."""
     is_over: bool = False
@@ -38,6 +41,9 @@ class FairTurns:
     The last turn is not for a party that has one already, while others have asked of late: who asks now and then begins
     at once, whatever somebody else has waiting. A party should have `most_waiting` pieces of work wait at most; this
     process itself as many as it likes.
+
+    What other processes say is in `elsewhere`: while others ask in any of them, a party that has work in several rests
+    after each turn, so that it has about one at a time in all of them.
     """
 
     def __init__(self, clock: Clock, *, at_a_time: int, most_waiting: int = MOST_WAITING) -> None:
@@ -48,6 +54,8 @@ class FairTurns:
         self._waiting: dict[str, FairTurn] = {}
         self._held: Counter[str] = Counter()
         self._asked_ms: dict[str, float] = {}
+        self._rests_until_ms: dict[str, float] = {}
+        self.elsewhere = Elsewhere(self._grant)
 
     def has_room(self) -> bool:
         """Tell whether the party at hand may have one more piece of work wait."""
@@ -90,13 +98,24 @@ class FairTurns:
                 self._held[turn.party] -= 1
                 if not self._held[turn.party]:
                     del self._held[turn.party]
+                self._rest(turn.party, self._clock.monotonic_ms() - turn.begun_ms)
             self._forget(turn)
             self._grant()
+
+    def used_here(self) -> PartyUse:
+        """Return what other processes should know: who has asked of late, and how much each has in hand or waiting."""
+        now = self._clock.monotonic_ms()
+        asked = [each for each, at in self._asked_ms.items() if each and now - at < KEPT_FREE_MS]
+        waiting = Counter({each: sum(turn.is_waiting for turn in queue) for each, queue in self._queues.items()})
+        used = self._held + waiting
+        del used[""]
+        return PartyUse(asked[-MOST_NAMED:], dict(used.most_common(MOST_TOLD)))
 
     def _enqueue(self, turn: FairTurn) -> None:
         party = PARTY.get()
         now = self._clock.monotonic_ms()
         self._asked_ms = {each: at for each, at in self._asked_ms.items() if now - at < KEPT_FREE_MS}
+        self._asked_ms.pop(party, None)
         self._asked_ms[party] = now
         if party not in turn.wanted_by:
             turn.wanted_by.add(party)
@@ -106,18 +125,31 @@ class FairTurns:
             queue.append(turn)
             self._grant()
 
+    def _rest(self, party: str, worked_ms: float) -> None:
+        now = self._clock.monotonic_ms()
+        self._rests_until_ms = {each: until for each, until in self._rests_until_ms.items() if until > now}
+        rest_ms = min(LONGEST_REST_MS, worked_ms * self.elsewhere.processes(party))
+        if rest_ms:
+            self._rests_until_ms[party] = now + rest_ms
+
+    def _is_resting(self, party: str) -> bool:
+        until_ms = self._rests_until_ms.get(party, 0.0)
+        return self._clock.monotonic_ms() < until_ms and self.elsewhere.processes(party) > 0
+
     def _grant(self) -> None:
         while (free := self._at_a_time - self._held.total()) > 0 and (found := self._next(free)) is not None:
             turn, party = found
-            turn.party = party
-            turn.gives_way = party in self._queues and not self._is_alone(party)
+            turn.party, turn.begun_ms = party, self._clock.monotonic_ms()
+            has_more = party in self._queues or self.elsewhere.processes(party) > 0
+            turn.gives_way = has_more and not self._is_alone(party)
             self._held[party] += 1
             self._forget(turn)
             turn.begun.set()
 
     def _next(self, free: int) -> tuple[FairTurn, str] | None:
         for party in tuple(self._queues):
-            if free == 1 and self._held[party] and not self._is_alone(party):
+            has_its_part = (free == 1 and self._held[party]) or self._is_resting(party)
+            if has_its_part and not self._is_alone(party):
                 continue
             queue = self._queues.pop(party)
             while queue:
@@ -130,7 +162,8 @@ class FairTurns:
 
     def _is_alone(self, party: str) -> bool:
         now = self._clock.monotonic_ms()
-        return not any(now - at < KEPT_FREE_MS for each, at in self._asked_ms.items() if each != party)
+        is_alone_here = not any(now - at < KEPT_FREE_MS for each, at in self._asked_ms.items() if each != party)
+        return is_alone_here and not self.elsewhere.has_others(party)
 
     def _forget(self, turn: FairTurn) -> None:
         if self._waiting.get(turn.name) is turn:

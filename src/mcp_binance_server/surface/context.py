@@ -25,6 +25,7 @@ from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.updates import UpdateService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
+from mcp_binance_server.state.fleet_use import FleetUse
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.surface.lending import Ways, lent_to, ways_to_accounts
 
@@ -58,6 +59,8 @@ class Context:
     updates: UpdateService
     pace: LoopPace
     """Asked before a long answer is written, so that nobody waits for several of them."""
+    fleet_use: FleetUse | None = None
+    """Told what is used here, and heard for what is used elsewhere; None in a process that is alone."""
     progress: Report | None = None
 
     def acting_for(self, principal: Principal | None, *, is_withheld: bool = False) -> "Context":

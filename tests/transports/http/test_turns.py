@@ -9,6 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.domain.vault import Vault
+from mcp_binance_server.state.fleet_use import PartyUse
 from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import allow
@@ -215,6 +216,57 @@ async def test_a_request_that_waits_for_something_else_holds_up_its_party_for_a_
             work.may_end.set()
 
     assert work.begun == ["waits", "second"]
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+async def test_a_heavy_party_that_other_processes_work_for_rests_between_its_requests(
+    clock: FakeClock, *, ahead: bool
+) -> None:
+    work = Work(clock, 1, costs={"dear": 50})
+    use = LoopUse(clock.monotonic_ms, clock.monotonic_ms)
+    turns = Turns(work, clock, use=use)
+    await answered(turns, asked("hello", token=HOG))
+    use.elsewhere.told["other"] = PartyUse([ANN, HOG], {HOG: 700.0})
+    await answered(turns, asked("dear", token=HOG))
+    work.begun.clear()
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(turns, asked("second", token=HOG, ahead=ahead), unread, unsent)
+            await rounds()
+            clock.advance(40)
+            await answered(turns, asked("hers", token=ANN))
+            await rounds()
+            assert work.begun == ["hers"]
+            clock.advance(10)
+
+    assert work.begun == ["hers", "second"]
+
+
+async def test_while_whoever_asks_ahead_rests_the_loop_rests_too(clock: FakeClock) -> None:
+    looks = 0
+
+    def look() -> float:
+        nonlocal looks
+        looks += 1
+        return clock.monotonic_ms()
+
+    work = Work(clock, 1, costs={"dear": 50})
+    use = LoopUse(look, clock.monotonic_ms)
+    turns = Turns(work, clock, use=use)
+    await answered(turns, asked("hello", token=HOG))
+    use.elsewhere.told["other"] = PartyUse([ANN, HOG], {HOG: 700.0})
+    await answered(turns, asked("dear", token=HOG))
+    looks = 0
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(turns, asked("second", token=HOG, ahead=True), unread, unsent)
+            await rounds()
+            assert looks < 20
+            clock.advance(100)
+
+    assert work.begun[-1] == "second"
 
 
 async def test_a_probe_waits_for_nobody_not_even_of_its_own_address_unless_it_asks_ahead(clock: FakeClock) -> None:

@@ -29,6 +29,7 @@ from mcp_binance_server.transports.http.forwarded import Forwarded
 from mcp_binance_server.transports.http.front_page import LIVE
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import Allowed
+from mcp_binance_server.transports.http.loop_use import LoopUse
 from mcp_binance_server.transports.http.probes import Probes
 from mcp_binance_server.transports.http.relay import Handed, Relay
 from mcp_binance_server.transports.http.seat import Seat
@@ -113,7 +114,10 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         showcase=Showcase(dispatcher, clock) if options.shows_market else None,
     )
     relay = Relay(heart, options.seat) if options.seat else None
-    turns = Turns(contained(relay or heart), clock, frozenset(PROBES))
+    use = LoopUse(worth=options.seat.worth if options.seat else 1.0)
+    if context.fleet_use is not None:
+        context.fleet_use.share("loop", use.elsewhere, use.used_here)
+    turns = Turns(contained(relay or heart), clock, frozenset(PROBES), use=use)
     guarded = counting_answers(Guard(turns, options.allowed), metrics, ROUTES)
     asgi = Forwarded(guarded, Proxies(options.trusted_proxies))
     inside = Handed(turns.at(contained(heart)), heart.probes.figures)

@@ -1,11 +1,14 @@
 """What each party has lately used of the event loop, in the processor's time that its own requests took."""
 
 from collections.abc import Awaitable, Callable, Generator
+from heapq import nlargest
+from itertools import islice
 from math import exp
 from time import perf_counter
 from typing import Any, TypeVar
 
 from mcp_binance_server.clock import processor_ms as of_this_thread
+from mcp_binance_server.state.fleet_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
 
 LOOP_REQUEST = "mcp_binance_server.loop_request"
 """Where a request has what its work is charged to."""
@@ -19,6 +22,8 @@ HEAVY_MS = 100.0
 # A request that has done nothing for so long waits for something else than the loop; so does one that is so old.
 STILL_MS = 100.0
 OLD_MS = 2_000.0
+# Who has used less of a second is not worth telling other processes of.
+TOLD_MS = 2.0
 
 T = TypeVar("T")
 
@@ -26,11 +31,11 @@ T = TypeVar("T")
 class LoopAccount:
     """One party's use of the loop."""
 
-    __slots__ = ("_at_ms", "_used_ms", "asked_ms", "begun_ms", "party", "waiting")
+    __slots__ = ("_at_ms", "_used_ms", "asked_ms", "begun_ms", "party", "rests_until_ms", "waiting")
 
     def __init__(self, party: str) -> None:
         self.party = party
-        self.asked_ms = self.begun_ms = 0.0
+        self.asked_ms = self.begun_ms = self.rests_until_ms = 0.0
         self.waiting = 0
         self._used_ms = self._at_ms = 0.0
 
@@ -60,14 +65,22 @@ class LoopUse:
     """The accounts of everybody who asked of late; `now_ms` is for what fades, `processor_ms` for what is charged.
 
     Both are of the machine, not of a `Clock`: where that stands still, what the processor does would never fade.
+    What other processes say is in `elsewhere`: a party that is heavy over all of them has the work of one, which is
+    `worth` of a processor.
     """
 
     def __init__(
-        self, now_ms: Callable[[], float] | None = None, processor_ms: Callable[[], float] | None = None
+        self,
+        now_ms: Callable[[], float] | None = None,
+        processor_ms: Callable[[], float] | None = None,
+        *,
+        worth: float = 1.0,
     ) -> None:
         self.now_ms = now_ms or _of_the_machine
         self.processor_ms = processor_ms or of_this_thread
         self.charged_ms = 0.0
+        self.elsewhere = Elsewhere()
+        self._worth_ms = worth * FADES_MS
         self._accounts: dict[str, LoopAccount] = {}
         self._begun: dict[LoopRequest, None] = {}
 
@@ -91,17 +104,21 @@ class LoopUse:
         self._begun.pop(request, None)
 
     def is_heavy(self, account: LoopAccount, now_ms: float) -> bool:
-        """Tell whether a party uses so much that others feel it, and there are others."""
+        """Tell whether a party uses so much that others feel it, and there are others, here or elsewhere."""
         most_ms = min(HEAVY_MS, FADES_MS / self._active(now_ms))
-        return len(self._accounts) > 1 and account.used(now_ms) > most_ms
+        if account.used(now_ms) + self.elsewhere.used(account.party) <= most_ms:
+            return False
+        return len(self._accounts) > 1 or self.elsewhere.has_others(account.party)
 
     def has_to_wait(self, account: LoopAccount, now_ms: float) -> bool:
         """Tell whether a party is heavy, and one of its own requests is at work or one of a party that is not heavy.
 
-        For the others it waits no longer than a request can be still.
+        For the others it waits no longer than a request can be still. It waits too while it rests.
         """
         if not self.is_heavy(account, now_ms):
             return False
+        if now_ms < account.rests_until_ms:
+            return True
         is_patient = now_ms - account.begun_ms < STILL_MS
         for request in reversed(self._begun):
             if now_ms - request.begun_ms >= OLD_MS:
@@ -111,6 +128,28 @@ class LoopUse:
             if request.account is account or (is_patient and not self.is_heavy(request.account, now_ms)):
                 return True
         return False
+
+    def charge(self, account: LoopAccount, ms: float, now_ms: float) -> None:
+        """Charge a party, and have it rest if it is heavy and is worked for elsewhere too."""
+        account.charge(ms, now_ms)
+        times = self._rests_times(account.party)
+        if times and self.is_heavy(account, now_ms):
+            rested_ms = max(account.rests_until_ms, now_ms) + times * ms
+            account.rests_until_ms = min(rested_ms, now_ms + FADES_MS)
+
+    def used_here(self) -> PartyUse:
+        """Return what other processes should know."""
+        now = self.now_ms()
+        newest = islice(reversed(self._accounts.values()), MOST_NAMED)
+        asked = [each.party for each in newest if now - each.asked_ms < ACTIVE_MS]
+        most = nlargest(MOST_TOLD, [(each.used(now), each.party) for each in self._accounts.values()])
+        return PartyUse(asked, {party: ms for ms, party in most if ms >= TOLD_MS})
+
+    def _rests_times(self, party: str) -> float:
+        """Return how many times as long as it is worked for a party should rest, to have one worker's worth in all."""
+        most = (1 + self.elsewhere.processes(party)) * FADES_MS / self._worth_ms - 1
+        left_ms = self._worth_ms - self.elsewhere.used(party)
+        return min(most, FADES_MS / left_ms - 1) if left_ms > 0 else most
 
     def _active(self, now_ms: float) -> int:
         while len(self._accounts) > 1 and self._oldest().asked_ms < now_ms - ACTIVE_MS:
@@ -147,7 +186,7 @@ class _Charging(Awaitable[T]):
     def _charge(self, inside_ms: float, took_ms: float) -> None:
         use, request = self._use, self._request
         request.stepped_ms = use.now_ms()
-        request.account.charge(took_ms - (use.charged_ms - inside_ms), request.stepped_ms)
+        use.charge(request.account, took_ms - (use.charged_ms - inside_ms), request.stepped_ms)
         use.charged_ms = inside_ms + took_ms
 
 

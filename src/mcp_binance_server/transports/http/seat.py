@@ -1,5 +1,6 @@
 """Where one process sits among those that share an address, and how it finds the others."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
@@ -28,6 +29,11 @@ class Seat:
     of: int
     folder: Path
     """A folder of this user alone, with one socket for each process."""
+
+    @property
+    def worth(self) -> float:
+        """How much of a processor each of them has when all are at work."""
+        return min(1.0, (os.cpu_count() or 1) / self.of)
 
     def new_id(self) -> ConnectionId:
         return new_connection_id(self.number, self.of)

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Generator
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -47,6 +48,7 @@ class Turns:
         self._begun = 0
         self._is_watched = False
         self._is_crowded = False
+        self._looks_ms = inf
         self._rest: asyncio.TimerHandle | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,7 +75,7 @@ class Turns:
                     self._use.forget(request.account)
         finally:
             self._use.end(request)
-            if self._patient:
+            if self._patient or self._ahead:
                 self._watch()
 
     def _begins_at_once(self, request: LoopRequest) -> bool:
@@ -117,10 +119,11 @@ class Turns:
         # As many as would have fitted into the last round, if these are like those.
         took_ms = max(self._clock.monotonic_ms() - self._began_ms, 0.1)
         self._is_crowded = not self._let_go(self._patient, min(MOST_AT_ONCE, max(1, int(begun * ROUND_MS / took_ms))))
-        if self._ahead:
+        now = self._use.now_ms()
+        if self._ahead.can_begin(now):
             self._watch()
-        elif self._patient and not self._begun:
-            self._look_again()
+        elif (self._patient or self._ahead) and not self._begun:
+            self._look_again(min(self._patient.rest_ms(now), self._ahead.rest_ms(now)))
 
     def _let_go(self, waiting: "_Waiting", most: int) -> bool:
         """Let so many begin; tell whether that was everybody who could."""
@@ -132,13 +135,17 @@ class Turns:
             self._begin(turn.request)
         return True
 
-    def _look_again(self) -> None:
-        if self._rest is None:
-            self._rest = asyncio.get_running_loop().call_later(STILL_MS / 1000, self._rested)
+    def _look_again(self, rest_ms: float) -> None:
+        looks_ms = self._use.now_ms() + rest_ms
+        if looks_ms < self._looks_ms:
+            self._looks_ms = looks_ms
+            if self._rest is not None:
+                self._rest.cancel()
+            self._rest = asyncio.get_running_loop().call_later(rest_ms / 1000, self._rested)
 
     def _rested(self) -> None:
-        self._rest = None
-        if self._patient:
+        self._rest, self._looks_ms = None, inf
+        if self._patient or self._ahead:
             self._watch()
 
 
@@ -184,6 +191,14 @@ class _Waiting:
                     yield turn
                     again.append(account)
             accounts = again
+
+    def can_begin(self, now_ms: float) -> bool:
+        return next(self.in_order(now_ms), None) is not None
+
+    def rest_ms(self, now_ms: float) -> float:
+        """Return after how long it is worth looking whether somebody can begin."""
+        rests = [account.rests_until_ms - now_ms for account in self._by_party]
+        return min([rest for rest in rests if rest > 0], default=STILL_MS)
 
     def drop(self, turn: _Turn) -> None:
         account = turn.request.account

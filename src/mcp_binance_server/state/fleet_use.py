@@ -1,0 +1,131 @@
+"""What the processes of a fleet tell each other of who uses them, so that a party's share holds over all of them."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Annotated, Final
+from uuid import uuid4
+
+import anyio
+import msgspec
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.engine import StateEngine
+
+CHANNEL: Final = "use"
+TELLS_MS: Final = 250.0
+# A process that has told nothing for so long is gone, or cut off.
+FORGETS_MS: Final = 1_000.0
+# Of each thing the parties that use most are told.
+MOST_TOLD: Final = 16
+# With two names everybody knows whether there is somebody else.
+MOST_NAMED: Final = 2
+
+_Amount = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class PartyUse(msgspec.Struct, array_like=True, frozen=True):
+    """Of one thing that is shared: some who have asked for it of late, and how much each party uses."""
+
+    asked: Annotated[list[str], msgspec.Meta(max_length=MOST_NAMED)]
+    used: Annotated[Mapping[str, _Amount], msgspec.Meta(max_length=MOST_TOLD)]
+
+    def __bool__(self) -> bool:
+        return bool(self.asked or self.used)
+
+
+class ToldUse(msgspec.Struct, array_like=True, frozen=True):
+    """What one process has to tell: for each thing that it shares, by its name."""
+
+    process: str
+    shared: dict[str, PartyUse]
+
+
+class Elsewhere:
+    """What other processes say of one thing; in a process that is alone nobody says anything."""
+
+    def __init__(self, look_again: Callable[[], None] = lambda: None) -> None:
+        self.look_again = look_again
+        self.told: dict[str, PartyUse] = {}
+
+    def has_others(self, party: str) -> bool:
+        """Tell whether anybody else has asked there of late."""
+        return any(each != party for use in self.told.values() for each in use.asked)
+
+    def used(self, party: str) -> float:
+        return sum([use.used.get(party, 0.0) for use in self.told.values()])
+
+    def processes(self, party: str) -> int:
+        """Return in how many of them a party uses something."""
+        return sum([party in use.used for use in self.told.values()])
+
+
+class FleetUse:
+    """This process among those on one engine: it tells a few times a second what is used here, while something is.
+
+    Parties are told by the hashes that the engine knows them by; "" is this process itself and means nothing elsewhere.
+    Without the engine each process is fair for itself.
+    """
+
+    def __init__(self, engine: StateEngine, clock: Clock) -> None:
+        self._engine, self._clock = engine, clock
+        self._name = uuid4().hex
+        self._shared: dict[str, tuple[Elsewhere, Callable[[], PartyUse]]] = {}
+        self._heard_ms: dict[str, float] = {}
+        self._was_used = False
+        self._decoder = msgspec.msgpack.Decoder(ToldUse)
+
+    def share(self, name: str, elsewhere: Elsewhere, used_here: Callable[[], PartyUse]) -> None:
+        """Tell others of one thing from now on, and what they say of it to whoever shares it out here."""
+        self._shared[name] = (elsewhere, used_here)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator["FleetUse"]:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._hear)
+            tasks.start_soon(self._tell)
+            try:
+                yield self
+            finally:
+                tasks.cancel_scope.cancel()
+
+    async def _tell(self) -> None:
+        while True:
+            await self._clock.sleep_until_ms(self._clock.monotonic_ms() + TELLS_MS)
+            self._forget_the_silent()
+            for elsewhere, _ in self._shared.values():
+                elsewhere.look_again()
+            used = {name: use for name, (_, used_here) in self._shared.items() if (use := used_here())}
+            # That nothing is used any more is told once.
+            if used or self._was_used:
+                self._was_used = bool(used)
+                with suppress(EngineUnavailable):
+                    await self._engine.publish(CHANNEL, msgspec.msgpack.encode(ToldUse(self._name, used)))
+
+    async def _hear(self) -> None:
+        while True:
+            with suppress(EngineUnavailable):
+                async with self._engine.subscribe(CHANNEL) as tellings:
+                    async for data in tellings:
+                        self._take(data)
+            await self._clock.sleep_until_ms(self._clock.monotonic_ms() + TELLS_MS)
+
+    def _take(self, data: bytes) -> None:
+        try:
+            told = self._decoder.decode(data)
+        except (ValueError, RecursionError):
+            return  # a process of another version: its silence is as good
+        if told.process != self._name:
+            self._heard_ms[told.process] = self._clock.monotonic_ms()
+            for name, (elsewhere, _) in self._shared.items():
+                if use := told.shared.get(name):
+                    elsewhere.told[told.process] = use
+                else:
+                    elsewhere.told.pop(told.process, None)
+
+    def _forget_the_silent(self) -> None:
+        now = self._clock.monotonic_ms()
+        for process in [each for each, at in self._heard_ms.items() if now - at >= FORGETS_MS]:
+            del self._heard_ms[process]
+            for elsewhere, _ in self._shared.values():
+                elsewhere.told.pop(process, None)
