@@ -22,9 +22,10 @@ from mcp_binance_server.transports.http.assembly import Options, assemble
 from mcp_binance_server.transports.http.failures import contained
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, Allowed, allow
+from mcp_binance_server.transports.http.listening import listen
 from mcp_binance_server.transports.http.probe_port import PortProbes, beating, served_beside
 from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import Door, Stop, listen, serve_http
+from mcp_binance_server.transports.http.serving import Door, Stop, serve_http
 
 # How many sessions one address may hold where strangers can call and nobody is asked who they are.
 STRANGERS_SHARE = 10

@@ -18,6 +18,7 @@ from mcp_binance_server.transports.http.auth.token_file import TokenFile
 from mcp_binance_server.transports.http.failures import contained
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import allow
+from mcp_binance_server.transports.http.listening import listen
 from mcp_binance_server.transports.http.probe_port import (
     BEAT_MS,
     SILENT_MS,
@@ -26,7 +27,7 @@ from mcp_binance_server.transports.http.probe_port import (
     beating,
     served_beside,
 )
-from mcp_binance_server.transports.http.serving import Door, listen
+from mcp_binance_server.transports.http.serving import Door
 from support.clock import FakeClock
 from support.stepped import SteppedClock
 from support.webapp import assembled

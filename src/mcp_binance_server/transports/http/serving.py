@@ -1,7 +1,6 @@
 """The life of an HTTP server: it listens, winds down when it is told to, and leaves nothing behind."""
 
 import asyncio
-import os
 import signal
 import socket
 import threading
@@ -18,17 +17,14 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from mcp_binance_server.clock import Clock, SystemClock
-from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.connection import Connection, ConnectionLimits
 from mcp_binance_server.transports.http.crowd import ConnectionCrowd
+from mcp_binance_server.transports.http.listening import AT_A_TIME, BACKLOG, listen, waiting_sockets
 from mcp_binance_server.transports.http.reading import Reading
 from mcp_binance_server.transports.http.unsent import Unsent
 
 GRACE_SECS = 10.0
 HASTE_SECS = 0.3
-BACKLOG = 2_048
-AT_A_TIME = 8
-SEND_BUFFER = 256 * 2**10
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _LOOK_EVERY_MS = 20.0
 _LAST_WORDS_SECS = 1.0
@@ -137,7 +133,7 @@ class _House:
         self._unsent = Unsent(limits.unsent)
         self._crowd: ConnectionCrowd[Connection] = ConnectionCrowd(limits.most)
         self._state = ServerState()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._is_cleared = False
         self._config = Config(
             self._answer,
@@ -154,22 +150,22 @@ class _House:
         )
 
     async def open(self, listener: socket.socket, tls: SSLContext | None) -> None:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            self._connection,
-            sock=listener,
-            # asyncio takes it for both: how many may wait, and how many it lets in before anybody else has a turn.
-            backlog=AT_A_TIME,
-            ssl=tls,
-            # Who is still shaking hands is no connection yet, so nothing else would end a slow one.
-            ssl_handshake_timeout=self._limits.head_secs if tls else None,
-            ssl_shutdown_timeout=self._limits.last_secs if tls else None,
-        )
+        for each in waiting_sockets(listener):
+            server = await asyncio.get_running_loop().create_server(
+                self._connection,
+                sock=each,
+                backlog=AT_A_TIME,
+                ssl=tls,
+                # Who is still shaking hands is no connection yet, so nothing else would end a slow one.
+                ssl_handshake_timeout=self._limits.head_secs if tls else None,
+                ssl_shutdown_timeout=self._limits.last_secs if tls else None,
+            )
+            self._servers.append(server)
         listener.listen(BACKLOG)
 
     def shut_the_door(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
 
     async def emptied(self, clock: Clock) -> None:
         """Wait until every request in hand is answered and every connection closed."""
@@ -191,9 +187,9 @@ class _House:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=_LAST_WORDS_SECS)
-        if self._server is not None:
-            with anyio.move_on_after(_LAST_WORDS_SECS):
-                await self._server.wait_closed()
+        with anyio.move_on_after(_LAST_WORDS_SECS):
+            for server in self._servers:
+                await server.wait_closed()
 
     def _connection(self) -> Reading:
         return Reading(Connection(self._config, self._state, self._limits, self._unsent, self._crowd))
@@ -205,28 +201,6 @@ class _House:
             # The end of its task anyway; raised further, uvicorn would report it as a fault of the application.
             if not self._is_cleared:
                 raise
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises:
-        SettingsError: the address cannot be listened on.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sends without delay only where it sees it; else each answer takes 40 ms.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        if os.name == "posix":  # elsewhere it would let two servers have one port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it. Left alone, the system keeps megabytes for each client that does not read.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise SettingsError(problems=(f"cannot listen on {host} port {port}: {error.strerror}",)) from None
-    return listener
 
 
 @contextmanager
