@@ -87,6 +87,8 @@ class Connection(H11Protocol):
             # The end of the answer is missing, which says it all. To uvicorn the client has left: it would log again.
             self.cycle.disconnected = True
             self.transport.close()
+        finally:
+            del scope[LET_IN]  # the scope is the connection's own: left there, it would hold itself
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         peer: object = transport.get_extra_info("peername")
@@ -111,6 +113,7 @@ class Connection(H11Protocol):
         self._reading_timer = _cancelled(self._reading_timer)
         self._last_timer = _cancelled(self._last_timer)
         super().connection_lost(exc)
+        self.app = _nothing_more
         self._crowd.leave(self)
         self._unsent.drop(self)
         self._forget_secrets()
@@ -214,6 +217,10 @@ class Connection(H11Protocol):
         # Otherwise the system goes on for minutes with what this client does not read.
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self.transport.abort()
+
+
+async def _nothing_more(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Stand in for the application of a closed connection, which held itself by it until the collector came."""
 
 
 def _cancelled(timer: asyncio.TimerHandle | None) -> None:
