@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from mcp_binance_server.transports.http.claims import PARTY_TOLD, Claims
-from mcp_binance_server.transports.http.loop_use import ACTIVE_MS, FADES_MS, HEAVY_MS, LoopUse
+from mcp_binance_server.transports.http.loop_use import ACTIVE_MS, ASKED_MS, FADES_MS, HEAVY_MS, LoopUse
 from support.clock import FakeClock
 
 
@@ -36,7 +36,7 @@ async def test_only_the_steps_of_the_work_are_charged_not_what_it_waits_for(use:
         group.start_soon(wait_meanwhile)
         assert await request.charging(work()) == "done"
 
-    assert request.account.used(clock.monotonic_ms()) == pytest.approx(4 + 3 * 0.6, abs=0.1)
+    assert request.account.used(clock.monotonic_ms()) == pytest.approx(4 + (3 + ASKED_MS) * 0.6, abs=0.1)
 
 
 async def test_work_within_work_is_charged_once_and_to_its_own(use: LoopUse, clock: FakeClock) -> None:
@@ -55,8 +55,8 @@ async def test_work_within_work_is_charged_once_and_to_its_own(use: LoopUse, clo
     await outer.charging(work())
 
     now = clock.monotonic_ms()
-    assert outer.account.used(now) == pytest.approx(2, abs=0.1)
-    assert inner.account.used(now) == pytest.approx(10, abs=0.2)
+    assert outer.account.used(now) == pytest.approx(2 + ASKED_MS, abs=0.1)
+    assert inner.account.used(now) == pytest.approx(10 + ASKED_MS, abs=0.2)
 
 
 async def test_errors_and_cancellation_reach_the_work_and_leave_no_cycle(use: LoopUse) -> None:
@@ -96,10 +96,17 @@ def test_what_was_used_fades_and_nobody_is_heavy_alone(use: LoopUse, clock: Fake
     assert not use.is_heavy(hog, clock.monotonic_ms())
 
 
+def test_a_crowd_of_requests_is_heavy_even_if_nothing_is_done_for_them(use: LoopUse, clock: FakeClock) -> None:
+    use.asked("ann")
+    crowd = [use.asked("hog") for _ in range(int(HEAVY_MS / ASKED_MS) + 1)]
+
+    assert use.is_heavy(crowd[0].account, clock.monotonic_ms())
+
+
 def test_of_many_a_party_is_heavy_above_an_equal_part(use: LoopUse, clock: FakeClock) -> None:
     parties = [use.asked(f"{number}").account for number in range(50)]
     for each in parties:
-        each.charge(19, clock.monotonic_ms())
+        each.charge(19 - ASKED_MS, clock.monotonic_ms())
     parties[0].charge(2, clock.monotonic_ms())
 
     assert [each.party for each in parties if use.is_heavy(each, clock.monotonic_ms())] == ["0"]

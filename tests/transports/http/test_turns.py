@@ -332,6 +332,31 @@ async def test_nothing_is_done_for_a_client_that_has_left(clock: FakeClock) -> N
     assert work.begun == ["first", "last"]
 
 
+async def test_whoever_leaves_while_it_waits_has_left_at_once_and_takes_no_turn(clock: FakeClock) -> None:
+    work = Work(clock, 1, costs={"dear": 2 * HEAVY_MS})
+    turns = charged(work, clock)
+    for token in (HOG, ANN, ANN):
+        await answered(turns, asked("hello", token=token))
+    await answered(turns, asked("dear", token=HOG))
+    crowd = [Leaving() for _ in range(20)]
+    work.begun.clear()
+
+    async with anyio.create_task_group() as under_way:
+        under_way.start_soon(turns, asked("waits", token=HOG), unread, unsent)
+        await rounds()
+        async with anyio.create_task_group() as group:
+            for leaving in crowd:
+                group.start_soon(turns, asked("left", token=HOG, leaving=leaving), unread, unsent)
+            await rounds()
+            for leaving in crowd:
+                leaving.tell()
+        assert work.begun == ["waits"]
+        work.may_end.set()
+
+    await answered(turns, asked("last", token=HOG))
+    assert work.begun == ["waits", "last"]
+
+
 @pytest.mark.parametrize("together", [1, 2, 5])
 async def test_a_connection_says_whether_its_client_waits_for_answers(together: int) -> None:
     seen: list[bool] = []

@@ -1,5 +1,6 @@
 """How whoever works on a request learns that its client has left, without a task that waits for it."""
 
+from asyncio import Future
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
@@ -13,10 +14,11 @@ LEAVING = "mcp_binance_server.leaving"
 class Leaving:
     """The end of one request's client: told by the connection, it ends the work that was begun for that client."""
 
-    __slots__ = ("_has_left", "_work")
+    __slots__ = ("_has_left", "_wait", "_work")
 
     def __init__(self) -> None:
         self._has_left = False
+        self._wait: Future[None] | None = None
         self._work: anyio.CancelScope | None = None
 
     @property
@@ -25,8 +27,14 @@ class Leaving:
 
     def tell(self) -> None:
         self._has_left = True
+        if self._wait is not None and not self._wait.done():
+            self._wait.set_result(None)
         if self._work is not None:
             self._work.cancel()
+
+    def ends_wait(self, wait: Future[None]) -> None:
+        """Have somebody wait no longer as soon as the client has left."""
+        self._wait = wait
 
     @contextmanager
     def ends_this(self) -> Generator[None]:

@@ -24,6 +24,9 @@ STILL_MS = 100.0
 OLD_MS = 2_000.0
 # Who has used less of a second is not worth telling other processes of.
 TOLD_MS = 2.0
+# What a request takes before its work can be measured: its connection is let in, its head parsed, a task begun. Without
+# it, somebody whose clients leave before their turn would have used nothing, and would be next for ever.
+ASKED_MS = 0.3
 
 T = TypeVar("T")
 
@@ -89,6 +92,7 @@ class LoopUse:
         account = self._accounts.pop(party, None) or LoopAccount(party)
         self._accounts[party] = account
         account.asked_ms = self.now_ms()
+        account.charge(ASKED_MS, account.asked_ms)
         return LoopRequest(account, self)
 
     def forget(self, account: LoopAccount) -> None:

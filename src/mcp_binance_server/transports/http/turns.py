@@ -68,7 +68,7 @@ class Turns:
         request = scope[LOOP_REQUEST] = self._use.asked(self._claims.party(claim, scope))
         try:
             if is_ahead or not self._begins_at_once(request):
-                await self._wait_among(self._ahead if is_ahead else self._patient, request)
+                await self._wait_among(self._ahead if is_ahead else self._patient, request, scope.get(LEAVING))
             if not _has_left(scope):
                 await request.charging(app(scope, receive, send))
                 if self._claims.learn(claim, scope):
@@ -88,10 +88,13 @@ class Turns:
         self._begin(request)
         return True
 
-    async def _wait_among(self, others: "_Waiting", request: LoopRequest) -> None:
+    async def _wait_among(self, others: "_Waiting", request: LoopRequest, leaving: Leaving | None) -> None:
         if others is self._patient and not self._use.is_heavy(request.account, self._use.now_ms()):
             self._is_crowded = True
-        await others.add(request, self._watch())
+        woken = others.add(request, self._watch())
+        if leaving is not None:
+            leaving.ends_wait(woken)
+        await woken
 
     def _begin(self, request: LoopRequest) -> None:
         if not self._begun:
