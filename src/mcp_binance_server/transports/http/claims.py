@@ -1,5 +1,6 @@
 """For whom a request says it is, before anybody has looked whether that is so."""
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from starlette.types import Scope
@@ -12,7 +13,13 @@ PARTY_TOLD = "mcp_binance_server.party"
 """Where the party of a request stands that another process let in."""
 
 MOST = 10_000
-_CLAIMS = frozenset({b"authorization", API_KEY, SECRET_KEY})
+CLAIMS = frozenset({b"authorization", API_KEY, SECRET_KEY})
+
+
+def claim_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes | None:
+    """Return what stands for the secrets that a request shows; None when it shows none."""
+    shown = [name + b" " + value for name, value in headers if name in CLAIMS]
+    return blake2b(b"\n".join(sorted(shown)), digest_size=16).digest() if shown else None
 
 
 class Claims:
@@ -26,9 +33,7 @@ class Claims:
         self._parties: dict[bytes, str] = {}
 
     def claim(self, scope: Scope) -> bytes | None:
-        """Return what stands for the secrets that a request shows; None when it shows none."""
-        shown = [name + b" " + value for name, value in scope.get("headers", ()) if name in _CLAIMS]
-        return blake2b(b"\n".join(sorted(shown)), digest_size=16).digest() if shown else None
+        return claim_of(scope.get("headers", ()))
 
     def party(self, claim: bytes | None, scope: Scope) -> str:
         known = None if claim is None else self._parties.get(claim)

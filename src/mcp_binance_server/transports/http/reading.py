@@ -3,6 +3,7 @@
 import asyncio
 
 from mcp_binance_server.transports.http.connection import Connection
+from mcp_binance_server.transports.http.first_look import FirstLooks
 
 # One read of a socket, which is 256 KiB otherwise. Tiny chunks cost more to parse than anything else; between two
 # reads others have their turn.
@@ -19,8 +20,10 @@ LEAST_SECS, MOST_SECS = 0.05, 1.0
 class Reading(asyncio.BufferedProtocol):
     """Stands between a socket and its connection, because only such a protocol says how much is read at once."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, first_looks: FirstLooks) -> None:
         self._connection = connection
+        self._first_looks: FirstLooks | None = first_looks
+        self._first = b""
         self._buffer = bytearray()
         self._pieces = 0
         self._received = 0
@@ -38,7 +41,26 @@ class Reading(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         buffer, self._buffer = self._buffer, bytearray()
-        self._connection.data_received(bytes(memoryview(buffer)[:nbytes]))
+        data = bytes(memoryview(buffer)[:nbytes])
+        if self._first_looks is None:
+            self._hand_on(data)
+            return
+        self._first += data
+        if len(self._first) >= READ_SIZE or self._first_looks.is_due(self._first):
+            self._look()
+        else:
+            self._first_looks.wait(self, self._first, self._look)
+
+    def _look(self) -> None:
+        if self._first_looks is not None:
+            self._first_looks.drop(self)
+        data, self._first, self._first_looks = self._first, b"", None
+        if not self._connection.transport.is_closing():
+            self._hand_on(data)
+
+    def _hand_on(self, data: bytes) -> None:
+        nbytes = len(data)
+        self._connection.data_received(data)
         if not self._connection.is_amid_a_request:
             self._pieces = self._received = 0
         elif self._is_dripping(nbytes):
@@ -51,6 +73,9 @@ class Reading(asyncio.BufferedProtocol):
         self._connection.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._first_looks is not None:
+            self._first_looks.drop(self)
+            self._first = b""
         self._connection.connection_lost(exc)
 
     def pause_writing(self) -> None:

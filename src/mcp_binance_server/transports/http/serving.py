@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.transports.http.connection import Connection, ConnectionLimits
 from mcp_binance_server.transports.http.crowd import ConnectionCrowd
+from mcp_binance_server.transports.http.first_look import FirstLooks
 from mcp_binance_server.transports.http.listening import AT_A_TIME, BACKLOG, listen, waiting_sockets
 from mcp_binance_server.transports.http.reading import Reading
 from mcp_binance_server.transports.http.unsent import Unsent
@@ -132,6 +133,7 @@ class _House:
         self._limits = limits
         self._unsent = Unsent(limits.unsent)
         self._crowd: ConnectionCrowd[Connection] = ConnectionCrowd(limits.most)
+        self._first_looks = FirstLooks()
         self._state = ServerState()
         self._servers: list[asyncio.Server] = []
         self._is_cleared = False
@@ -192,7 +194,8 @@ class _House:
                 await server.wait_closed()
 
     def _connection(self) -> Reading:
-        return Reading(Connection(self._config, self._state, self._limits, self._unsent, self._crowd))
+        connection = Connection(self._config, self._state, self._limits, self._unsent, self._crowd)
+        return Reading(connection, self._first_looks)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
