@@ -13,7 +13,7 @@ from support.exchange_socket import ServedExchange, served_exchange
 from support.state_server import BINARY, StateServer, state_server
 from support.webapp import HttpClient
 
-pytestmark = [pytest.mark.slow, pytest.mark.anyio]
+pytestmark = [pytest.mark.slow, pytest.mark.flood, pytest.mark.anyio]
 
 READS = 40
 RACERS = 16

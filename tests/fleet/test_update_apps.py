@@ -16,7 +16,7 @@ from support.state_server import StateServer
 from support.stepped import STREAMED
 from support.updates import BTC, hearing
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.flood]
 
 CLOCK = SystemClock()
 # Seconds are promised; should another process lead in the end, its first book may have to wait for the next minute.

@@ -30,9 +30,10 @@ def _is_quick(item: pytest.Function) -> bool:
     folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
     is_of_a_package = (TESTS / folder).is_dir() and folder not in ("", *WHOLES)
     draws_cases = hasattr(item.obj, "hypothesis")
-    return is_of_a_package and not (is_marked or draws_cases or _takes_long(item))
+    return is_of_a_package and not (is_marked or draws_cases or takes_long(item))
 
 
-def _takes_long(item: pytest.Function) -> bool:
+def takes_long(item: pytest.Function) -> bool:
+    """Tell whether a test starts a process, waits at a socket or lets a live market go on."""
     homes = (getattr(each, "__module__", getattr(each, "__name__", "")) for each in vars(item.module).values())
     return any(home in LONG for home in homes)
