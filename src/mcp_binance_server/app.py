@@ -57,9 +57,9 @@ from mcp_binance_server.services.volume_profile import VolumeProfileService
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.fair_turns import FairTurns
-from mcp_binance_server.state.fleet_use import FleetUse
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.opening import MEMORY
+from mcp_binance_server.state.shared_use import FleetUse
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher

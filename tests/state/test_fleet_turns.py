@@ -6,7 +6,7 @@ import pytest
 
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.state.fair_turns import KEPT_FREE_MS, LONGEST_REST_MS, FairTurn, FairTurns
-from mcp_binance_server.state.fleet_use import FORGETS_MS, MOST_NAMED, TELLS_MS, PartyUse
+from mcp_binance_server.state.shared_use import FORGETS_MS, MOST_NAMED, TELLS_MS, PartyUse
 from support.clock import FakeClock
 from support.told_use import Told, telling_each_other
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.state.fleet_use import (
+from mcp_binance_server.state.shared_use import (
     CHANNEL,
     FORGETS_MS,
     MOST_TOLD,

@@ -8,7 +8,7 @@ import anyio
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY
-from mcp_binance_server.state.fleet_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
+from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
 
 MOST_WAITING: Final = 30
 # For so long after somebody else has asked, a party that has a turn leaves the last one free.

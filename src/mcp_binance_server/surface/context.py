@@ -25,8 +25,8 @@ from mcp_binance_server.services.portfolio import PortfolioService
 from mcp_binance_server.services.preview import PreviewService
 from mcp_binance_server.services.updates import UpdateService
 from mcp_binance_server.services.volume_profile import VolumeProfileService
-from mcp_binance_server.state.fleet_use import FleetUse
 from mcp_binance_server.state.pace import LoopPace
+from mcp_binance_server.state.shared_use import FleetUse
 from mcp_binance_server.surface.lending import Ways, lent_to, ways_to_accounts
 
 # How far, of how much, and in words; a client that did not ask for it never hears it.

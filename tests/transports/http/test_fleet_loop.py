@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.state.fleet_use import MOST_TOLD, TELLS_MS, PartyUse
+from mcp_binance_server.state.shared_use import MOST_TOLD, TELLS_MS, PartyUse
 from mcp_binance_server.transports.http.loop_use import ACTIVE_MS, FADES_MS, HEAVY_MS, TOLD_MS, LoopUse
 from mcp_binance_server.transports.http.seat import Seat
 from support.clock import FakeClock

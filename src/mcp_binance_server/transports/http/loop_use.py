@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from mcp_binance_server.clock import processor_ms as of_this_thread
-from mcp_binance_server.state.fleet_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
+from mcp_binance_server.state.shared_use import MOST_NAMED, MOST_TOLD, Elsewhere, PartyUse
 
 LOOP_REQUEST = "mcp_binance_server.loop_request"
 """Where a request has what its work is charged to."""
