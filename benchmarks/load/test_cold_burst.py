@@ -11,7 +11,7 @@ from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import NETWORK, raw
-from support.turns import Turns
+from support.turns import Turns, collecting_as_a_server
 
 CALLERS = 200
 SYMBOLS = 1_045
@@ -42,13 +42,14 @@ async def test_a_cold_crowd_does_not_hold_up_the_loop(clock: FakeClock) -> None:
     info["symbols"] += [{**pattern, "symbol": f"C{number}USDT"} for number in range(SYMBOLS - len(info["symbols"]))]
     canned = Canned(json.dumps(info).encode(), ticker)
 
-    async with running_app(read_settings({}), clock=clock, network=NETWORK, transport=canned) as app:
-        turns = Turns()
-        async with anyio.create_task_group() as callers:
-            for number in range(CALLERS):
-                callers.start_soon(app.market.ticker, f"C{number % 20}USDT")
-        longest_secs = turns.stop()
-        table = await app.market.directory.table()
+    with collecting_as_a_server():
+        async with running_app(read_settings({}), clock=clock, network=NETWORK, transport=canned) as app:
+            turns = Turns()
+            async with anyio.create_task_group() as callers:
+                for number in range(CALLERS):
+                    callers.start_soon(app.market.ticker, f"C{number % 20}USDT")
+            longest_secs = turns.stop()
+            table = await app.market.directory.table()
 
     assert len(table.rules) == SYMBOLS
     assert sum(path.endswith("/exchangeInfo") for path in canned.asked) == 1
