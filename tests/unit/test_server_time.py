@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_binance_server.exchange.server_time import REFRESH_MS, ServerTime, minute_of
+from mcp_binance_server.exchange.server_time import LONG_GOOD_FOR_MS, REFRESH_MS, ServerTime, minute_of
 from support.clock import FakeClock
 
 DATE, DATE_MS = "Tue, 21 Jul 2026 00:02:03 GMT", 1_784_592_123_000
@@ -112,3 +112,28 @@ def test_a_header_that_is_no_date_says_nothing(date: str, clock: FakeClock) -> N
 
 def test_a_header_names_its_minute() -> None:
     assert minute_of(DATE) == DATE_MS // 60_000
+
+
+def test_an_answer_that_took_long_does_not_replace_a_learned_time(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=0)
+    clock.advance(12_000)
+
+    # The exchange was silent for twelve seconds, then answered with the time at which it was asked.
+    time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=12_000)
+
+    assert time.now_ms() == DATE_MS + 12_000
+
+
+def test_a_first_answer_that_took_long_is_soon_asked_for_again(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=12_000)
+    clock.advance(12_000)
+    assert not time.is_rough
+
+    clock.advance(LONG_GOOD_FOR_MS + 1)
+    assert time.is_rough
+    time.learn(DATE_MS + 72_001, asked_at_ms=72_001, answered_at_ms=72_001)
+    clock.advance(LONG_GOOD_FOR_MS + 1)
+
+    assert not time.is_rough

@@ -8,7 +8,9 @@ from mcp_binance_server.clock import Clock
 REFRESH_MS = 30 * 60 * 1000
 # How far a clock may be off that is called right.
 SLACK_MS = 300
+# An answer that was on its way for longer was true at some time in between: it tells little, and not for long.
 LONG_MS = 1000
+LONG_GOOD_FOR_MS = 60_000
 REFUTED_EVERY_MS = 60_000
 
 
@@ -19,6 +21,7 @@ class ServerTime:
         self._clock = clock
         self._offset_ms: float | None = None
         self._learned_at_ms: float | None = None
+        self._good_for_ms = REFRESH_MS
         self._agrees = False
         self._is_doubted = False
         self._refuted_at_ms = -inf
@@ -32,7 +35,7 @@ class ServerTime:
     @property
     def is_rough(self) -> bool:
         """Whether the exchange's clock is only guessed at, or was read too long ago to tell ages by."""
-        return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > REFRESH_MS
+        return self._learned_at_ms is None or self._clock.monotonic_ms() - self._learned_at_ms > self._good_for_ms
 
     @property
     def is_due(self) -> bool:
@@ -42,7 +45,11 @@ class ServerTime:
         return self.is_rough
 
     def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
-        """Take the time of a `time` answer: it was true half a round trip ago."""
+        """Take the time of a `time` answer: it was true half a round trip ago. A long one replaces nothing better."""
+        is_long = answered_at_ms - asked_at_ms > LONG_MS
+        if is_long and not self.is_rough:
+            return
+        self._good_for_ms = LONG_GOOD_FOR_MS if is_long else REFRESH_MS
         self._offset_ms = server_ms - (asked_at_ms + answered_at_ms) / 2
         self._learned_at_ms = answered_at_ms
         self._is_doubted = False
