@@ -120,7 +120,9 @@ async def harmed_fleet(workers: int, clients: int) -> AsyncGenerator[HarmedFleet
         process = stack.enter_context(Process(*arguments, environment=environment))
         stack.callback(lambda: process.is_running and process.terminate())
         port = port_of(process)
-        control = httpx2.AsyncClient(base_url=f"http://{host}", timeout=PATIENCE_SECS)
+        # An exchange that wakes closes what was idle while it slept: each order has a connection of its own.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        control = httpx2.AsyncClient(base_url=f"http://{host}", timeout=PATIENCE_SECS, limits=limits)
         fleet = HarmedFleet(process, port, workers, exchange, control, state, folder, Past(), Tally())
         async with control:
             yield fleet
