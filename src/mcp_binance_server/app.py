@@ -219,7 +219,9 @@ def _hub(
         return None
 
     async def learn_time(doubt: ClockDoubt) -> None:
-        if doubt == "refuted" or caller.time.is_rough:
+        if doubt == "refuted":
+            caller.time.forget()
+        if caller.time.is_rough:
             await caller.sync_time()
 
     hub = Hub(

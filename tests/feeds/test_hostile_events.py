@@ -12,6 +12,7 @@ from feeds.test_hub import BTC, DEPTH, ETH, true_top
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.market import Ticker
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import SharedBook
 from mcp_binance_server.feeds.snapshots import Snapshots
@@ -180,7 +181,7 @@ async def test_a_snapshot_that_fails_in_an_unforeseen_way_is_asked_for_again() -
         return BookSnapshot(5, (), ())
 
     async with anyio.create_task_group() as tasks:
-        Snapshots(fetch, clock, clock, lambda _: None, Troubles(clock)).request(feed, tasks)
+        Snapshots(fetch, ServerTime(clock), clock, lambda _: None, Troubles(clock)).request(feed, tasks)
         await clock.run(5_000, lambda: None)
 
     assert feed.is_live

@@ -90,3 +90,17 @@ async def test_an_exchange_whose_clock_is_set_forward_does_not_make_old_events_l
         metrics = await asked(market, "get_orderbook_metrics", symbol="BTCUSDT")
 
         assert 3_000 <= metrics.structure["context"]["age_ms"] <= 3_300
+
+
+async def test_a_clock_that_was_set_forward_is_noticed_behind_a_stream_that_lags_almost_as_much() -> None:
+    async with live_market() as market:
+        await market.watch("BTCUSDT", 3)
+        market.exchange.hub.faults.add(StreamFault(kind="late", times=20, behind_ms=2_000))
+        await market.run(4)  # by now its clock was read
+        market.exchange.hub.faults.add(StreamFault(kind="late", times=None, behind_ms=2_400))
+        market.exchange.skew_ms += 3_000
+        await market.run(8)
+
+        metrics = await asked(market, "get_orderbook_metrics", symbol="BTCUSDT")
+
+        assert 2_400 <= metrics.structure["context"]["age_ms"] <= 2_700

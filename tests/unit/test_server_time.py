@@ -125,6 +125,36 @@ def test_an_answer_that_took_long_does_not_replace_a_learned_time(clock: FakeClo
     assert time.now_ms() == DATE_MS + 12_000
 
 
+def test_an_answer_that_took_long_tells_ages_by_the_latest_and_moments_by_the_earliest(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    clock.advance(12_000)
+
+    time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=12_000)
+
+    assert (time.earliest_ms(), time.likely_ms(), time.now_ms()) == (DATE_MS, DATE_MS + 6_000, DATE_MS + 12_000)
+
+
+def test_a_header_tells_its_second_from_end_to_end() -> None:
+    time = ServerTime(FakeClock(DATE_MS + 60_000))
+
+    time.glimpse(DATE)
+
+    assert (time.earliest_ms(), time.now_ms()) == (DATE_MS, DATE_MS + 1_000)
+
+
+def test_two_events_from_a_time_to_come_prove_that_it_has_come_and_one_does_not(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=0)
+
+    time.witness(DATE_MS + 50_000)
+    assert time.now_ms() == DATE_MS
+    time.witness(DATE_MS + 3_000)
+    assert time.now_ms() == DATE_MS + 3_000
+    time.witness(DATE_MS + 2_000)
+
+    assert time.now_ms() == DATE_MS + 3_000
+
+
 def test_a_first_answer_that_took_long_is_soon_asked_for_again(clock: FakeClock) -> None:
     time = ServerTime(clock)
     time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=12_000)

@@ -123,7 +123,7 @@ class Attempts:
     def _written(self, params: Params, principal: Principal | None) -> tuple[str, dict[str, str]]:
         if principal is None:
             return (f"?{rest_query(params)}" if params else ""), {}
-        stamped = {**params, "recvWindow": RECV_WINDOW_MS, "timestamp": self.time.now_ms()}
+        stamped = {**params, "recvWindow": RECV_WINDOW_MS, "timestamp": self.time.likely_ms()}
         return f"?{signed_query(stamped, principal.signer)}", {"X-MBX-APIKEY": principal.credentials.api_key}
 
     def _base_url(self, endpoint: Endpoint) -> str:

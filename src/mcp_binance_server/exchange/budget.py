@@ -94,7 +94,7 @@ class Budget:
 
     async def used(self) -> int:
         """Return what this minute has cost so far, as far as we know."""
-        return await self.engine.read_weight(self.egress_id, now_ms=self.time.now_ms())
+        return await self.engine.read_weight(self.egress_id, now_ms=self.time.likely_ms())
 
     async def settle(self, headers: Mapping[str, str]) -> None:
         """Raise our count to the one in the answer's header, if both speak of the same minute."""
@@ -153,7 +153,7 @@ class Budget:
             endpoint.kind,
             endpoint.weight,
             limit=self._limit_of(endpoint),
-            now_ms=self.time.now_ms(),
+            now_ms=self.time.likely_ms(),
             party="" if is_common else PARTY.get(),
         )
 
@@ -168,7 +168,7 @@ class Budget:
             return min(refusal.retry_after_secs, LONGEST_RETRY_AFTER_SECS) * 1000
         if refusal.status == IP_BANNED:
             return BAN_SECS * 1000
-        return MINUTE_MS - self.time.now_ms() % MINUTE_MS + 1000
+        return MINUTE_MS - self.time.likely_ms() % MINUTE_MS + 1000
 
     def _error(self, retry_ms: int, grant: Grant | None = None) -> RateLimited:
         minute, used = self._told
@@ -186,4 +186,4 @@ class Budget:
 
     @property
     def _minute(self) -> int:
-        return self.time.now_ms() // MINUTE_MS
+        return self.time.likely_ms() // MINUTE_MS

@@ -146,7 +146,7 @@ class Caller:
         asked_at = self.clock.monotonic_ms()
         body = await self.attempts.send(endpoint, params, principal)
         # Counted back from now: it may be this answer that has told what time it is there.
-        at_ms = self.time.now_ms() - round(self.clock.monotonic_ms() - asked_at)
+        at_ms = self.time.earliest_ms() - round(self.clock.monotonic_ms() - asked_at)
         if principal is not None:
             self.accepted.add(principal)
         return Answered(body.content, body.host, msgspec.json.decode(body.content, type=shape), at_ms)

@@ -15,11 +15,17 @@ REFUTED_EVERY_MS = 60_000
 
 
 class ServerTime:
-    """Exchange time as monotonic time plus an offset, so that a jump of the machine's clock does no harm."""
+    """Exchange time as monotonic time plus an offset, so that a jump of the machine's clock does no harm.
+
+    What is known only roughly is told in two ways: ages by the latest that it may be, moments by the earliest. So
+    nothing looks younger than it is.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._offset_ms: float | None = None
+        self._unsure_ms = 0.0
+        self._lead_ms = 0
         self._learned_at_ms: float | None = None
         self._good_for_ms = REFRESH_MS
         self._agrees = False
@@ -27,10 +33,33 @@ class ServerTime:
         self._refuted_at_ms = -inf
 
     def now_ms(self) -> int:
-        """Return the exchange's time; the machine's own until something is known."""
+        """Return the latest that it may be there; the machine's own time until something is known."""
+        return self._at(self._unsure_ms)
+
+    def earliest_ms(self) -> int:
+        """Return the earliest that it may be there."""
+        return self._at(-self._unsure_ms)
+
+    def likely_ms(self) -> int:
+        """Return what is most likely the time there: for signatures, and for the minute of a budget."""
+        return self._at(0)
+
+    def _at(self, unsure_ms: float) -> int:
         if self._offset_ms is None:
             return self._clock.now_ms()
-        return int(self._clock.monotonic_ms() + self._offset_ms)
+        return int(self._clock.monotonic_ms() + self._offset_ms + unsure_ms)
+
+    def witness(self, event_ms: int) -> None:
+        """Take an event that was sent at a time to come: it is that late there, at least.
+
+        Of two in a row the nearer one is believed; a single one may be nonsense.
+        """
+        lead_ms = event_ms - self.now_ms()
+        proven_ms = min(lead_ms, self._lead_ms)
+        if self._offset_ms is not None and proven_ms > 0:
+            self._offset_ms += proven_ms
+            lead_ms -= proven_ms
+        self._lead_ms = lead_ms
 
     @property
     def is_rough(self) -> bool:
@@ -46,10 +75,10 @@ class ServerTime:
 
     def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
         """Take the time of a `time` answer: it was true half a round trip ago. A long one replaces nothing better."""
-        is_long = answered_at_ms - asked_at_ms > LONG_MS
-        if is_long and not self.is_rough:
+        trip_ms = answered_at_ms - asked_at_ms
+        if trip_ms > LONG_MS and not self.is_rough:
             return
-        self._good_for_ms = LONG_GOOD_FOR_MS if is_long else REFRESH_MS
+        self._good_for_ms, self._unsure_ms = (LONG_GOOD_FOR_MS, trip_ms / 2) if trip_ms > LONG_MS else (REFRESH_MS, 0.0)
         self._offset_ms = server_ms - (asked_at_ms + answered_at_ms) / 2
         self._learned_at_ms = answered_at_ms
         self._is_doubted = False
@@ -69,6 +98,7 @@ class ServerTime:
         own_ms = self._clock.now_ms()
         is_right = _lies_in(second_ms, own_ms, took_ms, SLACK_MS)
         self._offset_ms = (own_ms if is_right else second_ms + 500) - self._clock.monotonic_ms()
+        self._unsure_ms = 0.0 if is_right else 500.0
         # Good enough for a signature, which may be five seconds old or one early; if not, the exchange says so (-1021).
         self._agrees = is_right and not self._is_doubted
 
@@ -78,7 +108,7 @@ class ServerTime:
         Not more than once a minute, since it may be the header that is wrong.
         """
         now_ms = self._clock.monotonic_ms()
-        if _lies_in(second_ms, self.now_ms(), took_ms, LONG_MS) or now_ms - self._refuted_at_ms < REFUTED_EVERY_MS:
+        if _lies_in(second_ms, self.likely_ms(), took_ms, LONG_MS) or now_ms - self._refuted_at_ms < REFUTED_EVERY_MS:
             return False
         self._refuted_at_ms = now_ms
         self.forget()

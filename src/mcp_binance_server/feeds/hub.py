@@ -116,6 +116,8 @@ class Hub:
     _tasks: anyio.abc.TaskGroup | None = field(default=None, repr=False)
     _is_sweeping: bool = field(default=False, repr=False)
     _time_doubted_ms: float = field(default=-DOUBT_MS, repr=False)
+    _is_refuted: bool = field(default=False, repr=False)
+    _is_learning: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         self._pacer = Pacer(self.clock, self.random)
@@ -337,16 +339,30 @@ class Hub:
             self._is_sweeping = False
 
     def _doubt_time(self, doubt: ClockDoubt) -> None:
-        now, pause_ms = self.clock.monotonic_ms(), REFUTED_EVERY_MS if doubt == "refuted" else DOUBT_MS
-        if self._tasks is not None and self.learn_time is not None and now - self._time_doubted_ms >= pause_ms:
-            self._time_doubted_ms = now
-            self._tasks.start_soon(self._learn_time, self.learn_time, doubt)
+        if self._tasks is None or self.learn_time is None:
+            return
+        self._is_refuted |= doubt == "refuted"
+        since_ms = self.clock.monotonic_ms() - self._time_doubted_ms
+        if not self._is_learning and (self._is_refuted or since_ms >= DOUBT_MS):
+            self._is_learning = True
+            self._tasks.start_soon(self._learn_time, self.learn_time, max(0.0, REFUTED_EVERY_MS - since_ms))
 
-    async def _learn_time(self, learn_time: LearnTime, doubt: ClockDoubt) -> None:
+    async def _learn_time(self, learn_time: LearnTime, wait_ms: float) -> None:
+        """Read the clock; one that was refuted until it could be read, since nothing may say so again."""
         try:
-            await learn_time(doubt)
-        except Exception:  # the ages are told by a rougher clock, that is all
-            LOG.info("the exchange's clock could not be read", exc_info=True)
+            await self.clock.sleep_ms(wait_ms)
+            while True:
+                self._time_doubted_ms = self.clock.monotonic_ms()
+                try:
+                    await learn_time("refuted" if self._is_refuted else "odd")
+                    self._is_refuted = False
+                except Exception:  # the ages are told by a rougher clock, that is all
+                    LOG.info("the exchange's clock could not be read", exc_info=True)
+                if not self._is_refuted:
+                    return
+                await self.clock.sleep_ms(REFUTED_EVERY_MS)
+        finally:
+            self._is_learning = False
 
     def _restart(self, feed: SymbolFeed, error: Exception) -> None:
         self.troubles.failed(feed.symbol, error)

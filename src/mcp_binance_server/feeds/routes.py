@@ -14,7 +14,8 @@ from mcp_binance_server.feeds.feed import SymbolFeed
 
 # What is stamped so far ahead of the exchange's own clock was not stamped by it.
 AHEAD_MS = 60_000
-EARLY_MS, LATE_MS, REFUTED_MS = 100, 1_000, 1_000
+# A learned clock is off by half a second at most; what is further ahead proves that the clock there was set.
+EARLY_MS, LATE_MS, REFUTED_MS = 100, 1_000, 500
 # What cannot be read, and what our own checks raise.
 NONSENSE = (*UNREADABLE, ValueError)
 
@@ -23,6 +24,8 @@ class Now(Protocol):
     """The exchange's time at which something arrived."""
 
     def now_ms(self) -> int: ...
+
+    def witness(self, event_ms: int) -> None: ...
 
 
 Route = Callable[[msgspec.Raw], None]
@@ -66,8 +69,11 @@ class Routes:
             self._check(event.symbol, event.event_time, now_ms)
             delta = event.to_domain()
             behind_ms = now_ms - event.event_time
-            if not -EARLY_MS <= behind_ms <= LATE_MS:
-                self.doubt_time("refuted" if behind_ms < -REFUTED_MS else "odd")
+            if behind_ms < -REFUTED_MS:
+                self.doubt_time("refuted")
+                self.time.witness(event.event_time)
+            elif not -EARLY_MS <= behind_ms <= LATE_MS:
+                self.doubt_time("odd")
         except NONSENSE:
             self.feed.on_malformed()
             self.refused(self.feed.symbol)

@@ -18,6 +18,9 @@ class ReceiptTime:
     def now_ms(self) -> int:
         return self._time.now_ms() - self._ago_ms
 
+    def witness(self, event_ms: int) -> None:
+        self._time.witness(event_ms + self._ago_ms)
+
     @contextmanager
     def ago(self, ms: int) -> Generator[None]:
         """Date back everything handed over within the block, which must not wait."""
