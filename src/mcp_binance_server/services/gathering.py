@@ -2,13 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import anyio
 
 from mcp_binance_server.errors import AppError, RateLimited
 
 ValueT = TypeVar("ValueT")
+OneT = TypeVar("OneT")
+TwoT = TypeVar("TwoT")
+ThreeT = TypeVar("ThreeT")
+FourT = TypeVar("FourT")
+Read = Callable[[], Awaitable[ValueT]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,19 @@ class Part(Generic[ValueT]):
         return self.value
 
 
-async def gather(*reads: Callable[[], Awaitable[Any]]) -> list[Part[Any]]:
+@overload
+async def gather(one: Read[OneT], two: Read[TwoT], /) -> tuple[Part[OneT], Part[TwoT]]: ...
+@overload
+async def gather(
+    one: Read[OneT], two: Read[TwoT], three: Read[ThreeT], /
+) -> tuple[Part[OneT], Part[TwoT], Part[ThreeT]]: ...
+@overload
+async def gather(
+    one: Read[OneT], two: Read[TwoT], three: Read[ThreeT], four: Read[FourT], /
+) -> tuple[Part[OneT], Part[TwoT], Part[ThreeT], Part[FourT]]: ...
+@overload
+async def gather(*reads: Read[ValueT]) -> tuple[Part[ValueT], ...]: ...
+async def gather(*reads: Read[Any]) -> tuple[Part[Any], ...]:
     """Run reads side by side and return each one's value or failure.
 
     Raises:
@@ -33,7 +50,7 @@ async def gather(*reads: Callable[[], Awaitable[Any]]) -> list[Part[Any]]:
     """
     parts: list[Part[Any]] = [Part(None)] * len(reads)
 
-    async def run(place: int, read: Callable[[], Awaitable[Any]]) -> None:
+    async def run(place: int, read: Read[Any]) -> None:
         try:
             parts[place] = Part(await read())
         except AppError as error:
@@ -45,4 +62,4 @@ async def gather(*reads: Callable[[], Awaitable[Any]]) -> list[Part[Any]]:
     for part in parts:
         if isinstance(part.failure, RateLimited):
             raise part.failure
-    return parts
+    return tuple(parts)
