@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
 
 import msgspec
 
 from mcp_binance_server.charts.catalogue import Scalar
-
-Style = Literal["candle", "hollowCandle", "heikinAshi", "bar", "line", "area", "baseline", "hiLo", "column"]
+from mcp_binance_server.charts.render.spec import Looks, Scale, Style, Theme
 
 
 class Between(msgspec.Struct, frozen=True):
@@ -52,39 +50,6 @@ class BodyDrawing(msgspec.Struct, frozen=True, rename="camel"):
     z_order: str = "top"
 
 
-class Prices(msgspec.Struct, frozen=True):
-    """The prices that the scale must show."""
-
-    low: float = msgspec.field(name="from")
-    high: float = msgspec.field(name="to")
-    margin: float = 0.0025
-
-
-class BodyOverride(msgspec.Struct, frozen=True, rename="camel"):
-    """The looks of the whole chart."""
-
-    style: Mapping[str, Scalar] = {}
-    price_range: Prices | None = None
-    main_pane_height: int | None = None
-    scales_font_size: int = 12
-    show_legend: bool = True
-    show_legend_values: bool = True
-    show_main_pane: bool = True
-    show_price_line: bool = True
-    show_vert_grid: bool = True
-    show_horz_grid: bool = True
-    show_series_last_value: bool = True
-    show_series_ohlc: bool = msgspec.field(name="showSeriesOHLC", default=True)
-    show_bar_change: bool = True
-    show_study_last_value: bool = True
-    show_study_plot_names_action: bool = False
-    show_symbol_labels_action: bool = False
-    show_symbol_watermark: bool = False
-    show_invert_scale: bool = False
-    show_volume: bool = True
-    show_invert_scale_studies: bool = False
-
-
 class Body(msgspec.Struct, frozen=True, rename="camel"):
     """One chart; what is left out has the service's default."""
 
@@ -95,9 +60,9 @@ class Body(msgspec.Struct, frozen=True, rename="camel"):
     range: Between | str | None = None
     compare: tuple[str, ...] = ()
     style: Style = "candle"
-    theme: Literal["light", "dark"] = "light"
-    scale: Literal["regular", "percent", "indexedTo100", "logarithmic"] = "regular"
+    theme: Theme = "light"
+    scale: Scale = "regular"
     timezone: str = "Etc/UTC"
-    override: BodyOverride = BodyOverride()
+    override: Looks = Looks()
     studies: tuple[BodyStudy, ...] = ()
     drawings: tuple[BodyDrawing, ...] = ()

@@ -7,9 +7,9 @@ from typing import Final, get_args
 
 import msgspec
 
-from mcp_binance_server.charts.body import Between, Body, BodyDrawing, BodyOverride, BodyStudy
+from mcp_binance_server.charts.body import Between, Body, BodyDrawing, BodyStudy
 from mcp_binance_server.charts.catalogue import Catalogue, Scalar
-from mcp_binance_server.charts.config import DEFAULT_SIZE, Findings
+from mcp_binance_server.charts.config import DEFAULT_SIZE, Findings, is_object
 from mcp_binance_server.charts.dialect.instants import bars_opened, epoch_ms
 from mcp_binance_server.charts.dialect.symbol import BinancePair, binance_pair
 from mcp_binance_server.charts.plan_rules import check_local
@@ -20,7 +20,6 @@ from mcp_binance_server.charts.render.spec import (
     ChartSpec,
     DrawingSpec,
     Looks,
-    PriceRange,
     Scale,
     StudySpec,
 )
@@ -38,6 +37,7 @@ _CANDLES: Final[Mapping[str, Interval]] = {
 }
 VOLUME: Final = "Volume"
 _NOT_LOCAL: Final = ("shiftLeft", "shiftRight", "watermark", "watermarkSize", "watermarkOpacity")
+_NOT_LOCAL_LOOKS: Final = ("showStudyPlotNamesAction", "showSymbolLabelsAction", "showInvertScaleStudies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,7 @@ def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime
     findings.raise_errors()
     body = msgspec.convert(reading.body, Body)
     warnings = [each for each in findings.notes if not each.startswith("interval_assumed")]
-    warnings += [
-        f"not_local: {key} is drawn by chart-img.com only; it was left out" for key in _NOT_LOCAL if key in reading.body
-    ]
+    warnings += _not_local(reading.body, _NOT_LOCAL)
     bars, until_ms = _bars(body, now, warnings)
     scale = _scale(body, config.get("scale"), warnings)
     spec = ChartSpec(
@@ -84,8 +82,9 @@ def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime
         as_of_ms=epoch_ms(now),
         studies=_with_volume(_studies(body.studies, catalogue, warnings), body.override),
         drawings=tuple(_drawing(each, warnings) for each in body.drawings),
-        looks=_looks(body.override, warnings),
+        looks=body.override,
     )
+    warnings += _not_local(reading.body.get("override"), _NOT_LOCAL_LOOKS, "override.")
     compare = tuple(other for each in body.compare if (other := each.partition(":")[2]) != pair.symbol)
     return LocalChart(pair.symbol, interval, until_ms, spec, tuple(warnings), compare)
 
@@ -140,9 +139,9 @@ def _studies(studies: tuple[BodyStudy, ...], catalogue: Catalogue, warnings: lis
     return tuple(drawn)
 
 
-def _with_volume(studies: tuple[StudySpec, ...], override: BodyOverride) -> tuple[StudySpec, ...]:
+def _with_volume(studies: tuple[StudySpec, ...], looks: Looks) -> tuple[StudySpec, ...]:
     """Show volume as every trading terminal does, unless it was asked for or switched off."""
-    if not override.show_volume or any(each.name == VOLUME for each in studies):
+    if not looks.volume or any(each.name == VOLUME for each in studies):
         return studies
     return (*studies, StudySpec(VOLUME))
 
@@ -173,33 +172,9 @@ def _drawing(drawing: BodyDrawing, warnings: list[str]) -> DrawingSpec:
     )
 
 
-def _looks(override: BodyOverride, warnings: list[str]) -> Looks:
-    for key, is_on in (
-        ("showStudyPlotNamesAction", override.show_study_plot_names_action),
-        ("showSymbolLabelsAction", override.show_symbol_labels_action),
-        ("showInvertScaleStudies", override.show_invert_scale_studies),
-    ):
-        if is_on:
-            warnings.append(f"not_local: override.{key} is drawn by chart-img.com only; it was left out")
-    prices = override.price_range
-    return Looks(
-        legend=override.show_legend,
-        legend_values=override.show_legend_values,
-        series_ohlc=override.show_series_ohlc,
-        bar_change=override.show_bar_change,
-        main_pane=override.show_main_pane,
-        price_line=override.show_price_line,
-        vertical_grid=override.show_vert_grid,
-        horizontal_grid=override.show_horz_grid,
-        series_last_value=override.show_series_last_value,
-        study_last_value=override.show_study_last_value,
-        symbol_watermark=override.show_symbol_watermark,
-        invert_scale=override.show_invert_scale,
-        font_size=override.scales_font_size,
-        main_pane_height=override.main_pane_height,
-        price_range=None if prices is None else PriceRange(prices.low, prices.high, prices.margin),
-        style=override.style,
-    )
+def _not_local(given: object, keys: tuple[str, ...], path: str = "") -> list[str]:
+    asked = [key for key in keys if given.get(key, False) is not False] if is_object(given) else []
+    return [f"not_local: {path}{key} is drawn by chart-img.com only; it was left out" for key in asked]
 
 
 def _ms(moment: datetime | None) -> int | None:

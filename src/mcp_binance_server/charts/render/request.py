@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isfinite
 
+from msgspec import structs
+
 from mcp_binance_server.analytics.anchors import anchor_of, span_of, usual_anchor
 from mcp_binance_server.analytics.window import ONE_REQUEST, over_window
 from mcp_binance_server.charts.render.colours import THEMES, Theme
@@ -141,7 +143,7 @@ def _readable(looks: Looks, warnings: list[str]) -> Looks:
     if prices and not (isfinite(prices.low) and isfinite(prices.high) and prices.low < prices.high):
         warnings.append("param_out_of_range: the price range has no height; all prices are shown.")
         prices = None
-    return replace(looks, font_size=min(max(looks.font_size, FONTS[0]), FONTS[1]), price_range=prices)
+    return structs.replace(looks, font_size=min(max(looks.font_size, FONTS[0]), FONTS[1]), price_range=prices)
 
 
 def _views(

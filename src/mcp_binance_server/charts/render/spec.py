@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 Style = Literal["candle", "hollowCandle", "heikinAshi", "bar", "line", "area", "baseline", "hiLo", "column"]
 Theme = Literal["light", "dark"]
 Scale = Literal["regular", "logarithmic", "percent", "indexedTo100"]
@@ -50,35 +52,34 @@ class DrawingSpec:
     on_top: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class PriceRange:
+class PriceRange(msgspec.Struct, frozen=True):
     """The prices the scale must show, with a margin as a part of their distance."""
 
-    low: float
-    high: float
+    low: float = msgspec.field(name="from")
+    high: float = msgspec.field(name="to")
     margin: float = 0.0025
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
-    """The switches and colours of the whole chart; what is not said has the theme's look."""
+class Looks(msgspec.Struct, frozen=True):
+    """The switches and colours of the whole chart, read as chart-img.com names them; the rest is the theme's."""
 
-    legend: bool = True
-    legend_values: bool = True
-    series_ohlc: bool = True
-    bar_change: bool = True
-    main_pane: bool = True
-    price_line: bool = True
-    vertical_grid: bool = True
-    horizontal_grid: bool = True
-    series_last_value: bool = True
-    study_last_value: bool = True
-    symbol_watermark: bool = False
-    invert_scale: bool = False
-    font_size: int = 12
-    main_pane_height: int | None = None
-    price_range: PriceRange | None = None
-    style: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])  # {"candleStyle.upColor": "rgb(8,153,129)"}
+    legend: bool = msgspec.field(name="showLegend", default=True)
+    legend_values: bool = msgspec.field(name="showLegendValues", default=True)
+    series_ohlc: bool = msgspec.field(name="showSeriesOHLC", default=True)
+    bar_change: bool = msgspec.field(name="showBarChange", default=True)
+    main_pane: bool = msgspec.field(name="showMainPane", default=True)
+    price_line: bool = msgspec.field(name="showPriceLine", default=True)
+    vertical_grid: bool = msgspec.field(name="showVertGrid", default=True)
+    horizontal_grid: bool = msgspec.field(name="showHorzGrid", default=True)
+    series_last_value: bool = msgspec.field(name="showSeriesLastValue", default=True)
+    study_last_value: bool = msgspec.field(name="showStudyLastValue", default=True)
+    symbol_watermark: bool = msgspec.field(name="showSymbolWatermark", default=False)
+    invert_scale: bool = msgspec.field(name="showInvertScale", default=False)
+    volume: bool = msgspec.field(name="showVolume", default=True)
+    font_size: int = msgspec.field(name="scalesFontSize", default=12)
+    main_pane_height: int | None = msgspec.field(name="mainPaneHeight", default=None)
+    price_range: PriceRange | None = msgspec.field(name="priceRange", default=None)
+    style: Mapping[str, Scalar] = {}  # {"candleStyle.upColor": "rgb(8,153,129)"}
 
 
 @dataclass(frozen=True, slots=True)
