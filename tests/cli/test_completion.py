@@ -3,24 +3,24 @@
 import shutil
 import subprocess
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from mcp_binance_server.cli.arguments import SHELLS, parser
-from mcp_binance_server.cli.completion import WRITERS, places
+from mcp_binance_server.cli.arguments import SHELLS, completion, parser
 from mcp_binance_server.cli.setup.command import CLIENT_NAMES
 from support.process import COMMAND, clean_environment
 
 ASK = """source "$1"; shift
 COMP_WORDS=(mcp-binance-server "$@"); COMP_CWORD=$#
-_mcp_binance_server
+_shtab_mcp_binance_server 2>/dev/null
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
 def script(shell: str, folder: Path) -> Path:
     path = folder / f"completion.{shell}"
-    path.write_text(WRITERS[shell](tuple(places(parser()))), encoding="utf-8")
+    path.write_text(completion(shell), encoding="utf-8")
     return path
 
 
@@ -41,19 +41,35 @@ def bash(folder: Path, *typed: str) -> set[str]:
         (["--log-level", ""], {"DEBUG", "INFO", "WARNING", "ERROR"}),
         (["demo", "--h"], {"--help", "--http"}),
         (["token", "new", "--s"], {"--scope"}),
-        (["completion", ""], {*SHELLS, "-h", "--help"}),
-        (["simulator", "--replay", ""], set[str]()),
+        (["completion", ""], set(SHELLS)),
     ],
 )
 def test_bash_offers_what_can_follow(typed: list[str], offered: set[str], tmp_path: Path) -> None:
     assert bash(tmp_path, *typed) == offered
 
 
-def test_bash_offers_every_command_and_option_of_the_first_word(tmp_path: Path) -> None:
-    root = next(places(parser()))
+def test_bash_offers_every_command_and_every_option_of_the_first_word(tmp_path: Path) -> None:
+    actions = parser()._actions
+    commands = next(each for each in actions if each.dest == "command")
 
-    assert bash(tmp_path, "") == {*root.words, *(name for flag in root.flags for name in flag.names)}
-    assert root.words["doctor"] == "find out what does not work and how to fix it"
+    assert bash(tmp_path, "") == set(cast("dict[str, object]", commands.choices))
+    assert bash(tmp_path, "-") == {flag for each in actions for flag in each.option_strings}
+
+
+def test_a_path_is_completed_as_a_path(tmp_path: Path) -> None:
+    (tmp_path / "tokens.txt").touch()
+    (tmp_path / "recorded").mkdir()
+
+    assert bash(tmp_path, "token", "list", "--file", f"{tmp_path}/tok") == {f"{tmp_path}/tokens.txt"}
+    assert bash(tmp_path, "simulator", "--replay", f"{tmp_path}/") == {f"{tmp_path}/recorded"}
+
+
+def test_both_names_of_the_program_are_completed() -> None:
+    scripts = {shell: completion(shell).splitlines() for shell in SHELLS}
+
+    assert scripts["bash"][-2].replace("mcp-binance-server", "binance-provider") == scripts["bash"][-1]
+    assert scripts["zsh"][0] == "#compdef mcp-binance-server binance-provider"
+    assert scripts["fish"][-1] == "complete -c binance-provider -w mcp-binance-server"
 
 
 def test_fish_offers_what_can_follow(tmp_path: Path) -> None:
@@ -85,5 +101,5 @@ def test_the_command_prints_the_script_with_line_ends_of_unix(shell: str) -> Non
 
     done = subprocess.run(command, capture_output=True, timeout=60, check=True, env=clean_environment({}))
 
-    assert done.stdout.decode() == WRITERS[shell](tuple(places(parser())))
+    assert done.stdout.decode() == completion(shell)
     assert b"\r" not in done.stdout

@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import re
 import sys
 from collections.abc import Iterator
 from typing import NoReturn, cast
@@ -25,6 +26,7 @@ GRPC_PORT = 50053
 MOST_WORKERS = 64
 HIGHEST_PORT = 65_535
 SHELLS = ("bash", "zsh", "fish")
+NAME, ALIAS = "mcp-binance-server", "binance-provider"
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,13 +39,13 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> Parser:
     root = Parser(
-        prog="mcp-binance-server",
+        prog=NAME,
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    root.add_argument("--version", action="version", version=f"mcp-binance-server {__version__}")
+    root.add_argument("--version", action="version", version=f"{NAME} {__version__}")
     doors = root.add_mutually_exclusive_group()
     doors.add_argument("--stdio", action="store_true", help="speak MCP on standard input and output (the default)")
     doors.add_argument("--http", action="store_true", help=f"serve MCP over HTTP, at /mcp (port {HTTP_PORT})")
@@ -98,9 +100,24 @@ def parser() -> Parser:
     return root
 
 
+def completion(shell: str) -> str:
+    """Return what lets a shell complete these words, under both names of the program."""
+    import shtab  # noqa: PLC0415 - only who sets up a shell needs it
+
+    root = parser()
+    for action in _actions(root):
+        if paths := {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY}.get(str(action.metavar or action.dest).upper()):
+            vars(action)["complete"] = paths
+    written = shtab.complete(root, shell)
+    if shell == "zsh":
+        return re.sub(rf"(#compdef|-N) {NAME}", rf"\1 {NAME} {ALIAS}", written)
+    alias = f"complete -c {ALIAS} -w {NAME}" if shell == "fish" else written.splitlines()[-1].replace(NAME, ALIAS)
+    return f"{written.rstrip()}\n{alias}\n"
+
+
 def parse(root: Parser, given: list[str]) -> argparse.Namespace:
     """Read the words behind the program's name; a wrong one ends the process with a sentence about it."""
-    flags = sorted(set(_flags(root)))
+    flags = sorted({flag for action in _actions(root) for flag in action.option_strings})
     # argparse would rather complain of the word behind a flag that it does not know.
     if unknown := [word for word in given if _is_flag(word) and word.partition("=")[0] not in flags]:
         root.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(unknown[0], flags)}")
@@ -160,12 +177,12 @@ def _refuse_what_http_has(root: Parser, options: argparse.Namespace) -> None:
         root.error("--probe-port goes with --http: nobody can probe another transport over HTTP")
 
 
-def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
-    for action in parser._actions:  # noqa: SLF001 - argparse shows its flags nowhere else
-        yield from action.option_strings
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:  # noqa: SLF001 - argparse shows them nowhere else
+        yield action
         for each in cast("dict[str, object]", action.choices or {}).values() if action.nargs == "A..." else ():
             if isinstance(each, argparse.ArgumentParser):
-                yield from _flags(each)
+                yield from _actions(each)
 
 
 def _is_flag(word: str) -> bool:

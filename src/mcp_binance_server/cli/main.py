@@ -14,6 +14,7 @@ from mcp_binance_server.cli.arguments import (
     GRPC_PORT,
     HOST,
     HTTP_PORT,
+    completion,
     parse,
     parser,
 )
@@ -133,9 +134,10 @@ def _token(options: argparse.Namespace) -> int:
 
 
 def _completion(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.completion import run_completion  # noqa: PLC0415 - likewise
-
-    return run_completion(options.shell, parser())
+    # As bytes: with the line ends of Windows no shell could read it.
+    sys.stdout.buffer.write(completion(options.shell).encode())
+    sys.stdout.flush()
+    return 0
 
 
 def _serve(options: argparse.Namespace) -> int:
