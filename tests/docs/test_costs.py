@@ -6,10 +6,10 @@ import pytest
 from mcp import Client
 
 from mcp_binance_server.app import running_app
-from mcp_binance_server.cli.reference.costs import COSTS
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from reference_pages.costs import COSTS
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 

@@ -1,10 +1,10 @@
 """Every setting, from the model that reads them."""
 
 from mcp_binance_server.analytics.tuning import threshold_table
-from mcp_binance_server.cli.reference.markdown import code, page, table
-from mcp_binance_server.cli.reference.schemas import fields_of
 from mcp_binance_server.settings import ANALYTICS, ANALYTICS_PREFIX, Settings
 from mcp_binance_server.surface.schemas import plain_schema
+from reference_pages.markdown import code, page, table
+from reference_pages.schemas import fields_of
 
 BEGINNING = """All settings are environment variables, read once at the start; an empty one counts as not set. A value
 that cannot be used stops the start with a message that names the variable and shows no key or secret. Where keys are

@@ -1,9 +1,9 @@
-"""`python -m mcp_binance_server.cli.reference FOLDER`: write the pages there. It needs the extra grpc."""
+"""Write the pages into a folder: `scripts/reference [FOLDER]`. It needs the extra grpc."""
 
 import sys
 from pathlib import Path
 
-from mcp_binance_server.cli.reference.pages import PAGES
+from reference_pages.pages import PAGES
 
 
 def main(folder: Path) -> None:

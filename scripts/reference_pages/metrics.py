@@ -4,8 +4,8 @@ from dataclasses import fields
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from mcp_binance_server.cli.reference.markdown import code, page, table
 from mcp_binance_server.telemetry.metrics import BUCKETS, Metrics, Moment
+from reference_pages.markdown import code, page, table
 
 BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#metrics), in Prometheus's text format. It asks for a
 token like `/mcp` does. No label holds anything that a caller chose."""

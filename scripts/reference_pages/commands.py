@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from mcp_binance_server.cli.arguments import parser
-from mcp_binance_server.cli.reference.markdown import code, page, table
+from reference_pages.markdown import code, page, table
 
 BEGINNING = """`mcp-binance-server`, or `binance-provider`, or `python -m mcp_binance_server`. Without a command it
 speaks MCP on standard input and output: that is what a client starts. Keys are never arguments.

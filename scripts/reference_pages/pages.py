@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-from mcp_binance_server.cli.reference.commands import commands_page
-from mcp_binance_server.cli.reference.errors import errors_page
-from mcp_binance_server.cli.reference.metrics import metrics_page
-from mcp_binance_server.cli.reference.settings import settings_page
-from mcp_binance_server.cli.reference.surface import prompts_page, resources_page, tools_page
+from reference_pages.commands import commands_page
+from reference_pages.errors import errors_page
+from reference_pages.metrics import metrics_page
+from reference_pages.settings import settings_page
+from reference_pages.surface import prompts_page, resources_page, tools_page
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "tools.md": tools_page,

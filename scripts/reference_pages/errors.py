@@ -6,7 +6,7 @@ from dataclasses import fields
 from importlib import import_module
 
 from mcp_binance_server import errors
-from mcp_binance_server.cli.reference.markdown import code, page, table
+from reference_pages.markdown import code, page, table
 
 BEGINNING = """A resource or prompt that fails is a JSON-RPC error; its `data` has the fields below. A tool that
 fails is a result with `isError: true`, whose structured content has `success: false`, the message as `error`, `code`

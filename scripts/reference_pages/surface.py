@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, get_args
 
-from mcp_binance_server.cli.reference.costs import COSTS
-from mcp_binance_server.cli.reference.markdown import code, page, table
-from mcp_binance_server.cli.reference.schemas import Field, fields_of
 from mcp_binance_server.settings import Toolset
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.schemas import plain_schema
 from mcp_binance_server.surface.spec import PromptSpec, ToolSpec, scope_of
+from reference_pages.costs import COSTS
+from reference_pages.markdown import code, page, table
+from reference_pages.schemas import Field, fields_of
 
 TOOLS = f"""{len(CATALOGUE.tools)} tools, all of them read-only: none places, changes or cancels an order, or moves
 anything. Arguments are flat, and one that a tool does not know is refused. Money is decimal text.

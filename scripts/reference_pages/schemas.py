@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from mcp_binance_server.cli.reference.markdown import code
+from reference_pages.markdown import code
 
 Schema = Mapping[str, Any]
 PLAIN = {
