@@ -14,7 +14,6 @@ from mcp_binance_server.analytics.confidence import wilson
 from mcp_binance_server.analytics.flow import cvd_path, flow_of_trades, rate
 from mcp_binance_server.analytics.microprice import price_adjustment
 from mcp_binance_server.analytics.robust import Measure, robust_z
-from mcp_binance_server.analytics.roughness import hurst
 from mcp_binance_server.analytics.thresholds import Component
 from mcp_binance_server.analytics.vpin import bulk_shares, vpin, vpin_of_shares
 from mcp_binance_server.analytics.walls import gaps
@@ -80,11 +79,6 @@ def flow(rows: list[tuple[float, float, bool]]) -> dict[str, Any]:
 def vpin_bulk(moves: list[float], deviation: float, _volume: float) -> dict[str, Any]:
     shares = bulk_shares(moves, deviation)
     return {"buy_frac": shares, "vpin": vpin_of_shares(shares)}
-
-
-def hurst_exponent(path: list[float], lags: list[int]) -> dict[str, Any]:
-    got = hurst(path, lags)
-    return {"H": got.value, "reason": got.why_null}
 
 
 def vpin_true(rows: list[tuple[float, bool]], volume: float, n: int) -> dict[str, Any]:
@@ -177,7 +171,6 @@ MICROSTRUCTURE: dict[str, Callable[..., object]] = {
     "flow": flow,
     "vpin_true": vpin_true,
     "vpin_bvc": vpin_bulk,
-    "hurst_sf": hurst_exponent,
     "wilson": of_share,
     "rate": stuffing,
     "kyle": kyle,

@@ -8,9 +8,9 @@ from charts.configs import CATALOGUE
 from charts.language.mutations import mutated
 from charts.language.own_words import OWN
 from charts.language.talk import NOW, PRO, said, shared_phrasings
-from mcp_binance_server.charts.language.sentence import sentence_of
 from mcp_binance_server.charts.validate import Conditions, validate_chart
 from mcp_binance_server.errors import InvalidArguments
+from support.chart_sentence import sentence_of
 
 TEXTS = [*OWN, *(row["text"] for row in shared_phrasings())]
 CONDITIONS = Conditions(PRO, NOW)

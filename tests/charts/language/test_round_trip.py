@@ -6,9 +6,9 @@ from charts.configs import CATALOGUE
 from charts.language.own_words import OWN
 from charts.language.talk import said, shared_phrasings
 from mcp_binance_server.charts.catalogue import Indicator, StudyInput
-from mcp_binance_server.charts.language.sentence import sentence_of
 from mcp_binance_server.charts.language.vocabulary import Study
 from mcp_binance_server.errors import InvalidArguments
+from support.chart_sentence import sentence_of
 
 TEXTS = [*OWN, *(row["text"] for row in shared_phrasings())]
 

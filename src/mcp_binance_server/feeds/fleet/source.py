@@ -68,11 +68,6 @@ class Fleet:
 
         return fetched
 
-    def is_leading(self, symbol: Symbol) -> bool:
-        """Tell whether this process streams a symbol for all."""
-        share = self.shares.get(symbol)
-        return share is not None and share.leader is not None
-
 
 class FleetSource:
     """Symbols of a hub, each with its lease; one socket of the exchange for those that are led here."""

@@ -12,7 +12,6 @@ from mcp_binance_server.surface.views.paging import counted, with_more
 
 BALANCE_PLACES = 8
 CENT = Decimal("0.01")
-NO_ROUTE = "n/a"
 SIMULATED = "a simulated exchange without real funds"
 NO_HOLDINGS = "No holdings: every balance of this account is zero."
 
