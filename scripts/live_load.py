@@ -28,7 +28,7 @@ from mcp_binance_server.domain.book import BookDelta
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network
@@ -83,7 +83,7 @@ async def _run(addresses: dict[str, str], symbols: int, seconds: float, *, profi
     engine, channel, at = MemoryEngine(clock), Channel(deadline_secs=30), ServerTime(clock)
     budget = Budget(engine, at, clock, "load")
     network = Network("load", addresses["rest"], "", stream_url=addresses["streams"])
-    caller = Caller(Attempts(network, channel, budget, at), clock)
+    caller = ExchangeCaller(Attempts(network, channel, budget, at), clock)
     client = SpotClient(caller, engine, LoopPace(processor_ms))
     await Directory(caller, engine, clock).table()
     budget.limit = PLENTY

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from mcp_binance_server.telemetry.metrics import BUCKETS, Metrics, Moment
+from mcp_binance_server.telemetry.metrics import BUCKETS, Gauges, Metrics
 from reference_pages.markdown import code, page, table
 
 BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#metrics), in Prometheus's text format. It asks for a
@@ -19,7 +19,7 @@ def metrics_page() -> str:
     counted = Metrics()
     counted.request("tools/call", "ok", 0.1)
     counted.answer("/mcp", 200)
-    text = counted.text(Moment(*(0 for _ in fields(Moment)))).decode()
+    text = counted.text(Gauges(*(0 for _ in fields(Gauges)))).decode()
     rows: list[tuple[str, str, str, str]] = []
     for family in text_string_to_metric_families(text):
         name = f"{family.name}_total" if family.type == "counter" else family.name

@@ -11,7 +11,7 @@ from mcp.server.lowlevel import Server
 
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.charts.caller import Caller as ChartCaller
+from mcp_binance_server.charts.caller import ChartImgCaller
 from mcp_binance_server.charts.client import ChartImgClient
 from mcp_binance_server.charts.docs import DocumentationSource
 from mcp_binance_server.charts.jpeg import jpeg_encoder
@@ -251,4 +251,4 @@ def _chart_client(settings: Settings, channel: Channel, engine: StateEngine, clo
     plans = PlanMemory(clock, PLANS[settings.chart_plan] if settings.chart_plan else None, has_key=key is not None)
     per_second, per_day = settings.chart_rps, settings.chart_daily_limit
     limiter = Limiter(clock, engine, lambda: plan_pace(plans, per_second=per_second, per_day=per_day))
-    return ChartImgClient(ChartCaller(settings.chart_url, key, channel, limiter, clock), plans)
+    return ChartImgClient(ChartImgCaller(settings.chart_url, key, channel, limiter, clock), plans)

@@ -17,7 +17,7 @@ MOST_CONNECTIONS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What came back, whole."""
 
     status: int
@@ -58,7 +58,7 @@ class Channel:
 
     async def get(
         self, url: str, headers: Mapping[str, str], *, body_cap: int, patience: int = 1, longest_secs: float = inf
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Send one GET and read its answer, within the deadline or `patience` times as long; `longest_secs` beats both.
 
         Raises:
@@ -76,7 +76,7 @@ class Channel:
         body_cap: int,
         patience: int = 1,
         longest_secs: float = inf,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Send one POST, as `get` does a GET."""
         deadline_secs = min(longest_secs, self._deadline_secs * patience)
         request = await self._request("POST", url, headers, deadline_secs, content)
@@ -89,7 +89,7 @@ class Channel:
         timeout = httpx2.Timeout(deadline_secs, connect=min(CONNECT_SECS, deadline_secs))
         return (await self._opened()).build_request(method, url, headers=sent_headers, content=content, timeout=timeout)
 
-    async def _send(self, request: httpx2.Request, body_cap: int, deadline_secs: float) -> Answer:
+    async def _send(self, request: httpx2.Request, body_cap: int, deadline_secs: float) -> HttpAnswer:
         try:
             # The client's own time-outs are per operation: a body dripping one byte at a time never meets them.
             with anyio.fail_after(deadline_secs):
@@ -103,7 +103,7 @@ class Channel:
         except httpx2.TransportError as error:
             raise NoAnswer(f"connection failed: {type(error).__name__}", sent=True, cut=True) from None
 
-    async def _exchange(self, request: httpx2.Request, body_cap: int) -> Answer:
+    async def _exchange(self, request: httpx2.Request, body_cap: int) -> HttpAnswer:
         response = await (await self._opened()).send(request, stream=True)
         try:
             if response.headers.get("content-encoding", "identity") != "identity":
@@ -113,7 +113,7 @@ class Channel:
                 body += chunk
                 if len(body) > body_cap:
                     raise NoAnswer(f"the answer is larger than {body_cap} bytes", sent=True, answered=True)
-            return Answer(response.status_code, response.headers, bytes(body))
+            return HttpAnswer(response.status_code, response.headers, bytes(body))
         finally:
             await response.aclose()
 

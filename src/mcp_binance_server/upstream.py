@@ -11,9 +11,9 @@ from mcp_binance_server.channel import Channel, NoAnswer
 from mcp_binance_server.clock import Clock, SystemClock, processor_ms
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.account import AccountClient
-from mcp_binance_server.exchange.attempt import Attempts, Refused
+from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, TIME
 from mcp_binance_server.exchange.key_rights import warn_of_rights
@@ -47,7 +47,7 @@ class Upstream:
     """What is asked by itself, and nobody waits for."""
 
     @property
-    def caller(self) -> Caller:
+    def caller(self) -> ExchangeCaller:
         return self.client.caller
 
     async def prepare(self) -> None:
@@ -71,7 +71,7 @@ class Upstream:
             self.errands.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _connect(self) -> None:
-        with suppress(AppError, NoAnswer, Refused):  # the first question meets the same, and says so
+        with suppress(AppError, NoAnswer, ExchangeRefused):  # the first question meets the same, and says so
             await self.caller.attempts.send(TIME, {})
 
 
@@ -106,7 +106,7 @@ async def opened_upstream(
         time = ServerTime(clock)
         budget = Budget(engine, time, clock, settings.egress_id)
         attempts = Attempts(network or network_of(settings), channel, budget, time)
-        caller = Caller(attempts, clock, OtherNetworks.beside(attempts, networks, clock))
+        caller = ExchangeCaller(attempts, clock, OtherNetworks.beside(attempts, networks, clock))
         directory = Directory(caller, engine, clock)
         budget.find_limit = directory.table
         stack.push_async_callback(directory.flights.close)

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.anomalies import Anomaly, Ladder, Ladders, Verdict, pattern_verdicts
+from mcp_binance_server.analytics.anomalies import Anomaly, AnomalyVerdict, Ladder, Ladders, pattern_verdicts
 from mcp_binance_server.analytics.level_history import SIDES, LevelWindow, level_window
 from mcp_binance_server.analytics.market_hour import MarketHour
 from mcp_binance_server.analytics.unknown import Unknown
@@ -41,7 +41,7 @@ class Story:
         large = LADDERS.large() if least is None else dict.fromkeys(SIDES, least)
         return level_window(self.changes, self.trades, from_ms, large)
 
-    def verdicts(self, waiting: Unknown | None = None) -> dict[str, Verdict]:
+    def verdicts(self, waiting: Unknown | None = None) -> dict[str, AnomalyVerdict]:
         return {each.type: each for each in pattern_verdicts(self.window(), LADDERS, waiting)}
 
     def found(self, kind: str) -> Anomaly | None:

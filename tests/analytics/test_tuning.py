@@ -8,7 +8,7 @@ import pytest
 
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.tunable import TUNABLE
-from mcp_binance_server.analytics.tuning import Change, Simple, changes, plain_number, tuned
+from mcp_binance_server.analytics.tuning import ChangedThreshold, Simple, changes, plain_number, tuned
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import ANALYTICS_PREFIX as PREFIX
 from mcp_binance_server.settings import read_settings
@@ -64,8 +64,8 @@ def test_each_kind_of_number_is_read() -> None:
 
     assert (found.wall_z, found.min_events, found.hhi_edges) == (4.0, 50, (0.1, 0.3))
     assert (found.profile_area, found.market_shock) == (Decimal("0.8"), Decimal("-0.5"))
-    assert Change("wall_z", "4", "3.5") in changes(found)
-    assert Change("hhi_edges", "0.1,0.3", "0.15,0.25") in changes(found)
+    assert ChangedThreshold("wall_z", "4", "3.5") in changes(found)
+    assert ChangedThreshold("hhi_edges", "0.1,0.3", "0.15,0.25") in changes(found)
     assert len(changes(found)) == 5
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mcp_binance_server.charts.catalogue import Catalogue, Drawing, Indicator, Rule, bundled_catalogue
+from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, Drawing, Rule, bundled_catalogue
 from mcp_binance_server.charts.dialect.studies import LENGTHS
 from mcp_binance_server.charts.wire import to_wire
 
 NOW = datetime(2026, 11, 14, 22, tzinfo=UTC)
-CATALOGUE: Catalogue = bundled_catalogue()
+CATALOGUE: ChartCatalogue = bundled_catalogue()
 CHART: Mapping[str, Any] = {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}
 
 SAMPLE: Mapping[str, Any] = {
@@ -58,7 +58,7 @@ def _number(rule: Rule) -> Any:  # noqa: ANN401 - int or float, as the rule says
     raise AssertionError("no value is off default")
 
 
-def study_off_default(indicator: Indicator) -> dict[str, Any]:
+def study_off_default(indicator: CatalogueStudy) -> dict[str, Any]:
     """Return a study of the service's dialect with everything off default."""
     study: dict[str, Any] = {"name": indicator.api_name, "forceOverlay": not indicator.overlay}
     if indicator.input:
@@ -110,7 +110,7 @@ def _without_empty(made: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in made.items() if value not in ({}, [])}
 
 
-def _study(indicator: Indicator) -> st.SearchStrategy[dict[str, Any]]:
+def _study(indicator: CatalogueStudy) -> st.SearchStrategy[dict[str, Any]]:
     parts = {"input": _some(indicator.input, off_default=True), "override": _some(indicator.override)}
     optional: dict[str, st.SearchStrategy[Any]] = {"forceOverlay": st.booleans(), **parts}
     return st.fixed_dictionaries({"name": st.just(indicator.api_name)}, optional=optional).map(_without_empty)

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from charts.configs import CATALOGUE
-from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
 from mcp_binance_server.charts.config import CHART_KEYS
 from mcp_binance_server.charts.dialect.studies import LENGTHS, MULTIPLIERS
 from support.fixtures import DATA
@@ -25,7 +25,7 @@ def test_the_bundled_file_is_the_reviewed_one_without_its_blanks() -> None:
 
 def test_it_is_read_once_and_written_as_it_was_read() -> None:
     assert bundled_catalogue() is bundled_catalogue()
-    assert Catalogue.from_json(CATALOGUE.to_json()) == CATALOGUE
+    assert ChartCatalogue.from_json(CATALOGUE.to_json()) == CATALOGUE
 
 
 @pytest.mark.parametrize(

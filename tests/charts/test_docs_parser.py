@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
 from mcp_binance_server.charts.docs_markup import (
     Code,
     Heading,
-    Quote,
+    QuoteBlock,
     Table,
     UnreadablePage,
     read_blocks,
@@ -29,7 +29,7 @@ def page() -> str:
     return (DATA / "charts/doc_fixture.html").read_text(encoding="utf-8")
 
 
-def read(page: str) -> Catalogue:
+def read(page: str) -> ChartCatalogue:
     return merged_catalogue(parse_documentation(page), bundled_catalogue())
 
 
@@ -171,7 +171,7 @@ def test_blocks_come_in_their_order_with_plain_text() -> None:
 
     assert blocks == [
         Heading(1, "Request Limit"),
-        Quote("Request Examp"),
+        QuoteBlock("Request Examp"),
         Code('{"a": 1}'),
         Table(("plan", "a b"), (("x", "y & z"),)),
         Heading(3, "End"),

@@ -7,22 +7,22 @@ import pytest
 
 from charts.configs import CATALOGUE, CHART, NOW, SAMPLE
 from mcp_binance_server.charts.plans import PLANS
-from mcp_binance_server.charts.validate import Conditions, Verdict, validate_chart
+from mcp_binance_server.charts.validate import Conditions, ConfigVerdict, validate_chart
 from support.requirement import requirement
 
 LINE: dict[str, Any] = {"type": "hline", "coordinates": 7}
 
 
-def judged(config: dict[str, Any], plan: str = "ULTRA", **conditions: Any) -> Verdict:  # noqa: ANN401
+def judged(config: dict[str, Any], plan: str = "ULTRA", **conditions: Any) -> ConfigVerdict:  # noqa: ANN401
     wanted = replace(Conditions(PLANS[plan], NOW), **conditions)
     return validate_chart(config, catalogue=CATALOGUE, conditions=wanted)
 
 
-def errors(verdict: Verdict) -> dict[str, str]:
+def errors(verdict: ConfigVerdict) -> dict[str, str]:
     return {each.field: each.message for each in verdict.findings if each.severity == "error"}
 
 
-def warnings(verdict: Verdict) -> list[tuple[str, str]]:
+def warnings(verdict: ConfigVerdict) -> list[tuple[str, str]]:
     return [(each.field, each.message.partition(":")[0]) for each in verdict.findings if each.severity == "warning"]
 
 

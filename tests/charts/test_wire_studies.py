@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from charts.configs import CATALOGUE, CHART, NOW, body_of, off_default, study_off_default
-from mcp_binance_server.charts.catalogue import Indicator
+from mcp_binance_server.charts.catalogue import CatalogueStudy
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.charts.wire import from_wire, to_wire
 from mcp_binance_server.simulator.chartimg_facts import read_facts
@@ -93,7 +93,7 @@ def test_an_offset_may_be_negative() -> None:
 
 
 @every_study
-def test_each_input_off_default_is_sent_alone_by_either_key_and_comes_back(indicator: Indicator) -> None:
+def test_each_input_off_default_is_sent_alone_by_either_key_and_comes_back(indicator: CatalogueStudy) -> None:
     for wire, rule in indicator.input.items():
         value = off_default(rule)
         expected = [{"name": indicator.api_name, "input": {wire: value}}]
@@ -105,7 +105,7 @@ def test_each_input_off_default_is_sent_alone_by_either_key_and_comes_back(indic
 
 
 @every_study
-def test_a_study_with_everything_set_is_taken_by_the_service_and_comes_back(indicator: Indicator) -> None:
+def test_a_study_with_everything_set_is_taken_by_the_service_and_comes_back(indicator: CatalogueStudy) -> None:
     study = study_off_default(indicator)
 
     body = body_of({**CHART, "studies": [study]})

@@ -18,7 +18,7 @@ from mcp_binance_server.simulator.loopback import Loopback
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
 from mcp_binance_server.transports.grpc.events import EVENTS
 from mcp_binance_server.transports.grpc.service import MOST_STREAMS, MOST_SYMBOLS
-from mcp_binance_server.transports.grpc.serving import MOST_CALLS, OPTIONS, PORT, Address, running_service
+from mcp_binance_server.transports.grpc.serving import MOST_CALLS, OPTIONS, PORT, ListeningAddress, running_service
 
 PAGE = (Path(__file__).parents[2] / "docs" / "grpc.md").read_text(encoding="utf-8")
 
@@ -33,7 +33,7 @@ async def test_the_client_on_the_page_runs() -> None:
     network = httpx2.ASGITransport(build_app(exchange))
     async with (
         running_app(read_settings({}), network=OFFLINE, transport=network, dialer=Loopback(exchange)) as app,
-        running_service(app.dispatcher, Address("127.0.0.1", 0)) as bound,
+        running_service(app.dispatcher, ListeningAddress("127.0.0.1", 0)) as bound,
     ):
         done = await asyncio.to_thread(run, example.replace(f"127.0.0.1:{PORT}", str(bound)))
 

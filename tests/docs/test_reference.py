@@ -11,7 +11,7 @@ from mcp_binance_server import errors
 from mcp_binance_server.cli.arguments import parser
 from mcp_binance_server.settings import VARIABLES
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from mcp_binance_server.telemetry.metrics import Metrics, Moment
+from mcp_binance_server.telemetry.metrics import Gauges, Metrics
 from reference_pages.pages import PAGES
 from support.pages import ROOT
 
@@ -92,7 +92,7 @@ def test_every_flag_that_help_shows_is_there(command: str, capsys: pytest.Captur
 
 def test_every_metric_is_there() -> None:
     counted = Metrics()
-    shown = counted.text(Moment(*(0 for _ in fields(Moment)))).decode()
+    shown = counted.text(Gauges(*(0 for _ in fields(Gauges)))).decode()
     names = re.findall(r"^# TYPE (\S+)", shown, re.MULTILINE)
 
     assert len(names) >= 9

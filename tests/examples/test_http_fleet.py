@@ -13,7 +13,7 @@ import yaml
 
 from mcp_binance_server.cli.arguments import parse, parser
 from mcp_binance_server.settings import VARIABLES, read_settings
-from mcp_binance_server.telemetry.metrics import Metrics, Moment
+from mcp_binance_server.telemetry.metrics import Gauges, Metrics
 from mcp_binance_server.transports.http.app import ROUTES
 
 FOLDER = Path(__file__).parents[2] / "examples" / "http-fleet"
@@ -76,9 +76,9 @@ def test_the_example_address_of_the_state_is_one_and_its_user_is_the_documented_
 
     assert read_settings({"MCP_BINANCE_STATE_URL": line}).state_url.get_secret_value() == line
     pytest.importorskip("redis", reason="the extra fleet is not installed")
-    from mcp_binance_server.state.redis.address import Address
+    from mcp_binance_server.state.redis.address import StateAddress
 
-    assert Address.parse(line).shown == "rediss://valkey:6379"
+    assert StateAddress.parse(line).shown == "rediss://valkey:6379"
     assert user.replace("CHANGE-ME", "password") in documented
 
 
@@ -96,7 +96,7 @@ def test_every_metric_on_the_dashboard_exists() -> None:
     metrics = Metrics()
     metrics.request("ping", "ok", 0.1)
     metrics.answer("/mcp", 200)
-    text = metrics.text(Moment(*(0 for _ in fields(Moment)))).decode()
+    text = metrics.text(Gauges(*(0 for _ in fields(Gauges)))).decode()
     exposed = set(re.findall(r"^(mcp_binance_\w+)", text, re.MULTILINE))
     dashboard = json.loads((FOLDER / "grafana" / "dashboard.json").read_text(encoding="utf-8"))
 

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.guide.beneath import Unreadable, read_beneath
+from mcp_binance_server.guide.beneath import UnreadableFile, read_beneath
 from mcp_binance_server.guide.config import CONTENT
 from mcp_binance_server.guide.errors import GuideError
 from mcp_binance_server.settings import read_settings
@@ -217,7 +217,7 @@ def test_a_link_swapped_under_a_running_reader_never_leads_outside(tmp_path: Pat
             try:
                 seen.add(read_beneath(root, ("desk", "a.md"), 1_000))
                 reads += 1
-            except Unreadable:
+            except UnreadableFile:
                 refusals += 1
 
     readers = [threading.Thread(target=read) for _ in range(2)]
@@ -264,7 +264,7 @@ def test_a_file_swapped_for_a_link_never_leads_outside(tmp_path: Path) -> None:
     for _ in range(FLIPS):
         try:
             seen.add(read_beneath(root, ("a.md",), 1_000))
-        except Unreadable:
+        except UnreadableFile:
             seen.add(b"refused")
     done.set()
     flipping.join()

@@ -9,7 +9,7 @@ import pytest
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
@@ -52,7 +52,7 @@ def open_floor() -> OpenFloor:
         engine = MemoryEngine(clock)
         channel = Channel(deadline_secs=30, transport=Loop(exchange))
         time = ServerTime(clock)
-        caller = Caller(Attempts(NETWORK, channel, Budget(engine, time, clock, "test"), time), clock)
+        caller = ExchangeCaller(Attempts(NETWORK, channel, Budget(engine, time, clock, "test"), time), clock)
         client = SpotClient(caller, engine, LoopPace(clock.monotonic_ms))
         await Directory(caller, engine, clock).table()
         hub = Hub(

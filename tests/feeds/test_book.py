@@ -9,12 +9,12 @@ from mcp_binance_server.domain.book import BookDelta, BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.feeds.book import (
     Applied,
-    Gap,
     JoinBuffer,
     Joined,
     KnownTo,
     LevelCounts,
     LocalBook,
+    MissedUpdates,
     Stale,
     TooOld,
 )
@@ -36,7 +36,7 @@ def book() -> LocalBook:
 def test_a_book_without_a_snapshot_takes_nothing() -> None:
     book = LocalBook()
 
-    assert book.apply(delta_of(1)) == Gap(0, 1)
+    assert book.apply(delta_of(1)) == MissedUpdates(0, 1)
     assert not book.is_loaded
     assert (book.best_bid, book.best_ask) == (None, None)
     assert book.top(5) == BookSnapshot(-1, (), ())
@@ -51,18 +51,18 @@ def test_a_book_without_a_snapshot_takes_nothing() -> None:
         (90, 101, Applied(0, is_crossed=False)),
         (101, 101, Applied(0, is_crossed=False)),
         (101, 110, Applied(0, is_crossed=False)),
-        (102, 110, Gap(101, 102)),
+        (102, 110, MissedUpdates(101, 102)),
     ],
 )
 def test_the_first_delta_must_contain_the_id_after_the_snapshot(
-    book: LocalBook, first: int, last: int, outcome: Applied | Stale | Gap
+    book: LocalBook, first: int, last: int, outcome: Applied | Stale | MissedUpdates
 ) -> None:
     assert book.apply(delta_of(first, last)) == outcome
     assert book.last_update_id == (last if isinstance(outcome, Applied) else 100)
 
 
 def test_a_gap_counts_the_ids_that_never_came() -> None:
-    assert Gap(expected=101, received=105).missing == 4
+    assert MissedUpdates(expected=101, received=105).missing == 4
 
 
 def test_levels_are_set_and_removed_and_an_unknown_removal_is_no_change(book: LocalBook) -> None:
@@ -119,7 +119,7 @@ def test_a_malformed_number_leaves_a_book_that_asks_to_be_built_again(book: Loca
     with pytest.raises(ValueError, match="ten"):
         book.apply(delta_of(101, bids=[("9.80", "1"), ("ten", "1")]))
 
-    assert book.apply(delta_of(102)) == Gap(101, 102)
+    assert book.apply(delta_of(102)) == MissedUpdates(101, 102)
 
 
 def test_top_is_best_first_and_never_more_than_asked(book: LocalBook) -> None:
@@ -251,7 +251,7 @@ def test_a_hole_in_the_buffer_is_a_gap_and_what_came_after_it_stays(last_update_
 
     outcome = buffer.join(book_of(last_update_id, [], []), book)
 
-    assert outcome == Gap(max(96, last_update_id + 1), 99)
+    assert outcome == MissedUpdates(max(96, last_update_id + 1), 99)
     assert not book.is_loaded
     assert buffer.first_update_id == 99
     assert buffer.join(SNAPSHOT, book) == Joined(2, 0)

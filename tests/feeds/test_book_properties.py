@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from feeds.recorded import book_of, delta_of
 from mcp_binance_server.domain.book import BookDelta, WrittenLevel
-from mcp_binance_server.feeds.book import Applied, Gap, JoinBuffer, Joined, LevelCounts, LocalBook, Stale
+from mcp_binance_server.feeds.book import Applied, JoinBuffer, Joined, LevelCounts, LocalBook, MissedUpdates, Stale
 
 pytestmark = pytest.mark.flood
 
@@ -139,7 +139,7 @@ def test_one_dropped_delta_is_one_gap_and_the_next_snapshot_heals_it(
             continue
         before = book.written_top(100), book.last_update_id
         outcome = book.apply(delta)
-        if isinstance(outcome, Gap):
+        if isinstance(outcome, MissedUpdates):
             gaps += 1
             assert (book.written_top(100), book.last_update_id) == before
             book.load(book_of(delta.last_update_id, *naive.ordered))
@@ -223,7 +223,7 @@ class BookMachine(RuleBasedStateMachine):
     @rule(bids=changes, hole=st.integers(1, 4))
     def miss(self, bids: list[WrittenLevel], hole: int) -> None:
         outcome = self.book.apply(delta_of(self.last_id + 1 + hole, self.last_id + 9, bids=bids))
-        assert isinstance(outcome, Gap)
+        assert isinstance(outcome, MissedUpdates)
         assert outcome.missing == hole
 
     @invariant()

@@ -9,7 +9,7 @@ from feeds.recorded import book_of, delta_of, trade_of
 from mcp_binance_server.analytics.book_events import QuoteState
 from mcp_binance_server.domain.book import BookDelta, BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds.book import Gap, Joined, TooOld
+from mcp_binance_server.feeds.book import Joined, MissedUpdates, TooOld
 from mcp_binance_server.feeds.feed import LEAST_KNOWN, Room, SymbolFeed
 
 START_MS = 1_784_592_120_000
@@ -97,7 +97,7 @@ def test_a_crossed_book_is_never_shown(feed: SymbolFeed) -> None:
     assert feed.counts.crossed == 1
 
     crossed = book_of(12, [level(105)], [level(104)])
-    assert isinstance(feed.on_snapshot(crossed, asked=ASKED, time_ms=START_MS + 200), Gap)
+    assert isinstance(feed.on_snapshot(crossed, asked=ASKED, time_ms=START_MS + 200), MissedUpdates)
     assert not feed.is_live
 
 

@@ -7,7 +7,7 @@ import pytest
 from feeds.test_fleet_interest import BTC, Pair, pair
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.feeds.fleet.journal import Line, Page, SharedBook, encode
+from mcp_binance_server.feeds.fleet.journal import JournalLine, JournalPage, SharedBook, encode
 from mcp_binance_server.simulator.stream_faults import StreamFault
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -40,19 +40,19 @@ async def test_garbage_that_a_leader_passes_on_costs_both_processes_that_symbol_
 @pytest.mark.parametrize(
     "page",
     [
-        Page(10**9, 1, 0, [Line(99, 0, b"{}")]),
-        Page(10**9, 1, 0, [], SharedBook(10**12, [("NaN", "1")], [("1", "-1")], 1_000, 0)),
-        Page(10**9, 1, 0, [Line(0, 0, b"\xff"), Line(1, 0, b"[" * 9_000)]),
+        JournalPage(10**9, 1, 0, [JournalLine(99, 0, b"{}")]),
+        JournalPage(10**9, 1, 0, [], SharedBook(10**12, [("NaN", "1")], [("1", "-1")], 1_000, 0)),
+        JournalPage(10**9, 1, 0, [JournalLine(0, 0, b"\xff"), JournalLine(1, 0, b"[" * 9_000)]),
     ],
     ids=["a stream that there is not", "a book of no numbers", "bytes that are no events"],
 )
-async def test_a_page_that_makes_no_sense_costs_its_symbol_some_seconds_and_no_other_a_thing(page: Page) -> None:
+async def test_a_page_that_makes_no_sense_costs_its_symbol_some_seconds_and_no_other_a_thing(page: JournalPage) -> None:
     async with pair() as both:
         with ExitStack() as held:
             bitcoin, ether = read_by_both(both, held, BTC), read_by_both(both, held, ETH)
             await both.run(3_000)
             engine = both.first.engine
-            dated = Page(page.token, page.number, engine.now_ms(), page.lines, page.book)
+            dated = JournalPage(page.token, page.number, engine.now_ms(), page.lines, page.book)
             await engine.publish(f"feeds:{both.first.hub.url}:{BTC}", encode(dated))
             await both.run(12_000)
 

@@ -10,8 +10,8 @@ from mcp_binance_server.feeds.book import LocalBook
 from mcp_binance_server.feeds.fleet.journal import (
     BOOK_LEVELS,
     OLDEST_MS,
-    Line,
-    Page,
+    JournalLine,
+    JournalPage,
     SharedBook,
     Thread,
     decode_page,
@@ -19,11 +19,11 @@ from mcp_binance_server.feeds.fleet.journal import (
 )
 
 
-def page(token: int, number: int, at_ms: int = 0) -> Page:
-    return Page(token, number, at_ms, [])
+def page(token: int, number: int, at_ms: int = 0) -> JournalPage:
+    return JournalPage(token, number, at_ms, [])
 
 
-def judged(*pages: Page, now_ms: int = 0) -> list[str]:
+def judged(*pages: JournalPage, now_ms: int = 0) -> list[str]:
     thread = Thread()
     return [thread.judge(each, now_ms) for each in pages]
 
@@ -85,7 +85,7 @@ def book(bids: int, asks: int, asked: int) -> LocalBook:
 
 
 def handed_on(given: LocalBook) -> LocalBook:
-    sent = decode_page(encode(Page(1, 1, 0, [Line(0, 5, b"{}")], SharedBook.of(given, 5)))).book
+    sent = decode_page(encode(JournalPage(1, 1, 0, [JournalLine(0, 5, b"{}")], SharedBook.of(given, 5)))).book
     assert sent is not None
     taken = LocalBook()
     taken.load(sent.snapshot(), asked=sent.asked)

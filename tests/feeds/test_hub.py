@@ -10,7 +10,7 @@ import pytest
 
 from feeds.conftest import Floor, OpenFloor
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.dialing import Connection
+from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.exchange.socket import MarketSocket
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.simulator.stream_faults import StreamFault
@@ -277,6 +277,6 @@ class _Refusing:
     def __init__(self, dials: list[float], floor: Floor) -> None:
         self._dials, self._floor = dials, floor
 
-    async def connect(self, url: str) -> Connection:
+    async def connect(self, url: str) -> StreamConnection:
         self._dials.append(self._floor.clock.monotonic_ms())
         raise ConnectionRefusedError(url)

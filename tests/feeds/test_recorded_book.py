@@ -6,7 +6,16 @@ import pytest
 
 from feeds.recorded import Pair, Recording, recording
 from mcp_binance_server.domain.book import BookDelta, BookSnapshot
-from mcp_binance_server.feeds.book import Applied, Gap, JoinBuffer, Joined, LevelCounts, LocalBook, Stale, TooOld
+from mcp_binance_server.feeds.book import (
+    Applied,
+    JoinBuffer,
+    Joined,
+    LevelCounts,
+    LocalBook,
+    MissedUpdates,
+    Stale,
+    TooOld,
+)
 from support.fixtures import RECORDED_MARKET, needs
 
 pytestmark = needs(RECORDED_MARKET)
@@ -124,7 +133,7 @@ def test_every_dropped_line_is_one_gap_and_the_book_waits_untouched(pair: Pair, 
     played = recording(pair)
     book, rest = joined_book(played)
     whole, _ = joined_book(played)
-    gaps: list[Gap] = []
+    gaps: list[MissedUpdates] = []
 
     for place, delta in enumerate(rest[: holes[-1] + 100]):
         whole.apply(delta)
@@ -132,13 +141,13 @@ def test_every_dropped_line_is_one_gap_and_the_book_waits_untouched(pair: Pair, 
             continue
         before = book.last_update_id, book.written_top(5)
         outcome = book.apply(delta)
-        if isinstance(outcome, Gap):
+        if isinstance(outcome, MissedUpdates):
             gaps.append(outcome)
             assert (book.last_update_id, book.written_top(5)) == before
             # A new snapshot: what an observer who missed nothing holds.
             book.load(whole.top(5_000))
 
-    assert gaps == [Gap(rest[hole].first_update_id, rest[hole].last_update_id + 1) for hole in holes]
+    assert gaps == [MissedUpdates(rest[hole].first_update_id, rest[hole].last_update_id + 1) for hole in holes]
     assert book.written_top(5_000) == whole.written_top(5_000)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from feeds.recorded import Pair, recording, trade_of
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Quantity
-from mcp_binance_server.feeds.book import Gap, Stale
+from mcp_binance_server.feeds.book import MissedUpdates, Stale
 from mcp_binance_server.feeds.tape import Coverage, Printed, SignedVolume, Tape, TapeWindow
 from support.fixtures import RECORDED_MARKET, needs
 
@@ -76,8 +76,8 @@ def test_a_hole_is_told_once_and_keeps_windows_across_it_incomplete() -> None:
     outcome = tape.add(trade_of(5, 50))
     tape.add(trade_of(6, 60))
 
-    assert outcome == Gap(expected=3, received=5)
-    assert tape.holes == (Gap(3, 5),)
+    assert outcome == MissedUpdates(expected=3, received=5)
+    assert tape.holes == (MissedUpdates(3, 5),)
     assert tape.coverage == Coverage(51, 60, missing=2)
     assert tape.window(50) == TapeWindow(50, (trade_of(5, 50), trade_of(6, 60)), missing=2, is_complete=False)
     assert tape.window(51) == TapeWindow(51, (trade_of(6, 60),), missing=0, is_complete=True)
@@ -98,7 +98,7 @@ def test_filling_a_hole_makes_the_window_whole() -> None:
     wholly = tape.fill([trade_of(3, 30), trade_of(4, 40), trade_of(5, 50)])
 
     assert (partly, wholly) == (1, 2)
-    assert holes == (Gap(3, 4), Gap(5, 6))
+    assert holes == (MissedUpdates(3, 4), MissedUpdates(5, 6))
     assert tape.coverage == Coverage(11, 60, 0)
     assert ids(tape.window(0)) == [1, 2, 3, 4, 5, 6]
 
@@ -189,7 +189,7 @@ def test_a_tape_equals_a_list_that_is_cut_after_every_trade(
         naive = [each for each in [*naive, trade] if each.time_ms >= trade.time_ms - span_ms][-most:]
 
         window = tape.window(from_ms)
-        assert isinstance(outcome, Printed if follows else Gap)
+        assert isinstance(outcome, Printed if follows else MissedUpdates)
         assert len(tape) == len(naive)
         assert list(window.trades) == [each for each in naive if each.time_ms >= from_ms]
         held = {each.trade_id for each in naive}

@@ -23,7 +23,7 @@ def server() -> Iterator[StateServer]:
 async def connect(server: StateServer) -> AsyncIterator[Connect]:
     """Return what starts an engine; afterwards nothing may have been left unheard in the event loop."""
     from mcp_binance_server.state.redis import RedisEngine
-    from mcp_binance_server.state.redis.address import Address
+    from mcp_binance_server.state.redis.address import StateAddress
     from mcp_binance_server.state.redis.link import CALL_SECS
 
     complaints: list[str] = []
@@ -31,7 +31,7 @@ async def connect(server: StateServer) -> AsyncIterator[Connect]:
     async with AsyncExitStack() as stack:
 
         async def start(url: str = "", clock: Clock | None = None, call_secs: float = CALL_SECS) -> RedisEngine:
-            engine = RedisEngine(Address.parse(url or server.tcp_url), clock or SystemClock(), call_secs=call_secs)
+            engine = RedisEngine(StateAddress.parse(url or server.tcp_url), clock or SystemClock(), call_secs=call_secs)
             await engine.start()
             stack.push_async_callback(engine.close)
             return engine

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.errors import InvalidScheme
-from mcp_binance_server.guide.addresses import LONGEST, Address, address_of, parse_address
+from mcp_binance_server.guide.addresses import LONGEST, GuideAddress, address_of, parse_address
 from mcp_binance_server.guide.errors import GuideError, GuideNotFound, GuideUriInvalid
 from support.requirement import requirement
 
@@ -14,22 +14,22 @@ from support.requirement import requirement
 @pytest.mark.parametrize(
     ("uri", "address"),
     [
-        ("guide://help", Address("help")),
-        ("guide://help/", Address("help")),
-        ("GUIDE://help", Address("help")),
-        ("guide://collection/all", Address("collection", "all")),
-        ("guide://category/examples", Address("category", "examples")),
-        ("guide://category/examples/", Address("category", "examples")),
-        ("guide://category/examples/intro", Address("category", "examples", "intro")),
-        ("guide://category/desk/notes/week.md", Address("category", "desk", "notes/week.md")),
-        ("guide://category/desk/a%2541", Address("category", "desk", "a%41")),
-        ("guide://category/desk/%5Bab%5D%3F*", Address("category", "desk", "[ab]?*")),
-        ("guide://category/desk/[ab]*", Address("category", "desk", "[ab]*")),
-        ("guide://document/examples/intro.md", Address("document", "examples", "intro.md")),
-        ("guide://document/desk/%E5%B8%81.md", Address("document", "desk", "币.md")),
+        ("guide://help", GuideAddress("help")),
+        ("guide://help/", GuideAddress("help")),
+        ("GUIDE://help", GuideAddress("help")),
+        ("guide://collection/all", GuideAddress("collection", "all")),
+        ("guide://category/examples", GuideAddress("category", "examples")),
+        ("guide://category/examples/", GuideAddress("category", "examples")),
+        ("guide://category/examples/intro", GuideAddress("category", "examples", "intro")),
+        ("guide://category/desk/notes/week.md", GuideAddress("category", "desk", "notes/week.md")),
+        ("guide://category/desk/a%2541", GuideAddress("category", "desk", "a%41")),
+        ("guide://category/desk/%5Bab%5D%3F*", GuideAddress("category", "desk", "[ab]?*")),
+        ("guide://category/desk/[ab]*", GuideAddress("category", "desk", "[ab]*")),
+        ("guide://document/examples/intro.md", GuideAddress("document", "examples", "intro.md")),
+        ("guide://document/desk/%E5%B8%81.md", GuideAddress("document", "desk", "币.md")),
     ],
 )
-def test_an_address_is_split_into_type_and_parameters(uri: str, address: Address) -> None:
+def test_an_address_is_split_into_type_and_parameters(uri: str, address: GuideAddress) -> None:
     assert parse_address(uri) == address
 
 
@@ -115,6 +115,6 @@ def test_what_is_written_is_read_back(parts: list[str]) -> None:
     if {".", ".."} & set(parts):
         return
 
-    assert parse_address(address_of("category", "desk", "/".join(parts))) == Address(
+    assert parse_address(address_of("category", "desk", "/".join(parts))) == GuideAddress(
         "category", "desk", "/".join(parts)
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.guide import beneath
-from mcp_binance_server.guide.beneath import Unreadable, read_beneath, walk_beneath
+from mcp_binance_server.guide.beneath import UnreadableFile, read_beneath, walk_beneath
 
 LIMIT = 1_000
 
@@ -57,7 +57,7 @@ def test_a_file_of_exactly_the_limit_is_read_and_one_more_byte_is_not(root: Path
     (root / "more.md").write_bytes(b"x" * (LIMIT + 1))
 
     assert len(read_beneath(root, ("full.md",), LIMIT)) == LIMIT
-    with pytest.raises(Unreadable, match="larger than 1,000 bytes"):
+    with pytest.raises(UnreadableFile, match="larger than 1,000 bytes"):
         read_beneath(root, ("more.md",), LIMIT)
 
 
@@ -66,7 +66,7 @@ def test_a_file_of_exactly_the_limit_is_read_and_one_more_byte_is_not(root: Path
     [(), ("",), (".",), ("..", "outside.md"), ("a", "..", "top.md"), ("/etc/passwd",), ("a/b/deep.md",), ("a\\b",)],
 )
 def test_names_that_are_paths_are_refused_before_anything_is_opened(root: Path, parts: tuple[str, ...]) -> None:
-    with pytest.raises(Unreadable, match="no such document"):
+    with pytest.raises(UnreadableFile, match="no such document"):
         read_beneath(root, parts, LIMIT)
 
 
@@ -93,7 +93,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(root: Path) -> None:
         ("x" * 300,),
         ("nul\x00.md",),
     ):
-        with pytest.raises(Unreadable) as caught:
+        with pytest.raises(UnreadableFile) as caught:
             read_beneath(root, parts, LIMIT)
         assert str(root) not in str(caught.value)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.guide.beneath import Unreadable
+from mcp_binance_server.guide.beneath import UnreadableFile
 from mcp_binance_server.guide.library import CHECK_MS, Library
 from support.clock import FakeClock
 from support.guides import GuideFolder
@@ -75,7 +75,7 @@ def test_too_large_a_document_is_a_problem_that_is_told(tmp_path: Path, clock: F
 
     assert shelf.problems == ("guide://category/desk/more.md is larger than 10 bytes",)
     assert library.read(shelf, shelf.entries["desk"]["full.md"]).body == "x" * 10
-    with pytest.raises(Unreadable, match="larger than 10 bytes"):
+    with pytest.raises(UnreadableFile, match="larger than 10 bytes"):
         library.read(shelf, shelf.entries["desk"]["more.md"])
 
 
@@ -86,7 +86,7 @@ def test_a_document_that_changed_its_mind_is_not_read(folder: GuideFolder, clock
     file.unlink()
     os.mkfifo(file)
 
-    with pytest.raises(Unreadable, match="not a regular file"):
+    with pytest.raises(UnreadableFile, match="not a regular file"):
         library.read(shelf, shelf.entries["desk"]["a.md"])
 
 

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import mcp_binance_server
-from mcp_binance_server.state.redis.wire import Wire
+from mcp_binance_server.state.redis.wire import RedisWire
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(mcp_binance_server.__file__).parent
@@ -30,7 +30,6 @@ SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if "_pb2" not in path.na
 # Members with an underscore, by their owner.
 PRIVATE = {
     "argparse:ArgumentParser": {"_actions"},
-    "argparse:_SubParsersAction": {"_choices_actions"},
     "mcp.server.session:ServerSession": {"_connection"},
     "uvicorn.protocols.http.h11_impl:H11Protocol": {"_unset_keepalive_if_required"},
 }
@@ -197,7 +196,7 @@ def test_a_member_that_nobody_has_is_not_found() -> None:
 
 def test_the_connections_of_the_state_server_are_called_as_they_are_written() -> None:
     theirs = owner_at("redis.asyncio.connection:AbstractConnection")
-    ours = {name: member for name, member in vars(Wire).items() if inspect.isfunction(member) and name[0] != "_"}
+    ours = {name: member for name, member in vars(RedisWire).items() if inspect.isfunction(member) and name[0] != "_"}
 
     assert sorted(ours) == ["can_read", "connect", "disconnect", "on_connect", "read_response", "send_command"]
     for name, member in ours.items():

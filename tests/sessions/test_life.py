@@ -10,7 +10,7 @@ import pytest
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.sessions.errors import SessionNotFound
-from mcp_binance_server.sessions.registry import IDLE_MS, Counts, Registry
+from mcp_binance_server.sessions.registry import IDLE_MS, Registry, SessionCounts
 from mcp_binance_server.state.memory import MemoryEngine
 from sessions.conftest import ANN, BEN, LOCAL, House
 from support.requirement import requirement
@@ -196,7 +196,7 @@ async def test_the_counts_say_what_became_of_every_session(house: House) -> None
     await house.registry.end(sessions[2])
     await house.pass_time(0)
 
-    assert unswept == Counts(live=1, opened=4, refused=0, expired=2, ended=1)
+    assert unswept == SessionCounts(live=1, opened=4, refused=0, expired=2, ended=1)
     assert house.registry.snapshot() == unswept
 
 
@@ -238,4 +238,4 @@ async def test_on_the_machines_own_clock_a_session_idles_out_by_itself() -> None
 
         assert registry.find(session.connection_id, ANN) is None
         assert await engine.members("sessions") == 0
-        assert registry.snapshot() == Counts(live=0, opened=1, refused=0, expired=1, ended=0)
+        assert registry.snapshot() == SessionCounts(live=0, opened=1, refused=0, expired=1, ended=0)

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
 from mcp_binance_server.sessions.model import Session
-from mcp_binance_server.sessions.registry import Counts, Registry
+from mcp_binance_server.sessions.registry import Registry, SessionCounts
 from mcp_binance_server.state.memory import MemoryEngine
 from support.clock import FakeClock
 from support.stepped import settled
@@ -178,7 +178,7 @@ class Sessions(RuleBasedStateMachine):
     @invariant()
     def the_counts_are_right_and_the_cap_holds(self) -> None:
         fates = [known.fate for known in self.known]
-        assert self.registry.snapshot() == Counts(
+        assert self.registry.snapshot() == SessionCounts(
             live=len(self.live()),
             opened=len(self.known),
             refused=self.refused,

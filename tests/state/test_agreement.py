@@ -36,10 +36,10 @@ def clock(side_by_side: tuple[StateServer, Path]) -> ServerClock:
 async def pair(
     side_by_side: tuple[StateServer, Path], clock: ServerClock
 ) -> AsyncIterator[tuple[StateEngine, StateEngine]]:
-    from mcp_binance_server.state.redis.address import Address
+    from mcp_binance_server.state.redis.address import StateAddress
     from mcp_binance_server.state.redis.engine import RedisEngine
 
-    shared = RedisEngine(Address.parse(side_by_side[0].url), clock, reserves=RESERVES)
+    shared = RedisEngine(StateAddress.parse(side_by_side[0].url), clock, reserves=RESERVES)
     own = MemoryEngine(clock, reserves=RESERVES)
     await shared.start()
     yield own, shared

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import is_list, is_object
 
 _STYLES: Final = {
@@ -29,7 +29,7 @@ _OFF: Final = {
 _ON: Final = {"showSymbolWatermark": "symbol watermark", "showInvertScale": "inverted scale"}
 
 
-def sentence_of(config: Mapping[str, object], catalogue: Catalogue) -> str:
+def sentence_of(config: Mapping[str, object], catalogue: ChartCatalogue) -> str:
     """Say a configuration in one sentence; parts joined by commas, each as a person could have typed it."""
     parts = [
         f"{config['symbol']} interval {config['interval']}",
@@ -60,7 +60,7 @@ def _range(value: object) -> str:
     return _RANGES.get(value) or f"last {value[:-1]} {_UNITS[value[-1]]}"
 
 
-def _study(study: Mapping[str, object], catalogue: Catalogue) -> str:
+def _study(study: Mapping[str, object], catalogue: ChartCatalogue) -> str:
     indicator = catalogue.indicator(str(study["name"]))
     name = indicator.api_name if indicator else str(study["name"])
     inputs, override = study.get("inputs"), study.get("override")

@@ -11,7 +11,7 @@ from jsonschema import validate
 from mcp import Client, types
 
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.charts.caller import Caller
+from mcp_binance_server.charts.caller import ChartImgCaller
 from mcp_binance_server.charts.client import ChartImgClient
 from mcp_binance_server.charts.docs import DocumentationSource
 from mcp_binance_server.charts.limiter import Limiter, plan_pace
@@ -59,7 +59,7 @@ class ChartDesk:
     def __init__(self, engine: MemoryEngine, channel: Channel, clock: FakeClock, key: str | None, plan: str) -> None:
         self.plans = PlanMemory(clock, PLANS.get(plan))
         self.limiter = Limiter(clock, engine, lambda: plan_pace(self.plans))
-        self.caller = Caller(ADDRESS, key, channel, self.limiter, clock, Random(7))
+        self.caller = ChartImgCaller(ADDRESS, key, channel, self.limiter, clock, Random(7))
         self.client = ChartImgClient(self.caller, self.plans)
         self.docs = DocumentationSource(DOCS_ADDRESS, channel, engine, clock)
         self.listings = Listings(self.client, engine, clock)

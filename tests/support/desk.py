@@ -12,7 +12,7 @@ from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.principal import Principal
@@ -52,7 +52,7 @@ class Desk:
         self.engine, self.channel = engine, channel
         self.time = ServerTime(clock)
         self.budget = Budget(engine, self.time, clock, "test")
-        self.caller = Caller(Attempts(network, channel, self.budget, self.time), clock)
+        self.caller = ExchangeCaller(Attempts(network, channel, self.budget, self.time), clock)
         self.spot = SpotClient(self.caller, engine, LoopPace(clock.monotonic_ms))
         self.directory = Directory(self.caller, engine, clock)
         self.budget.find_limit = self.directory.table

@@ -19,7 +19,7 @@ from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network
@@ -61,7 +61,7 @@ async def member(
     channel, time = Channel(deadline_secs=30, transport=transport), ServerTime(clock)
     # A budget of its own: twenty takeovers in a minute are more than one outgoing IP may spend on snapshots.
     budget = Budget(engine, time, clock, uuid4().hex)
-    caller = Caller(Attempts(network, channel, budget, time), clock)
+    caller = ExchangeCaller(Attempts(network, channel, budget, time), clock)
     client = SpotClient(caller, engine, LoopPace(clock.monotonic_ms))
     await Directory(caller, engine, clock).table()
     alone = Hub(

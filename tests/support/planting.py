@@ -7,7 +7,7 @@ import httpx2
 import msgspec
 
 from mcp_binance_server.charts.config import is_list, is_object
-from mcp_binance_server.exchange.dialing import Connection
+from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.loopback import Loopback
 from support.desk import Loop
@@ -84,13 +84,13 @@ class PlantingLoopback:
     exchange: SimulatedExchange
     plant: Planter
 
-    async def connect(self, url: str) -> Connection:
+    async def connect(self, url: str) -> StreamConnection:
         return _PlantingConnection(await Loopback(self.exchange).connect(url), self.plant)
 
 
 @dataclass(frozen=True, slots=True)
 class _PlantingConnection:
-    inner: Connection
+    inner: StreamConnection
     plant: Planter
 
     async def recv(self) -> bytes:

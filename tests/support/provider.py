@@ -16,7 +16,7 @@ from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.transports.grpc.callers import Authenticate
 from mcp_binance_server.transports.grpc.door import SERVICE
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
-from mcp_binance_server.transports.grpc.serving import Address, Grace, running_service
+from mcp_binance_server.transports.grpc.serving import Grace, ListeningAddress, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from mcp_binance_server.transports.standing import Standing
 
@@ -73,7 +73,7 @@ async def provided(
     grace_secs: float = 10.0,
 ) -> AsyncGenerator[Provider]:
     """Serve on a free port of the loopback and connect to it."""
-    address = Address("127.0.0.1", 0)
+    address = ListeningAddress("127.0.0.1", 0)
     async with (
         running_service(
             dispatcher, address, authenticate=authenticate, standing=standing, grace=Grace(grace_secs)

@@ -18,7 +18,7 @@ import httpx2
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.exchange.dialing import Connection
+from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.loopback import Loopback
@@ -73,14 +73,14 @@ class StormyDialer:
     only: str = ""
     a_frame: int = FEWEST_A_FRAME
 
-    async def connect(self, url: str) -> Connection:
+    async def connect(self, url: str) -> StreamConnection:
         return _StormyConnection(self, await Loopback(self.exchange).connect(url))
 
 
 @dataclass
 class _StormyConnection:
     storm: StormyDialer
-    inner: Connection
+    inner: StreamConnection
     waiting: list[bytes] = field(default_factory=list[bytes])
 
     async def recv(self) -> bytes:

@@ -12,7 +12,7 @@ from mcp_binance_server.app import App
 from mcp_binance_server.domain.access import LOCAL
 from mcp_binance_server.domain.account import Account
 from mcp_binance_server.domain.credentials import Credentials
-from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.vault import Vault
 from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.principal import Principal
@@ -25,7 +25,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
 
-Ask = Callable[[], Awaitable[Reading[Account]]]
+Ask = Callable[[], Awaitable[Sourced[Account]]]
 
 
 class Nothing(Arguments):

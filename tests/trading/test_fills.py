@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_binance_server.domain.book import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.fills import Walk, walk
+from mcp_binance_server.trading.fills import FillWalk, walk
 from support.fixtures import DATA
 
 FUNCTIONS = ("walk_quote", "walk_base")
@@ -30,7 +30,7 @@ def number(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
 
 
-def as_the_vectors_say(found: Walk, unit: str, side: str, mid: Decimal) -> dict[str, object]:
+def as_the_vectors_say(found: FillWalk, unit: str, side: str, mid: Decimal) -> dict[str, object]:
     taken, other = (found.quote, found.base) if unit == "quote" else (found.base, found.quote)
     is_buy = SIDES[side] == "BUY"
     return {

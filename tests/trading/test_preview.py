@@ -13,7 +13,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import InsufficientBalance
 from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
-from mcp_binance_server.trading.preview import Behaviour, Holding, preview, written
+from mcp_binance_server.trading.preview import Behaviour, FundsAfter, preview, written
 
 RULES = SymbolRules(
     Symbol("ABXY"),
@@ -134,8 +134,8 @@ def test_balances_are_those_after_the_fee() -> None:
     sold = preview(RULES, order("SELL", "MARKET", quantity="3"), BOOK, owner).holdings
 
     assert bought == (
-        Holding("AB", Quantity(Decimal(50)), Quantity(Decimal("54.995"))),
-        Holding("XY", Quantity(Decimal(5000)), Quantity(Decimal("4499.86"))),
+        FundsAfter("AB", Quantity(Decimal(50)), Quantity(Decimal("54.995"))),
+        FundsAfter("XY", Quantity(Decimal(5000)), Quantity(Decimal("4499.86"))),
     )
     assert [each.after for each in sold] == [Decimal(47), Decimal("5299.7")]
 

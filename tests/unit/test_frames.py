@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.types import jsonrpc
 
-from mcp_binance_server.transports.frames import FRAME_CAP, Refused, read_frame, scan_id, too_long, usable_id
+from mcp_binance_server.transports.frames import FRAME_CAP, RefusedFrame, read_frame, scan_id, too_long, usable_id
 
 ids = st.one_of(
     st.integers(min_value=-(2**63), max_value=2**63), st.text(max_size=20).filter(lambda text: text.isprintable())
@@ -21,7 +21,7 @@ values = st.recursive(
 
 def refusal(line: bytes) -> tuple[str | int | None, int]:
     frame = read_frame(line)
-    assert isinstance(frame, Refused)
+    assert isinstance(frame, RefusedFrame)
     return frame.answer.id, frame.answer.error.code
 
 
@@ -61,7 +61,7 @@ def test_a_frame_that_is_no_message_is_answered(line: bytes, answer: tuple[str |
     ],
 )
 def test_messages_pass(line: bytes) -> None:
-    assert not isinstance(read_frame(line), Refused)
+    assert not isinstance(read_frame(line), RefusedFrame)
 
 
 def test_the_text_of_an_unclosed_string_is_no_id() -> None:
@@ -100,7 +100,7 @@ def test_a_cut_frame_gives_its_own_id_or_none_and_never_a_nested_one(
 def test_no_bytes_break_the_reader(line: bytes) -> None:
     frame = read_frame(line)
 
-    if isinstance(frame, Refused):
+    if isinstance(frame, RefusedFrame):
         json.loads(frame.answer.model_dump_json())
 
 

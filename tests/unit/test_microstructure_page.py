@@ -7,7 +7,7 @@ import pytest
 from mcp_binance_server.analytics.book_metrics import capacity, imbalance_of_band, top_of_book
 from mcp_binance_server.analytics.envelope import Basis, Window
 from mcp_binance_server.analytics.health import Recoveries, health
-from mcp_binance_server.analytics.microstructure_report import AnomalyReport, BookReport, HealthReport, MarketPart
+from mcp_binance_server.analytics.microstructure_report import AnomalyReport, HealthReport, MarketPart, TouchReport
 from mcp_binance_server.analytics.thresholds import Component
 from mcp_binance_server.domain.book import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
@@ -42,7 +42,7 @@ def part(
     bids = [level("99.995", "30"), level("99.9", "500")] if bids is None else bids
     asks = [level("100.005", "25.678"), level("100.1", "500")] if asks is None else asks
     top = top_of_book(bids, asks)
-    book = BookReport(
+    book = TouchReport(
         top=top,
         band=imbalance_of_band(bids, asks, 10),
         buy=None if top.mid is None else capacity(asks, top.mid, "buy", 2),

@@ -4,7 +4,7 @@ import anyio
 import httpx2
 import pytest
 
-from mcp_binance_server.channel import Answer
+from mcp_binance_server.channel import HttpAnswer
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import (
     AppError,
@@ -101,7 +101,7 @@ async def test_bytes_that_are_no_text_and_depths_nobody_reads_are_no_defect_of_o
 
 @pytest.mark.parametrize("body", [NO_TEXT, TOO_DEEP], ids=["no text", "too deep"])
 def test_a_refusal_that_cannot_be_read_has_its_status_alone(body: bytes) -> None:
-    refusal = read_refusal(Answer(400, {}, body))
+    refusal = read_refusal(HttpAnswer(400, {}, body))
 
     assert (refusal.status, refusal.text) == (400, "HTTP 400")
 
@@ -146,7 +146,7 @@ async def test_a_refusal_is_asked_once_and_means_what_the_code_says(
 def test_the_fate_of_a_request_is_known_only_where_the_exchange_says_so(
     status: int, body: bytes, read_class: str, write_class: str
 ) -> None:
-    refusal = read_refusal(Answer(status, {}, body))
+    refusal = read_refusal(HttpAnswer(status, {}, body))
 
     assert classify(refusal, is_write=False) == read_class
     assert classify(refusal, is_write=True) == write_class

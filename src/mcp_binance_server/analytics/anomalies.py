@@ -36,7 +36,7 @@ class Anomaly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class AnomalyVerdict:
     """What one rule made of a window: findings, largest first, how many in all, or why it could not be applied."""
 
     type: AnomalyType
@@ -91,7 +91,7 @@ def pattern_verdicts(
     *,
     is_whole: bool = True,
     thresholds: Thresholds = DEFAULTS,
-) -> tuple[Verdict, ...]:
+) -> tuple[AnomalyVerdict, ...]:
     """Judge the prices of a window; while it is `waiting` to fill, a finding counts, and the lack of one does not."""
     confidence: Confidence = "medium" if is_whole and waiting is None else "low"
     icebergs = [found for each in window.histories if (found := _iceberg(each, confidence, thresholds))]
@@ -113,16 +113,18 @@ def pattern_verdicts(
 
 def stuffing_verdict(
     hour: MarketHour, window_ms: int, waiting: Unknown, *, thresholds: Thresholds = DEFAULTS
-) -> Verdict:
+) -> AnomalyVerdict:
     """Judge the rate of level changes; `waiting` says how far the hour of baseline has come."""
     seen = stuffing_in(hour, window_ms, thresholds=thresholds)
     measured = _known(per_second=seen.rate.per_second, z=seen.z, z_per_trade=seen.z_per_trade)
     if seen.why_null is not None:
         short = hour.span_ms < thresholds.baseline_ms
         unknown = waiting if short else Unknown(seen.why_null)
-        return Verdict(type="quote_stuffing", measured=measured, unknown=unknown)
+        return AnomalyVerdict(type="quote_stuffing", measured=measured, unknown=unknown)
     found = Anomaly(type="quote_stuffing", severity=seen.severity, confidence="medium", measured=measured)
-    return Verdict(type="quote_stuffing", found=(found,) if seen.flag else (), total=seen.flag, measured=measured)
+    return AnomalyVerdict(
+        type="quote_stuffing", found=(found,) if seen.flag else (), total=seen.flag, measured=measured
+    )
 
 
 def crash_verdict(
@@ -131,24 +133,24 @@ def crash_verdict(
     *,
     usual_volatility: float | None = None,
     thresholds: Thresholds = DEFAULTS,
-) -> Verdict:
+) -> AnomalyVerdict:
     """Count the flags that stand; an hour of baseline makes them surer than the minutes that are the least."""
     if waiting is not None:
-        return Verdict(type="flash_crash_flags", unknown=waiting)
+        return AnomalyVerdict(type="flash_crash_flags", unknown=waiting)
     flags = crash_flags_in(hour, usual_volatility=usual_volatility, thresholds=thresholds)
     if flags.why_null is not None:
-        return Verdict(type="flash_crash_flags", unknown=Unknown(flags.why_null))
+        return AnomalyVerdict(type="flash_crash_flags", unknown=Unknown(flags.why_null))
     measured = _flags(flags)
     confidence: Confidence = "medium" if hour.span_ms >= thresholds.baseline_ms else "low"
     found = Anomaly(type="flash_crash_flags", severity=flags.severity, confidence=confidence, measured=measured)
     some = flags.raised > 0
-    return Verdict(type="flash_crash_flags", found=(found,) if some else (), total=some, measured=measured)
+    return AnomalyVerdict(type="flash_crash_flags", found=(found,) if some else (), total=some, measured=measured)
 
 
-def _verdict(kind: AnomalyType, found: Sequence[Anomaly], levels: int, unknown: Unknown | None) -> Verdict:
+def _verdict(kind: AnomalyType, found: Sequence[Anomaly], levels: int, unknown: Unknown | None) -> AnomalyVerdict:
     if not found and unknown is not None:
-        return Verdict(type=kind, unknown=unknown)
-    return Verdict(type=kind, found=tuple(found[:MOST_FOUND]), total=len(found), measured={"levels": levels})
+        return AnomalyVerdict(type=kind, unknown=unknown)
+    return AnomalyVerdict(type=kind, found=tuple(found[:MOST_FOUND]), total=len(found), measured={"levels": levels})
 
 
 def _iceberg(history: LevelHistory, confidence: Confidence, thresholds: Thresholds) -> Anomaly | None:

@@ -64,7 +64,7 @@ class BandImbalance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
+class BookWalk:
     """What an order that takes would get, fees excluded; what the book does not hold stays unfilled and unpriced."""
 
     unit: AmountUnit
@@ -138,7 +138,7 @@ def capacity(levels: Levels, mid: float, side: Taker, bps: float) -> Depth:
     return Depth(base, quote, levels[used - 1].price if used else None, used, used == len(levels))
 
 
-def walk(levels: Levels, amount: float, mid: float | None, side: Taker, unit: AmountUnit = "quote") -> Walk:
+def walk(levels: Levels, amount: float, mid: float | None, side: Taker, unit: AmountUnit = "quote") -> BookWalk:
     """Consume levels, best first, until the amount is filled or the book ends; a cost is positive on both sides."""
     crumb = amount * _ROUNDING
     left, base, quote, used = amount, 0.0, 0.0, 0
@@ -156,7 +156,7 @@ def walk(levels: Levels, amount: float, mid: float | None, side: Taker, unit: Am
         used += 1
         worst = each.price
     vwap = quote / base if base else None
-    return Walk(
+    return BookWalk(
         unit=unit,
         base=base,
         quote=quote,

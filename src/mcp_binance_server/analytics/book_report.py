@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from mcp_binance_server.analytics.book_metrics import (
     AmountUnit,
     BandImbalance,
+    BookWalk,
     Depth,
     Imbalance,
     Taker,
     TopOfBook,
-    Walk,
     capacity,
     imbalance_of_band,
     imbalance_of_levels,
@@ -39,7 +39,7 @@ class BookReport:
     ask_volume: float
     bid_walls: tuple[WallCandidate, ...]
     ask_walls: tuple[WallCandidate, ...]
-    walks: dict[int, tuple[Walk, Walk]]
+    walks: dict[int, tuple[BookWalk, BookWalk]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CostReport:
     """What one market order would get, and how much could be taken before the price has moved so far."""
 
     top: TopOfBook
-    walk: Walk
+    walk: BookWalk
     capacities: dict[int, Depth]
 
 

@@ -9,7 +9,7 @@ from mcp_binance_server.domain.candles import Candle
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class PriceChannel:
     """A middle line and the borders above and below it."""
 
     lower: Line
@@ -28,30 +28,30 @@ class Ichimoku:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class TrailingStop:
     """A stop that follows a trend: below the price while it rises, above while it falls."""
 
     rising: Line
     falling: Line
 
 
-def keltner(candles: Sequence[Candle], n: int, mult: float, *, true_range: bool = True) -> Channel:
+def keltner(candles: Sequence[Candle], n: int, mult: float, *, true_range: bool = True) -> PriceChannel:
     """Draw bands around the exponential average by that of the ranges, with or without gaps, as TradingView's ta.kc."""
     middle = ema(closes(candles), n)
     ranges = true_ranges(candles) if true_range else [float(each.high - each.low) for each in candles]
     width = after(candles, ema(ranges, n))
-    return Channel(
+    return PriceChannel(
         lower=_combined(lambda basis, span: basis - mult * span, middle, width),
         middle=middle,
         upper=_combined(lambda basis, span: basis + mult * span, middle, width),
     )
 
 
-def donchian(candles: Sequence[Candle], n: int) -> Channel:
+def donchian(candles: Sequence[Candle], n: int) -> PriceChannel:
     """Return the lowest low and the highest high of n bars and their middle."""
     lower = extremes([float(each.low) for each in candles], n, min)
     upper = extremes([float(each.high) for each in candles], n, max)
-    return Channel(lower=lower, middle=_combined(lambda low, high: (low + high) / 2, lower, upper), upper=upper)
+    return PriceChannel(lower=lower, middle=_combined(lambda low, high: (low + high) / 2, lower, upper), upper=upper)
 
 
 def ichimoku(candles: Sequence[Candle], conversion: int, base: int, span_b: int) -> Ichimoku:
@@ -61,7 +61,7 @@ def ichimoku(candles: Sequence[Candle], conversion: int, base: int, span_b: int)
     return Ichimoku(first, second, span_a, donchian(candles, span_b).middle)
 
 
-def super_trend(candles: Sequence[Candle], n: int, factor: float) -> Stop:
+def super_trend(candles: Sequence[Candle], n: int, factor: float) -> TrailingStop:
     """Follow the middle of each bar at a distance of true ranges that only ever tightens; talipp starts it at zero."""
     rising: Line = []
     falling: Line = []
@@ -78,7 +78,7 @@ def super_trend(candles: Sequence[Candle], n: int, factor: float) -> Stop:
         rising.append(lower if started and up else None)
         falling.append(upper if started and not up else None)
         close_before = close
-    return Stop(rising, falling)
+    return TrailingStop(rising, falling)
 
 
 def parabolic_sar(candles: Sequence[Candle], start: float, increment: float, most: float) -> Line:

@@ -33,7 +33,7 @@ class Recoveries(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+class BookHealth:
     """The score, its word, and the components it was made of."""
 
     score: float | None
@@ -108,7 +108,7 @@ def geometric_mean(scores: Sequence[float], weights: Sequence[float], *, floor: 
 
 def health(
     components: Mapping[Component, float | None], state: HealthState = "normal", *, thresholds: Thresholds = DEFAULTS
-) -> Health:
+) -> BookHealth:
     """Score what is known, with the weights of what is missing shared out; a broken book has no score."""
     weights = thresholds.health_weights
     known: dict[Component, float] = {}
@@ -127,7 +127,7 @@ def health(
     if why is None:
         used = [weights[name] for name in known]
         score = 100 * geometric_mean(list(known.values()), used, floor=thresholds.health_floor)
-    return Health(
+    return BookHealth(
         score=score, level=health_level(score), components=components, available_weight=available,
         missing=tuple(missing), why_null=why,
     )  # fmt: skip

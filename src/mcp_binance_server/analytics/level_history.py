@@ -95,7 +95,7 @@ class _Prints:
         return self._worst[at] if at < len(self._worst) else None
 
 
-class _Reader:
+class _LevelReader:
     """Follows the levels of one side through a window's changes; what came before it only tells what stood there."""
 
     def __init__(self, watched: Iterable[float], least: float, life_ms: int) -> None:
@@ -152,7 +152,7 @@ def level_window(
     values = {place: place[1] * sum(float(each.quantity) for each in taken) for place, taken in by_place.items()}
     busiest = sorted(values, key=lambda place: -values[place])[:MOST_PRICES]
     bids, asks = (
-        _Reader((at for of, at in busiest if of == side), least[side], thresholds.spoof_life_ms) for side in SIDES
+        _LevelReader((at for of, at in busiest if of == side), least[side], thresholds.spoof_life_ms) for side in SIDES
     )
     updates = 0
     for time_ms, delta in changes:
@@ -163,7 +163,7 @@ def level_window(
             updates += delta.last_update_id - delta.first_update_id + 1
             bids.read(delta.bids, delta.event_ms)
             asks.read(delta.asks, delta.event_ms)
-    readers: dict[BookSide, _Reader] = {"bid": bids, "ask": asks}
+    readers: dict[BookSide, _LevelReader] = {"bid": bids, "ask": asks}
     tape: dict[BookSide, _Prints] = {
         side: _Prints([each for each in trades if _side(each) == side], side) for side in SIDES
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.book_metrics import Walk, top_of_book, walk
+from mcp_binance_server.analytics.book_metrics import BookWalk, top_of_book, walk
 from mcp_binance_server.analytics.envelope import Progress, Source, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.vacuums import Vacuum, VacuumMap
@@ -22,7 +22,7 @@ NOTHING_NEAR = Decimal("0.02")
 ROUND_SUMS = (10_000, 100_000, 1_000_000, 10_000_000)
 
 
-class Stop(NamedTuple):
+class StopPrice(NamedTuple):
     """Where a stop is out of the way, and of what: the edge of a vacuum, a wall, or nothing that is near."""
 
     price: Price
@@ -33,8 +33,8 @@ class Stop(NamedTuple):
 class StopGuidance(NamedTuple):
     """For those who hold, and for those who sold short."""
 
-    long: Stop
-    short: Stop
+    long: StopPrice
+    short: StopPrice
 
 
 class SidedWall(NamedTuple):
@@ -69,8 +69,8 @@ class SlippageRow(NamedTuple):
     """What taking a round sum would cost on each side."""
 
     notional: Decimal
-    buy: Walk
-    sell: Walk
+    buy: BookWalk
+    sell: BookWalk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +127,11 @@ def stop_guidance(price: Price, vacuums: Sequence[Vacuum], walls: Sequence[Price
     return StopGuidance(_stop(price, below, -1, tick), _stop(price, above, 1, tick))
 
 
-def _stop(price: Price, near: Sequence[tuple[Decimal, str, Price]], sign: int, tick: Price) -> Stop:
+def _stop(price: Price, near: Sequence[tuple[Decimal, str, Price]], sign: int, tick: Price) -> StopPrice:
     if not near:
-        return Stop(_on_tick(price * (1 + sign * NOTHING_NEAR), tick), "percent", None)
+        return StopPrice(_on_tick(price * (1 + sign * NOTHING_NEAR), tick), "percent", None)
     _, origin, edge = min(near)
-    return Stop(_on_tick(edge * (1 + sign * BEYOND), tick), "wall" if origin == "wall" else "vacuum", edge)
+    return StopPrice(_on_tick(edge * (1 + sign * BEYOND), tick), "wall" if origin == "wall" else "vacuum", edge)
 
 
 def _on_tick(price: Decimal, tick: Price) -> Price:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_binance_server.analytics.anomalies import Verdict
+from mcp_binance_server.analytics.anomalies import AnomalyVerdict
 from mcp_binance_server.analytics.book_metrics import BandImbalance, Depth, TopOfBook
 from mcp_binance_server.analytics.envelope import Basis
-from mcp_binance_server.analytics.health import Health, Recoveries
+from mcp_binance_server.analytics.health import BookHealth, Recoveries
 from mcp_binance_server.analytics.profile_report import ProfileReport
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Component, Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
@@ -22,7 +22,7 @@ class AnomalyReport:
 
     rules: SymbolRules
     basis: Basis
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[AnomalyVerdict, ...]
     thresholds: Thresholds = DEFAULTS
 
 
@@ -32,7 +32,7 @@ class HealthReport:
 
     rules: SymbolRules
     basis: Basis
-    health: Health
+    health: BookHealth
     unknown: Mapping[Component, Unknown]
     recoveries: Recoveries
     baseline_ms: int
@@ -40,7 +40,7 @@ class HealthReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BookReport:
+class TouchReport:
     """One book: its touch, what it holds within 10 bps, and what a market order may take within 2 bps of the mid."""
 
     top: TopOfBook
@@ -56,7 +56,7 @@ class BookReport:
 class MarketPart:
     """What the page says of the book; `day_volatility`, per minute, is only asked for by the deepest analysis."""
 
-    book: BookReport
+    book: TouchReport
     anomalies: AnomalyReport
     health: HealthReport
     day_volatility: float | None

@@ -46,7 +46,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RiskPart:
     """An asset the joint figures cover: its weight among those, and its daily returns."""
 
     asset: str
@@ -67,7 +67,7 @@ class PortfolioRisk:
     covered_value: Decimal
     covered_share: Decimal
     left_out: tuple[LeftOut, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[RiskPart, ...]
     n: int  # returns used; while there are too few, what the longest history has
     window: Window | None
     coverage: float
@@ -84,7 +84,7 @@ def measure_risk(
     of_asset = {each.asset: returns for each, returns in zip(moving, aligned.returns, strict=True)}
     covered_value = sum((_value(each) for each in covered), Decimal(0))
     parts = tuple(
-        Part(
+        RiskPart(
             each.asset,
             each.is_stable,
             float(_value(each) / covered_value),
@@ -114,7 +114,7 @@ def measure_risk(
     )
 
 
-def assess_parts(parts: Sequence[Part], *, thresholds: Thresholds = DEFAULTS) -> tuple[TailRisk, RiskContribution]:
+def assess_parts(parts: Sequence[RiskPart], *, thresholds: Thresholds = DEFAULTS) -> tuple[TailRisk, RiskContribution]:
     """Return the tail and the split of the deviation; both need the same number of days."""
     weights = [each.weight for each in parts]
     returns = [each.returns for each in parts]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from mcp_binance_server.analytics.envelope import WhyNull
-from mcp_binance_server.analytics.portfolio import REFERENCE, AssetRisk, Part, PortfolioRisk, assess_parts
+from mcp_binance_server.analytics.portfolio import REFERENCE, AssetRisk, PortfolioRisk, RiskPart, assess_parts
 from mcp_binance_server.analytics.risk import TailRisk
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.analytics.valuation import Holding, Portfolio
@@ -100,7 +100,7 @@ def rebalance(risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> Reba
     return Rebalanced(share, sigma, tail, split.why_null)
 
 
-def _shrunk(part: Part, factor: float) -> Part:
+def _shrunk(part: RiskPart, factor: float) -> RiskPart:
     return part if part.is_stable else replace(part, weight=part.weight * factor)
 
 

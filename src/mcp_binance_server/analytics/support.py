@@ -17,7 +17,7 @@ Origin = Literal["swing high", "swing low", "24h high", "24h low", "POC", "VAH",
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class LevelReason:
     """One reason for a level; a swing says when it was."""
 
     origin: Origin
@@ -31,7 +31,7 @@ class Cluster:
 
     price: Price
     strength: int
-    members: tuple[Member, ...]
+    members: tuple[LevelReason, ...]
     touches: int
 
 
@@ -48,19 +48,19 @@ class SupportResistance:
 
 def candidates(
     candles: Sequence[Candle], high_24h: Price, low_24h: Price, profile: VolumeProfile | None, *, side: int
-) -> list[Member]:
+) -> list[LevelReason]:
     """Collect every price at which the market may turn."""
     swings = find_swings(candles, side)
-    found = [Member("swing high", candles[at].high, candles[at].open_time_ms) for at in swings.highs]
-    found += [Member("swing low", candles[at].low, candles[at].open_time_ms) for at in swings.lows]
-    found += [Member("24h high", high_24h), Member("24h low", low_24h)]
+    found = [LevelReason("swing high", candles[at].high, candles[at].open_time_ms) for at in swings.highs]
+    found += [LevelReason("swing low", candles[at].low, candles[at].open_time_ms) for at in swings.lows]
+    found += [LevelReason("24h high", high_24h), LevelReason("24h low", low_24h)]
     if profile is not None:
         area: tuple[tuple[Origin, Price | None], ...] = (
             ("POC", profile.poc),
             ("VAH", profile.vah),
             ("VAL", profile.val),
         )
-        found += [Member(origin, price) for origin, price in area if price is not None]
+        found += [LevelReason(origin, price) for origin, price in area if price is not None]
     return found
 
 
@@ -91,8 +91,8 @@ def support_and_resistance(
     )
 
 
-def _merge(found: Iterable[Member], reach: Decimal) -> list[list[Member]]:
-    groups: list[list[Member]] = []
+def _merge(found: Iterable[LevelReason], reach: Decimal) -> list[list[LevelReason]]:
+    groups: list[list[LevelReason]] = []
     for member in sorted(found, key=lambda each: (each.price, each.origin, each.time_ms or 0)):
         # Measured from the mean of the group, so that a chain of near neighbours does not become one wide level.
         if groups and member.price - _mean(groups[-1]) < reach:
@@ -102,11 +102,11 @@ def _merge(found: Iterable[Member], reach: Decimal) -> list[list[Member]]:
     return groups
 
 
-def _mean(members: Sequence[Member]) -> Decimal:
+def _mean(members: Sequence[LevelReason]) -> Decimal:
     return sum((each.price for each in members), Decimal(0)) / len(members)
 
 
-def _cluster(members: Sequence[Member], candles: Sequence[Candle], reach: Decimal, tick: Price) -> Cluster:
+def _cluster(members: Sequence[LevelReason], candles: Sequence[Candle], reach: Decimal, tick: Price) -> Cluster:
     price = nearest(_mean(members), tick)
     swings = {each.time_ms for each in members if each.time_ms is not None}
     touches = sum(

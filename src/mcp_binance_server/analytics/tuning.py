@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 _HEADING = ("| Variable | Default | May be | Decides |", "|---|---|---|---|")
 
 
-class Change(NamedTuple):
+class ChangedThreshold(NamedTuple):
     """A threshold that is not the default, and what that would be."""
 
     name: str
@@ -49,10 +49,10 @@ def tuned(given: Mapping[str, str], *, prefix: str) -> Thresholds:
     return thresholds
 
 
-def changes(thresholds: Thresholds) -> tuple[Change, ...]:
+def changes(thresholds: Thresholds) -> tuple[ChangedThreshold, ...]:
     """Return what differs from the defaults, in the order of the table."""
     pairs = ((name, getattr(thresholds, name), getattr(DEFAULTS, name)) for name in TUNABLE)
-    return tuple(Change(name, _written(now), _written(usual)) for name, now, usual in pairs if now != usual)
+    return tuple(ChangedThreshold(name, _written(now), _written(usual)) for name, now, usual in pairs if now != usual)
 
 
 def threshold_table(prefix: str) -> str:

@@ -50,7 +50,7 @@ class Wall:
     why_null: WhyNull | None = None
 
 
-class Gap(NamedTuple):
+class LevelGap(NamedTuple):
     """Two neighbouring levels and the ticks between them; `z` is None where all gaps are alike."""
 
     low: Price
@@ -99,16 +99,16 @@ def judge_walls(sightings: Sequence[WallSighting], *, thresholds: Thresholds = D
     return tuple(walls)
 
 
-def gaps(prices: Sequence[Price], tick: Price) -> tuple[Gap, ...]:
+def gaps(prices: Sequence[Price], tick: Price) -> tuple[LevelGap, ...]:
     """Measure the distance between neighbouring levels; beyond the last one nothing is known."""
     ordered = sorted(prices)
     ticks = [round((after - before) / tick) for before, after in pairwise(ordered)]
     return tuple(
-        Gap(ordered[at], ordered[at + 1], count, z)
+        LevelGap(ordered[at], ordered[at + 1], count, z)
         for at, (count, z) in enumerate(zip(ticks, robust_zs(ticks), strict=True))
     )
 
 
-def wide_gaps(prices: Sequence[Price], tick: Price, *, thresholds: Thresholds = DEFAULTS) -> tuple[Gap, ...]:
+def wide_gaps(prices: Sequence[Price], tick: Price, *, thresholds: Thresholds = DEFAULTS) -> tuple[LevelGap, ...]:
     """Return the gaps that stand out."""
     return tuple(each for each in gaps(prices, tick) if each.z is not None and each.z >= thresholds.gap_z)

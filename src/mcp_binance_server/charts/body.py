@@ -50,7 +50,7 @@ class BodyDrawing(msgspec.Struct, frozen=True, rename="camel"):
     z_order: str = "top"
 
 
-class Body(msgspec.Struct, frozen=True, rename="camel"):
+class ChartBody(msgspec.Struct, frozen=True, rename="camel"):
     """One chart; what is left out has the service's default."""
 
     symbol: str

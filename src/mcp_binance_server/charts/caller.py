@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
-from mcp_binance_server.channel import Answer, Channel, NoAnswer
+from mcp_binance_server.channel import Channel, HttpAnswer, NoAnswer
 from mcp_binance_server.charts.errors import (
     ChartKeyRefused,
     ChartLimitReached,
@@ -13,7 +13,7 @@ from mcp_binance_server.charts.errors import (
     ChartUnavailable,
     InvalidChartConfig,
 )
-from mcp_binance_server.charts.faults import Refusal, read_refusal
+from mcp_binance_server.charts.faults import ChartImgRefusal, read_refusal
 from mcp_binance_server.charts.limiter import Limiter
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.telemetry.redact import Redactor
@@ -32,16 +32,16 @@ LEAST_ATTEMPT_MS = 5_000
 PASSING = range(500, 505)
 
 
-class Refused(Exception):
+class ChartImgRefused(Exception):
     """The service answered, and not with a success."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: ChartImgRefusal) -> None:
         super().__init__(refusal.text)
         self.refusal = refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ImageCall:
     """One request: `patience` multiplies the deadline of the channel, an image counts for the day."""
 
     method: Literal["GET", "POST"]
@@ -53,7 +53,7 @@ class Call:
 
 
 @dataclass
-class Caller:
+class ChartImgCaller:
     """Sends calls to one address with one key."""
 
     address: str
@@ -63,7 +63,7 @@ class Caller:
     clock: Clock
     random: Random = field(default_factory=Random, repr=False)
 
-    async def send(self, call: Call) -> Answer:
+    async def send(self, call: ImageCall) -> HttpAnswer:
         """Send a call and return its success.
 
         A request that was not sent, that came too fast, that broke off or met a failure of the service is tried again,
@@ -77,11 +77,11 @@ class Caller:
         if self.key is None or not (self.key.isascii() and self.key.isprintable()):
             raise ChartKeyRefused
         until_ms = self.clock.monotonic_ms() + (LONGEST_IMAGE_MS if call.is_image else LONGEST_MS)
-        failure: NoAnswer | Refused | None = None
+        failure: NoAnswer | ChartImgRefused | None = None
         for retry in range(RETRIES + 1):
             try:
                 return await self._attempt(call, self.key, until_ms)
-            except (NoAnswer, Refused) as failed:
+            except (NoAnswer, ChartImgRefused) as failed:
                 failure = failed
             except ChartLimitReached:
                 if failure is None:
@@ -95,35 +95,35 @@ class Caller:
             raise ChartUnavailable(reason=failure.reason) from None
         raise failure or ChartUnavailable(reason="no attempt was made")
 
-    def error(self, refusal: Refusal) -> ChartServiceError | InvalidChartConfig:
+    def error(self, refusal: ChartImgRefusal) -> ChartServiceError | InvalidChartConfig:
         """Return what a caller is told of a refusal."""
         return refusal.error(self.clock.now_ms())
 
-    def _pause_ms(self, failure: NoAnswer | Refused, retry: int, until_ms: float) -> float | None:
+    def _pause_ms(self, failure: NoAnswer | ChartImgRefused, retry: int, until_ms: float) -> float | None:
         """Return how long to wait for another attempt; None if there should be none."""
         if retry == RETRIES or not _may_pass(failure):
             return None
-        told_secs = failure.refusal.retry_after_secs if isinstance(failure, Refused) else None
+        told_secs = failure.refusal.retry_after_secs if isinstance(failure, ChartImgRefused) else None
         pause_ms = self.random.uniform(0, min(LONGEST_BACKOFF_MS, BACKOFF_MS * 2**retry))
         if told_secs is not None:
             pause_ms = told_secs * 1000.0
         if self.clock.monotonic_ms() + pause_ms <= until_ms - LEAST_ATTEMPT_MS:
             return pause_ms
-        if isinstance(failure, Refused) and failure.refusal.kind == "rate":
+        if isinstance(failure, ChartImgRefused) and failure.refusal.kind == "rate":
             self.limiter.close_for(pause_ms)
         return None
 
-    async def _attempt(self, call: Call, key: str, until_ms: float) -> Answer:
+    async def _attempt(self, call: ImageCall, key: str, until_ms: float) -> HttpAnswer:
         booking = await self.limiter.book_image() if call.is_image else None
         try:
             await self.limiter.take_turn()
             return await self._send_once(call, key, until_ms)
-        except (NoAnswer, Refused, ChartLimitReached) as failure:
+        except (NoAnswer, ChartImgRefused, ChartLimitReached) as failure:
             if booking is not None and not _may_be_drawn(failure):
                 await self.limiter.give_back(booking)
             raise
 
-    async def _send_once(self, call: Call, key: str, until_ms: float) -> Answer:
+    async def _send_once(self, call: ImageCall, key: str, until_ms: float) -> HttpAnswer:
         started_ms = self.clock.monotonic_ms()
         try:
             answer = await self._exchange(call, key, (until_ms - started_ms) / 1000)
@@ -136,9 +136,9 @@ class Caller:
             return answer
         # Some services repeat the key they refuse.
         shown = Redactor((key,)).redact(answer.body.decode("utf-8", "replace")).encode()
-        raise Refused(read_refusal(Answer(answer.status, answer.headers, shown)))
+        raise ChartImgRefused(read_refusal(HttpAnswer(answer.status, answer.headers, shown)))
 
-    async def _exchange(self, call: Call, key: str, left_secs: float) -> Answer:
+    async def _exchange(self, call: ImageCall, key: str, left_secs: float) -> HttpAnswer:
         url, headers = f"{self.address}{call.path}", {"x-api-key": key}
         cap, patience = call.body_cap, call.patience
         if call.method == "GET":
@@ -149,7 +149,7 @@ class Caller:
         )
 
 
-def _may_pass(failure: NoAnswer | Refused) -> bool:
+def _may_pass(failure: NoAnswer | ChartImgRefused) -> bool:
     if isinstance(failure, NoAnswer):
         return failure.cut or not failure.sent
     return failure.refusal.kind == "rate" or failure.refusal.status in PASSING
@@ -159,4 +159,4 @@ def _may_be_drawn(failure: Exception) -> bool:
     # It may have been drawn before the connection broke; better counted one too many than one too few.
     if isinstance(failure, NoAnswer):
         return failure.sent
-    return isinstance(failure, Refused) and failure.refusal.status >= 500
+    return isinstance(failure, ChartImgRefused) and failure.refusal.status >= 500

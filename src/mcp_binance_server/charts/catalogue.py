@@ -30,10 +30,10 @@ class StudyInput(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=
     label: str = ""
 
 
-class Parameter(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class BodyParameter(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One key of a chart's body; `fields` are the keys of an object or of each object in a list."""
 
-    fields: "Mapping[str, Parameter]" = {}
+    fields: "Mapping[str, BodyParameter]" = {}
     object: Mapping[str, str] = {}
     announced: tuple[str, ...] = ()
     plans: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Parameter(Rule, frozen=True, kw_only=True, rename="camel", omit_defaults=T
     note: str = ""
 
 
-class Indicator(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class CatalogueStudy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One study: `api_name` on the wire, `name` in the tools' dialect, inputs and overrides by wire key."""
 
     api_name: str
@@ -98,12 +98,12 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     description: str
 
 
-class Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=True):
+class ChartCatalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=True):
     """All of it, with look-ups. The same shape as the file, so it is written and read as JSON."""
 
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, BodyParameter]
     plans: Mapping[str, Plan]
-    indicators: tuple[Indicator, ...]
+    indicators: tuple[CatalogueStudy, ...]
     drawings: tuple[Drawing, ...]
     styles: tuple[Style, ...]
     exchanges: tuple[Exchange, ...] = ()
@@ -119,7 +119,7 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=
         """Write the catalogue as JSON."""
         return msgspec.json.encode(self)
 
-    def indicator(self, name: str) -> Indicator | None:
+    def indicator(self, name: str) -> CatalogueStudy | None:
         """Return the study of this wire name, tools' name, display name or alias; no guessing."""
         return self._exactly.get(name) or self._folded.get(name.strip().casefold())
 
@@ -141,11 +141,11 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=
         return tuple(str(option) for option in found.options) if found else ()
 
     @cached_property
-    def _exactly(self) -> Mapping[str, Indicator]:
+    def _exactly(self) -> Mapping[str, CatalogueStudy]:
         return _first((name, each) for name in ("api_name", "name") for name, each in self._named(name))
 
     @cached_property
-    def _folded(self) -> Mapping[str, Indicator]:
+    def _folded(self) -> Mapping[str, CatalogueStudy]:
         names = [pair for kind in ("api_name", "name", "display_name") for pair in self._named(kind)]
         aliases = [(alias, each) for each in self.indicators for alias in each.aliases]
         return _first((name.casefold(), each) for name, each in (*names, *aliases))
@@ -162,18 +162,18 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", dict=
     def _exchanges(self) -> Mapping[str, Exchange]:
         return {each.id: each for each in self.exchanges}
 
-    def _named(self, kind: str) -> list[tuple[str, Indicator]]:
+    def _named(self, kind: str) -> list[tuple[str, CatalogueStudy]]:
         return [(str(getattr(each, kind)), each) for each in self.indicators]
 
 
-def _first(pairs: Iterable[tuple[str, Indicator]]) -> dict[str, Indicator]:
-    found: dict[str, Indicator] = {}
+def _first(pairs: Iterable[tuple[str, CatalogueStudy]]) -> dict[str, CatalogueStudy]:
+    found: dict[str, CatalogueStudy] = {}
     for name, indicator in pairs:
         found.setdefault(name, indicator)
     return found
 
 
 @cache
-def bundled_catalogue() -> Catalogue:
+def bundled_catalogue() -> ChartCatalogue:
     """Return the catalogue that ships with the package; read on first use."""
-    return Catalogue.from_json(files("mcp_binance_server.charts").joinpath("chartimg_catalog.json").read_bytes())
+    return ChartCatalogue.from_json(files("mcp_binance_server.charts").joinpath("chartimg_catalog.json").read_bytes())

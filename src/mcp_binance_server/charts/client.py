@@ -8,8 +8,8 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from mcp_binance_server.channel import Answer, count_in
-from mcp_binance_server.charts.caller import Call, Caller, Refused
+from mcp_binance_server.channel import HttpAnswer, count_in
+from mcp_binance_server.charts.caller import ChartImgCaller, ChartImgRefused, ImageCall
 from mcp_binance_server.charts.errors import ChartRefused, ChartUnavailable
 from mcp_binance_server.charts.image_file import ImageFile, checked_image
 from mcp_binance_server.charts.plan_memory import PlanMemory
@@ -38,7 +38,7 @@ class _ExchangesWire(msgspec.Struct):
     payload: list[str]
 
 
-class SymbolWire(msgspec.Struct):
+class ListedSymbolWire(msgspec.Struct):
     """One symbol as the service lists it."""
 
     symbol: str
@@ -52,7 +52,7 @@ class SymbolWire(msgspec.Struct):
 
 
 class _SymbolsWire(msgspec.Struct):
-    payload: list[SymbolWire]
+    payload: list[ListedSymbolWire]
 
 
 class _StoredWire(msgspec.Struct):
@@ -61,7 +61,7 @@ class _StoredWire(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RemotePicture:
     """An image, what it is, and what the service said along with it; `warnings` are "code: sentence"."""
 
     data: bytes = field(repr=False)
@@ -86,7 +86,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class _Posted:
-    answer: Answer
+    answer: HttpAnswer
     body: Mapping[str, object]
     warnings: tuple[str, ...]
 
@@ -95,7 +95,7 @@ class _Posted:
 class ChartImgClient:
     """The four calls; every refusal teaches what the plan of the key allows."""
 
-    caller: Caller
+    caller: ChartImgCaller
     plans: PlanMemory
 
     @property
@@ -112,7 +112,7 @@ class ChartImgClient:
         ids = _decoded(answer, _ExchangesWire).payload
         return tuple(dict.fromkeys(each for each in map(word, ids) if _EXCHANGE_ID.fullmatch(each)))
 
-    async def symbols(self, exchange: str, search: str = "") -> tuple[SymbolWire, ...]:
+    async def symbols(self, exchange: str, search: str = "") -> tuple[ListedSymbolWire, ...]:
         """Return the symbols of an exchange, those that hold a text if one is given.
 
         Raises:
@@ -122,7 +122,7 @@ class ChartImgClient:
         answer = await self._listed(paths, f"?symbol={quote(search, safe='')}" if search else "")
         return tuple(_decoded(answer, _SymbolsWire).payload)
 
-    async def draw(self, body: Mapping[str, object]) -> Drawn:
+    async def draw(self, body: Mapping[str, object]) -> RemotePicture:
         """Have a chart drawn and return the image.
 
         Raises:
@@ -137,7 +137,7 @@ class ChartImgClient:
             warnings += (f"size_differs: {asked} was asked for, {image.width}x{image.height} was drawn",)
         self.plans.learn_drawn(usage_of(posted.body, (image.width, image.height)))
         left = await self._images_left(posted.answer)
-        return Drawn(posted.answer.body, image, posted.answer.status, left, warnings)
+        return RemotePicture(posted.answer.body, image, posted.answer.status, left, warnings)
 
     async def store(self, body: Mapping[str, object]) -> Stored:
         """Have a chart drawn and kept by the service; return its address.
@@ -156,11 +156,11 @@ class ChartImgClient:
         left = await self._images_left(posted.answer)
         return Stored(stored.url, expires_at, width, height, posted.answer.status, left, posted.warnings)
 
-    async def _listed(self, paths: tuple[str, ...], query: str) -> Answer:
+    async def _listed(self, paths: tuple[str, ...], query: str) -> HttpAnswer:
         for path in paths:
             try:
-                return await self.caller.send(Call("GET", f"{path}{query}", LIST_CAP))
-            except Refused as refused:
+                return await self.caller.send(ImageCall("GET", f"{path}{query}", LIST_CAP))
+            except ChartImgRefused as refused:
                 if refused.refusal.kind != "not_found" or path == paths[-1]:
                     raise self.caller.error(refused.refusal) from None
         raise ChartRefused(reason="there is no such list")
@@ -168,7 +168,7 @@ class ChartImgClient:
     async def _post(self, path: str, body: Mapping[str, object], cap: int, patience: int) -> _Posted:
         try:
             return _Posted(await self._send(path, body, cap, patience), body, ())
-        except Refused as refused:
+        except ChartImgRefused as refused:
             refusal = refused.refusal
         self.plans.learn(refusal.text)
         plan = self.plans.current().plan
@@ -177,7 +177,7 @@ class ChartImgClient:
         smaller = {**body, **dict(zip(("width", "height"), fitting_size(_size(body), plan), strict=True))}
         try:
             answer = await self._send(path, smaller, cap, patience)
-        except Refused as again:
+        except ChartImgRefused as again:
             raise self.caller.error(again.refusal) from None
         warning = (
             f"size_clamped: drawn at {smaller['width']}x{smaller['height']}, because the plan of the key allows "
@@ -185,11 +185,11 @@ class ChartImgClient:
         )
         return _Posted(answer, smaller, (warning,))
 
-    async def _send(self, path: str, body: Mapping[str, object], cap: int, patience: int) -> Answer:
+    async def _send(self, path: str, body: Mapping[str, object], cap: int, patience: int) -> HttpAnswer:
         content = msgspec.json.encode(body)
-        return await self.caller.send(Call("POST", path, cap, content, patience, is_image=True))
+        return await self.caller.send(ImageCall("POST", path, cap, content, patience, is_image=True))
 
-    async def _images_left(self, answer: Answer) -> int | None:
+    async def _images_left(self, answer: HttpAnswer) -> int | None:
         told = count_in(answer.headers, "x-ratelimit-remaining")
         return await self.caller.limiter.images_left() if told is None else told
 
@@ -220,7 +220,7 @@ def _size(body: Mapping[str, object]) -> tuple[int, int]:
     return (width, height) if isinstance(width, int) and isinstance(height, int) else (800, 600)
 
 
-def _decoded(answer: Answer, shape: type[WireT]) -> WireT:
+def _decoded(answer: HttpAnswer, shape: type[WireT]) -> WireT:
     if "json" not in answer.headers.get("content-type", ""):
         raise ChartUnavailable(reason="the answer is not JSON")
     try:

@@ -8,7 +8,7 @@ import anyio.to_thread
 import msgspec
 
 from mcp_binance_server.channel import Channel, NoAnswer
-from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
 from mcp_binance_server.charts.config import is_list, is_object
 from mcp_binance_server.charts.errors import ChartServiceError, ChartUnavailable
 from mcp_binance_server.charts.facts import Documentation, Example, Held
@@ -71,7 +71,7 @@ class DocumentationSource:
         except ChartServiceError as failure:
             return _bundled(f"could not be fetched: {failure.message}")
 
-    def catalogue(self) -> Catalogue:
+    def catalogue(self) -> ChartCatalogue:
         """Return the best catalogue at hand, without asking anybody."""
         known = self._keeper.last
         return bundled_catalogue() if known is None else known.catalogue
@@ -110,7 +110,7 @@ def _described(config: Mapping[str, object]) -> str:
 def _decoded(content: bytes) -> Documentation:
     members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     examples = msgspec.json.decode(members["examples"], type=tuple[Example, ...])
-    return Documentation(Catalogue.from_json(bytes(members["catalogue"])), examples)
+    return Documentation(ChartCatalogue.from_json(bytes(members["catalogue"])), examples)
 
 
 def _bundled(warning: str) -> Held[Documentation]:

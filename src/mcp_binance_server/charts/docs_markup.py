@@ -35,7 +35,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class QuoteBlock:
     text: str
 
 
@@ -52,7 +52,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-Block = Heading | Quote | Code | Table
+Block = Heading | QuoteBlock | Code | Table
 
 
 def read_blocks(page: str) -> list[Block]:
@@ -65,7 +65,7 @@ def read_blocks(page: str) -> list[Block]:
         raise UnreadablePage(f"it is larger than {MOST_CHARACTERS} characters")
     if page.count("<") > MOST_TAGS:
         raise UnreadablePage(f"it has more than {MOST_TAGS} tags")
-    reader = _Reader()
+    reader = _MarkupReader()
     place = 0
     while (token := _TOKEN.search(page, place)) is not None:
         reader.text(page[place : token.start()])
@@ -104,7 +104,7 @@ def _after(page: str, end: str, place: int) -> int:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _MarkupReader:
     """Where the reading stands: what text is collected for, and the table under way."""
 
     blocks: list[Block] = field(default_factory=list[Block])
@@ -149,7 +149,7 @@ class _Reader:
             if name == "pre":
                 self.blocks.append(Code(visible(_unescaped(text))))
             elif name == "blockquote":
-                self.blocks.append(Quote(plain(text)))
+                self.blocks.append(QuoteBlock(plain(text)))
             else:
                 self.blocks.append(Heading(int(name[1]), plain(text)))
             self._wanted = ""

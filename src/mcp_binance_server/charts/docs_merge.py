@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from mcp_binance_server.charts.catalogue import Catalogue, Drawing, Indicator, Parameter, Rule, StudyInput, Style
+from mcp_binance_server.charts.catalogue import (
+    BodyParameter,
+    CatalogueStudy,
+    ChartCatalogue,
+    Drawing,
+    Rule,
+    StudyInput,
+    Style,
+)
 from mcp_binance_server.charts.docs_parser import ParsedDocumentation, ParsedItem
 from mcp_binance_server.charts.docs_rules import ParsedPlan, ParsedRule
 from mcp_binance_server.charts.plans import PLANS, Plan
@@ -14,9 +22,9 @@ SUFFIX = "@tv-basicstudies"
 NEW_CATEGORY = "Other"
 
 
-def merged_catalogue(parsed: ParsedDocumentation, bundled: Catalogue) -> Catalogue:
+def merged_catalogue(parsed: ParsedDocumentation, bundled: ChartCatalogue) -> ChartCatalogue:
     """Return what the page says, completed by what is bundled; a part that the page lacks is the bundled one."""
-    return Catalogue(
+    return ChartCatalogue(
         parameters=_parameters(parsed, bundled.parameters),
         plans={name: _plan(name, plan, bundled.plans.get(name)) for name, plan in parsed.plans.items()},
         indicators=tuple(_indicator(each, bundled) for each in parsed.indicators),
@@ -26,13 +34,13 @@ def merged_catalogue(parsed: ParsedDocumentation, bundled: Catalogue) -> Catalog
     )
 
 
-def _indicator(item: ParsedItem, bundled: Catalogue) -> Indicator:
+def _indicator(item: ParsedItem, bundled: ChartCatalogue) -> CatalogueStudy:
     known = next((each for each in bundled.indicators if each.api_name == item.name), None)
     inputs = {key: _input(key, rule, known.input.get(key) if known else None) for key, rule in item.inputs.items()}
     overrides = {key: _rule(rule) for key, rule in item.overrides.items()}
     if known:
         return msgspec.structs.replace(known, overlay=item.overlay, input=inputs, override=overrides)
-    return Indicator(
+    return CatalogueStudy(
         api_name=item.name,
         name="".join(word[:1].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", item.name)) + SUFFIX,
         display_name=item.name,
@@ -67,7 +75,7 @@ def _rule(rule: ParsedRule) -> Rule:
     )
 
 
-def _drawing(item: ParsedItem, bundled: Catalogue) -> Drawing:
+def _drawing(item: ParsedItem, bundled: ChartCatalogue) -> Drawing:
     known = bundled.drawing(item.name)
     return Drawing(
         api_name=item.name,
@@ -90,7 +98,7 @@ def _styles(parsed: Sequence[ParsedItem], bundled: tuple[Style, ...]) -> tuple[S
     )
 
 
-def _parameters(parsed: ParsedDocumentation, bundled: Mapping[str, Parameter]) -> dict[str, Parameter]:
+def _parameters(parsed: ParsedDocumentation, bundled: Mapping[str, BodyParameter]) -> dict[str, BodyParameter]:
     merged = dict(bundled)
     for key, rule in parsed.parameters.items():
         merged[key] = _parameter(rule, bundled.get(key))
@@ -102,8 +110,8 @@ def _parameters(parsed: ParsedDocumentation, bundled: Mapping[str, Parameter]) -
     return merged
 
 
-def _parameter(rule: ParsedRule, known: Parameter | None) -> Parameter:
-    start = known or Parameter(type=rule.type)
+def _parameter(rule: ParsedRule, known: BodyParameter | None) -> BodyParameter:
+    start = known or BodyParameter(type=rule.type)
     return msgspec.structs.replace(
         start, type=rule.type, default=rule.default, min=rule.min, max=rule.max, options=rule.options
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from mcp_binance_server.charts.config import is_list, is_object
-from mcp_binance_server.charts.docs_markup import Block, Code, Heading, Quote, Table, UnreadablePage, read_blocks
+from mcp_binance_server.charts.docs_markup import Block, Code, Heading, QuoteBlock, Table, UnreadablePage, read_blocks
 from mcp_binance_server.charts.docs_rules import ParsedPlan, ParsedRule, plan_rows, rules_of
 
 FEWEST_INDICATORS = 50
@@ -96,7 +96,7 @@ def _placed(blocks: Sequence[Block]) -> Iterator[_Placed]:
                 section, topic, quoted = text, "", ""
             case Heading(_, text):
                 topic, quoted = text.lower(), ""
-            case Quote(text):
+            case QuoteBlock(text):
                 quoted = text.lower()
             case _:
                 yield _Placed(block, chapter, section, topic, quoted)

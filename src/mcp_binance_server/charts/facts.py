@@ -5,7 +5,7 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
-from mcp_binance_server.charts.catalogue import Catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue
 
 T_co = TypeVar("T_co", covariant=True)
 Source = Literal["live", "cache", "stale", "bundled", "binance"]
@@ -31,7 +31,7 @@ class Example(msgspec.Struct, frozen=True):
 class Documentation(msgspec.Struct, frozen=True):
     """The catalogue and a few examples."""
 
-    catalogue: Catalogue
+    catalogue: ChartCatalogue
     examples: tuple[Example, ...]
 
 

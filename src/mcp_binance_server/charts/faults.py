@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, Answer, count_in
+from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, HttpAnswer, count_in
 from mcp_binance_server.charts.config import is_list, is_object
 from mcp_binance_server.charts.errors import (
     ChartKeyRefused,
@@ -29,7 +29,7 @@ _WORDS = ("message", "error", "msg", "errors")
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ChartImgRefusal:
     """An answer that is no success: what kind, its words, and what it said of single fields."""
 
     kind: Kind
@@ -62,7 +62,7 @@ def secs_of_day_left(now_ms: int) -> int:
     return DAY_SECS - now_ms // 1000 % DAY_SECS
 
 
-def read_refusal(answer: Answer) -> Refusal:
+def read_refusal(answer: HttpAnswer) -> ChartImgRefusal:
     """Read what a non-success says; a body that is not JSON has no words that anybody should repeat."""
     try:
         body = msgspec.json.decode(answer.body)
@@ -72,7 +72,7 @@ def read_refusal(answer: Answer) -> Refusal:
     text = echo(_words(body)) or f"HTTP {answer.status}"
     asked_secs = count_in(answer.headers, "retry-after")
     waits = None if asked_secs is None else min(asked_secs, LONGEST_RETRY_AFTER_SECS)
-    return Refusal(_kind(answer.status, text), answer.status, text, details, waits)
+    return ChartImgRefusal(_kind(answer.status, text), answer.status, text, details, waits)
 
 
 def _kind(status: int, text: str) -> Kind:  # noqa: PLR0911 - a table, row by row

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from mcp_binance_server.charts.catalogue import Exchange, bundled_catalogue
-from mcp_binance_server.charts.client import ChartImgClient, SymbolWire
+from mcp_binance_server.charts.client import ChartImgClient, ListedSymbolWire
 from mcp_binance_server.charts.docs import BUNDLED_AT_MS
 from mcp_binance_server.charts.errors import ChartServiceError
 from mcp_binance_server.charts.facts import Held
@@ -45,7 +45,7 @@ class Listings:
             return Held(_sorted(bundled_catalogue().exchanges), "bundled", BUNDLED_AT_MS, warning)
         return Held(_sorted([described(each) for each in held.value]), held.source, held.at_ms, held.warning)
 
-    async def symbols(self, exchange: str, search: str = "") -> Held[tuple[SymbolWire, ...]]:
+    async def symbols(self, exchange: str, search: str = "") -> Held[tuple[ListedSymbolWire, ...]]:
         """Return the symbols of an exchange whose name holds a text.
 
         Raises:
@@ -75,5 +75,5 @@ def _decoded_ids(content: bytes) -> tuple[str, ...]:
     return msgspec.json.decode(content, type=tuple[str, ...])
 
 
-def _decoded_symbols(content: bytes) -> tuple[SymbolWire, ...]:
-    return msgspec.json.decode(content, type=tuple[SymbolWire, ...])
+def _decoded_symbols(content: bytes) -> tuple[ListedSymbolWire, ...]:
+    return msgspec.json.decode(content, type=tuple[ListedSymbolWire, ...])

@@ -26,7 +26,7 @@ class Pace:
 
 
 @dataclass(eq=False, slots=True)
-class _Waiting:
+class _WaitingCall:
     party: str
     until_ms: float
     has_turn: bool = False
@@ -50,7 +50,7 @@ class PacedTurns:
         self._next_ms = float("-inf")
         self._closed_until_ms = float("-inf")
         # The party that is first here is next.
-        self._queues: dict[str, deque[_Waiting]] = {}
+        self._queues: dict[str, deque[_WaitingCall]] = {}
 
     def close_for(self, duration_ms: float) -> None:
         """Give nobody a turn for a while."""
@@ -66,7 +66,7 @@ class PacedTurns:
         self._give(now)
         if self._ms_until_turn(now) > LONGEST_WAIT_MS:
             raise self._refusal(now)
-        mine = _Waiting(party, now + LONGEST_WAIT_MS)
+        mine = _WaitingCall(party, now + LONGEST_WAIT_MS)
         self._queues.setdefault(party, deque()).append(mine)
         self._give(now)
         if self._ms_until_all_gone(now) > LONGEST_WAIT_MS:
@@ -99,7 +99,7 @@ class PacedTurns:
         last.is_refused = True
         self._forget(last)
 
-    def _forget(self, one: _Waiting) -> None:
+    def _forget(self, one: _WaitingCall) -> None:
         queue = self._queues.get(one.party, deque())
         if one in queue:
             queue.remove(one)

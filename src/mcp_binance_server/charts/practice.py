@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from mcp_binance_server.charts.catalogue import Catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import Findings, is_list, is_object
 from mcp_binance_server.charts.dialect.instants import span_of
 
@@ -18,7 +18,7 @@ MOST_PANES: Final = 3
 LEAST_HEIGHT: Final = 400
 
 
-def check_practice(body: Mapping[str, object], catalogue: Catalogue, findings: Findings) -> None:
+def check_practice(body: Mapping[str, object], catalogue: ChartCatalogue, findings: Findings) -> None:
     """Add a warning for everything in a readable body that could be better."""
     _check_bars(body, catalogue, findings)
     _check_panes(body, catalogue, findings)
@@ -38,7 +38,7 @@ def _span(between: Mapping[str, object]) -> timedelta:
     return datetime.fromisoformat(str(between["to"])) - datetime.fromisoformat(str(between["from"]))
 
 
-def _check_bars(body: Mapping[str, object], catalogue: Catalogue, findings: Findings) -> None:
+def _check_bars(body: Mapping[str, object], catalogue: ChartCatalogue, findings: Findings) -> None:
     bars, between = bar_count(body), body.get("range")
     if bars is None or not is_object(between):
         return
@@ -58,7 +58,7 @@ def _check_bars(body: Mapping[str, object], catalogue: Catalogue, findings: Find
         )
 
 
-def _check_panes(body: Mapping[str, object], catalogue: Catalogue, findings: Findings) -> None:
+def _check_panes(body: Mapping[str, object], catalogue: ChartCatalogue, findings: Findings) -> None:
     panes = 0
     for study in _objects(body.get("studies")):
         indicator = catalogue.indicator(str(study["name"]))

@@ -7,8 +7,8 @@ from typing import Final, get_args
 
 import msgspec
 
-from mcp_binance_server.charts.body import Between, Body, BodyDrawing, BodyStudy
-from mcp_binance_server.charts.catalogue import Catalogue, Scalar
+from mcp_binance_server.charts.body import Between, BodyDrawing, BodyStudy, ChartBody
+from mcp_binance_server.charts.catalogue import ChartCatalogue, Scalar
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Findings, is_object
 from mcp_binance_server.charts.dialect.instants import bars_opened, epoch_ms
 from mcp_binance_server.charts.dialect.symbol import BinancePair, binance_pair
@@ -52,7 +52,7 @@ class LocalChart:
     compare: tuple[str, ...] = ()  # pairs whose candles are loaded as well
 
 
-def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime) -> LocalChart:
+def to_spec(config: Mapping[str, object], *, catalogue: ChartCatalogue, now: datetime) -> LocalChart:
     """Turn a configuration in either dialect into the renderer's input and the candles it needs.
 
     Raises:
@@ -64,7 +64,7 @@ def to_spec(config: Mapping[str, object], *, catalogue: Catalogue, now: datetime
     pair = _pair(reading.body.get("symbol"), findings)
     interval = _interval(reading.body.get("interval"), findings)
     findings.raise_errors()
-    body = msgspec.convert(reading.body, Body)
+    body = msgspec.convert(reading.body, ChartBody)
     warnings = [each for each in findings.notes if not each.startswith("interval_assumed")]
     warnings += _not_local(reading.body, _NOT_LOCAL)
     bars, until_ms = _bars(body, now, warnings)
@@ -102,7 +102,7 @@ def _interval(interval: object, findings: Findings) -> Interval:
     return _CANDLES.get(str(interval), "1h")
 
 
-def _bars(body: Body, now: datetime, warnings: list[str]) -> tuple[int, int | None]:
+def _bars(body: ChartBody, now: datetime, warnings: list[str]) -> tuple[int, int | None]:
     if body.range is None:
         return USUAL_BARS, None
     if not isinstance(body.range, Between):
@@ -115,7 +115,7 @@ def _bars(body: Body, now: datetime, warnings: list[str]) -> tuple[int, int | No
     return min(bars, MOST_BARS), until_ms
 
 
-def _scale(body: Body, asked: object, warnings: list[str]) -> Scale:
+def _scale(body: ChartBody, asked: object, warnings: list[str]) -> Scale:
     """Compare markets by their change, as prices of different size cannot be."""
     if not body.compare or body.scale in {"percent", "indexedTo100"}:
         return body.scale
@@ -124,7 +124,7 @@ def _scale(body: Body, asked: object, warnings: list[str]) -> Scale:
     return "percent"
 
 
-def _studies(studies: tuple[BodyStudy, ...], catalogue: Catalogue, warnings: list[str]) -> tuple[StudySpec, ...]:
+def _studies(studies: tuple[BodyStudy, ...], catalogue: ChartCatalogue, warnings: list[str]) -> tuple[StudySpec, ...]:
     drawn: list[StudySpec] = []
     for study in studies:
         indicator = catalogue.indicator(study.name)

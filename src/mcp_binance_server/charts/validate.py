@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mcp_binance_server.charts.catalogue import Catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Finding, Findings
 from mcp_binance_server.charts.dialect.symbol import binance_pair, is_binance_spot
 from mcp_binance_server.charts.jpeg import MISSING
@@ -41,7 +41,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConfigVerdict:
     """Everything that was found, errors first, and what to do about it."""
 
     findings: tuple[Finding, ...]
@@ -59,7 +59,7 @@ class Verdict:
         return self.usage.count <= self.plan.max_studies
 
 
-def validate_chart(config: Mapping[str, object], *, catalogue: Catalogue, conditions: Conditions) -> Verdict:
+def validate_chart(config: Mapping[str, object], *, catalogue: ChartCatalogue, conditions: Conditions) -> ConfigVerdict:
     """Judge a configuration in either dialect; whatever it holds, the answer is a verdict and never an error."""
     plan, is_spot = conditions.plan, is_binance_spot(config.get("symbol"))
     # Without a key nobody's plan applies, unless it is the plan that the caller asks about.
@@ -86,7 +86,7 @@ def validate_chart(config: Mapping[str, object], *, catalogue: Catalogue, condit
     found = [_softened(each) if is_spot and conditions.drawn_here else each for each in findings.items]
     found.sort(key=lambda each: each.severity)  # stable, and "error" comes before "warning"
     advice = [each.advice for each in found if each.advice]
-    return Verdict(tuple(found), tuple(dict.fromkeys([*suggestions, *advice])), usage, plan)
+    return ConfigVerdict(tuple(found), tuple(dict.fromkeys([*suggestions, *advice])), usage, plan)
 
 
 def _check_symbol(symbol: object, conditions: Conditions, findings: Findings) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue, Rule
+from mcp_binance_server.charts.catalogue import ChartCatalogue, Rule
 from mcp_binance_server.charts.config import CHART_KEYS, DEFAULT_SIZE, Finding, Findings, is_object
 from mcp_binance_server.charts.dialect.compare import read_compare
-from mcp_binance_server.charts.dialect.drawings import Moment, read_drawings, write_drawings
+from mcp_binance_server.charts.dialect.drawings import ChartMoments, read_drawings, write_drawings
 from mcp_binance_server.charts.dialect.instants import read_instant
 from mcp_binance_server.charts.dialect.interval import read_interval
 from mcp_binance_server.charts.dialect.overrides import LOCAL, read_chart_override
@@ -26,7 +26,7 @@ _PLAIN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class ChartWire:
     """What is posted, and what to tell the user about it ("code: sentence")."""
 
     body: dict[str, object]
@@ -34,7 +34,7 @@ class Wire:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadChart:
     """As much of a body as could be read, and everything that was found on the way."""
 
     body: dict[str, object]
@@ -44,11 +44,11 @@ class Reading:
 def to_wire(
     config: Mapping[str, object],
     *,
-    catalogue: Catalogue,
+    catalogue: ChartCatalogue,
     now: datetime,
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
-) -> Wire:
+) -> ChartWire:
     """Translate a configuration in either dialect, or a mixture, to what chart-img.com takes.
 
     Raises:
@@ -57,10 +57,10 @@ def to_wire(
     reading = read_chart(config, catalogue=catalogue, now=now, image_format=image_format, default_size=default_size)
     findings = Findings(list(reading.findings))
     findings.raise_errors()
-    return Wire(_sendable(reading.body), findings.notes)
+    return ChartWire(_sendable(reading.body), findings.notes)
 
 
-def from_wire(body: Mapping[str, object], *, catalogue: Catalogue) -> dict[str, object]:
+def from_wire(body: Mapping[str, object], *, catalogue: ChartCatalogue) -> dict[str, object]:
     """Translate a body that chart-img.com takes to the tools' dialect."""
     written = {key: body[key] for key in CHART_KEYS if key in body}
     if "studies" in body:
@@ -73,11 +73,11 @@ def from_wire(body: Mapping[str, object], *, catalogue: Catalogue) -> dict[str, 
 def read_chart(
     config: Mapping[str, object],
     *,
-    catalogue: Catalogue,
+    catalogue: ChartCatalogue,
     now: datetime,
     image_format: str | None = None,
     default_size: tuple[int, int] = DEFAULT_SIZE,
-) -> Reading:
+) -> ReadChart:
     """Read a configuration to its end, whatever is wrong with it; `to_wire` and the validator judge what was found."""
     findings = Findings()
     findings.unknown_keys(config, CHART_KEYS)
@@ -100,7 +100,7 @@ def read_chart(
     )
     read["compare"] = read_compare(config.get("compare"), findings)
     body = {key: read[key] for key in CHART_KEYS if read.get(key) is not None}
-    return Reading(body, tuple(findings.items))
+    return ReadChart(body, tuple(findings.items))
 
 
 def _sendable(body: dict[str, object]) -> dict[str, object]:
@@ -111,21 +111,21 @@ def _sendable(body: dict[str, object]) -> dict[str, object]:
     return {key: kept if key == "override" else value for key, value in body.items() if key != "override" or kept}
 
 
-def _moment(span: object, now: datetime, interval: str | None) -> Moment:
+def _moment(span: object, now: datetime, interval: str | None) -> ChartMoments:
     if not is_object(span):
-        return Moment(None, now, interval)
+        return ChartMoments(None, now, interval)
     begin, end = (read_instant(span[key], f"range.{key}", Findings()) for key in ("from", "to"))
     # A range that ends where a bar opens ends with the bar before.
     last = now if end is None or end >= now else end - timedelta(milliseconds=1)
-    return Moment(begin, last, interval)
+    return ChartMoments(begin, last, interval)
 
 
-def _parameter(key: str, value: object, catalogue: Catalogue, findings: Findings) -> object:
+def _parameter(key: str, value: object, catalogue: ChartCatalogue, findings: Findings) -> object:
     rule: Rule | None = catalogue.parameters.get(key)
     return None if value is None or rule is None else read_value(value, rule, key, findings)
 
 
-def _format(value: object, catalogue: Catalogue, findings: Findings) -> object:
+def _format(value: object, catalogue: ChartCatalogue, findings: Findings) -> object:
     if value is None:
         return DEFAULT_FORMAT
     folded = value.casefold() if isinstance(value, str) else value

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import anyio
 from anyio.abc import Process
 
-from mcp_binance_server.cli.entrance import Place, refuse_strangers
+from mcp_binance_server.cli.entrance import ListenOn, refuse_strangers
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
@@ -27,7 +27,7 @@ from mcp_binance_server.transports.http.listening import listen
 from mcp_binance_server.transports.http.probe_crew import CrewProbes
 from mcp_binance_server.transports.http.probe_port import served_beside
 from mcp_binance_server.transports.http.seat import WorkerLines
-from mcp_binance_server.transports.http.serving import GRACE_SECS, Stop, told_by_signals
+from mcp_binance_server.transports.http.serving import GRACE_SECS, Shutdown, told_by_signals
 
 LOG = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ LAST_WORDS_SECS = 3.0
 KEEPERS_MOMENT_SECS = 0.9
 
 
-def run_crew(place: Place, workers: int, manners: Manners, *, unsafe: bool) -> int:
+def run_crew(place: ListenOn, workers: int, manners: Manners, *, unsafe: bool) -> int:
     """Keep so many processes running until a signal, then let each of them finish.
 
     Raises:
@@ -84,14 +84,14 @@ def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str
 class Crew:
     """Starts workers, starts again what died, and at the end waits for all of them."""
 
-    place: Place
+    place: ListenOn
     workers: int
     manners: Manners
     listener: socket.socket
     folder: Path
     clock: Clock
     ready: Callable[[], None]
-    _stop: Stop = field(init=False)
+    _stop: Shutdown = field(init=False)
     _running: dict[int, Process] = field(default_factory=dict[int, Process], init=False)
     _opened: set[int] = field(default_factory=set[int], init=False)
     _heard_ms: dict[int, float] = field(default_factory=dict[int, float], init=False)
@@ -99,7 +99,7 @@ class Crew:
 
     async def run(self, last_moment: LastMoment) -> int:
         """Return the exit code: 0, or that of a worker which could not start at all."""
-        self._stop = Stop(at_ctrl_c=last_moment.begin)
+        self._stop = Shutdown(at_ctrl_c=last_moment.begin)
         with told_by_signals(self._stop):
             async with anyio.create_task_group() as watch:
                 async with anyio.create_task_group() as keeping:

@@ -74,18 +74,18 @@ async def _serve_stdio(manners: Manners, seed: int) -> None:
 
 
 async def _serve_http(manners: Manners, seed: int, port: int, last_moment: LastMoment) -> None:
-    from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs no web server
+    from mcp_binance_server.cli.entrance import ListenOn  # noqa: PLC0415 - a pipe needs no web server
     from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.app import Entrance  # noqa: PLC0415 - likewise
-    from mcp_binance_server.transports.http.assembly import Options  # noqa: PLC0415 - likewise
+    from mcp_binance_server.transports.http.assembly import HttpOptions  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.auth.authenticator import Open  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.hosts import allow  # noqa: PLC0415 - likewise
 
-    options = Options(
+    options = HttpOptions(
         entrance=Entrance(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True
     )
     async with offline_app(manners, seed=seed) as app:
-        await serve_at(Place(HOST, port), app, options, partial(_announce, manners.tell), last_moment)
+        await serve_at(ListenOn(HOST, port), app, options, partial(_announce, manners.tell), last_moment)
 
 
 def _announce(tell: Callable[[str], None], port: int) -> None:

@@ -20,7 +20,7 @@ KEYS_SECS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListenOn:
     """Where a server listens."""
 
     host: str
@@ -35,7 +35,7 @@ class Place:
         return is_loopback(self.host)
 
 
-def refuse_strangers(settings: Settings, place: Place, *, unsafe: bool) -> None:
+def refuse_strangers(settings: Settings, place: ListenOn, *, unsafe: bool) -> None:
     """Make sure that callers are told apart wherever others than this machine's user can call.
 
     Raises:
@@ -86,7 +86,7 @@ async def entrance_of(settings: Settings, clock: Clock) -> AsyncGenerator[Entran
         yield Entrance(Open())
 
 
-def _refuse_to_expose_the_key(settings: Settings, place: Place) -> None:
+def _refuse_to_expose_the_key(settings: Settings, place: ListenOn) -> None:
     # Also where something in front asks callers who they are: which of them is the operator, it cannot say.
     if settings.api_key is None or settings.token_file or settings.oauth_issuer:
         return

@@ -22,7 +22,7 @@ from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.errors import SettingsError
 
 if TYPE_CHECKING:
-    from mcp_binance_server.cli.entrance import Place
+    from mcp_binance_server.cli.entrance import ListenOn
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -165,13 +165,13 @@ def _serve(options: argparse.Namespace) -> int:
     return run_stdio(manners)
 
 
-def _place(options: argparse.Namespace, usual_port: int) -> "Place":
-    from mcp_binance_server.cli.entrance import Place  # noqa: PLC0415 - a pipe needs none
+def _place(options: argparse.Namespace, usual_port: int) -> "ListenOn":
+    from mcp_binance_server.cli.entrance import ListenOn  # noqa: PLC0415 - a pipe needs none
     from mcp_binance_server.transports.certificate import Certificate  # noqa: PLC0415 - likewise
 
     certificate = Certificate(Path(options.tls_cert), Path(options.tls_key)) if options.tls_cert else None
     port = usual_port if options.port is None else options.port
-    return Place(options.host or HOST, port, certificate, options.probe_port)
+    return ListenOn(options.host or HOST, port, certificate, options.probe_port)
 
 
 COMMANDS = {

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import anyio
 
 from mcp_binance_server.app import running_app
-from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.entrance import ListenOn, entrance_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
@@ -18,7 +18,7 @@ from mcp_binance_server.transports.http.auth.authenticator import Authenticator,
 from mcp_binance_server.transports.standing import Standing
 
 
-def run_grpc(place: Place, manners: Manners, *, unsafe: bool) -> int:
+def run_grpc(place: ListenOn, manners: Manners, *, unsafe: bool) -> int:
     """Serve until a signal.
 
     Raises:
@@ -31,7 +31,7 @@ def run_grpc(place: Place, manners: Manners, *, unsafe: bool) -> int:
     return 0
 
 
-async def _serve(settings: Settings, place: Place, manners: Manners, last_moment: LastMoment) -> None:
+async def _serve(settings: Settings, place: ListenOn, manners: Manners, last_moment: LastMoment) -> None:
     from mcp_binance_server.transports.grpc.serving import serve_grpc  # noqa: PLC0415 - an extra that few install
 
     clock = SystemClock()

@@ -11,27 +11,27 @@ import anyio
 from starlette.types import ASGIApp
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.cli.entrance import Place, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.entrance import ListenOn, entrance_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.http.app import Entrance
-from mcp_binance_server.transports.http.assembly import Options, assemble
+from mcp_binance_server.transports.http.assembly import HttpOptions, assemble
 from mcp_binance_server.transports.http.failures import contained
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, Allowed, allow
 from mcp_binance_server.transports.http.listening import listen
 from mcp_binance_server.transports.http.probe_port import PortProbes, beating, served_beside
 from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import Door, Stop, serve_http
+from mcp_binance_server.transports.http.serving import ListeningApp, Shutdown, serve_http
 
 # How many sessions one address may hold where strangers can call and nobody is asked who they are.
 STRANGERS_SHARE = 10
 
 
-def run_http(place: Place, manners: Manners, *, unsafe: bool) -> int:
+def run_http(place: ListenOn, manners: Manners, *, unsafe: bool) -> int:
     """Serve until a signal.
 
     Raises:
@@ -59,9 +59,9 @@ def allowed_by(settings: Settings) -> Allowed:
     return allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins))
 
 
-def options_of(settings: Settings, place: Place, entrance: Entrance, seat: Seat | None = None) -> Options:
+def options_of(settings: Settings, place: ListenOn, entrance: Entrance, seat: Seat | None = None) -> HttpOptions:
     """Return what the settings decide about an HTTP application."""
-    return Options(
+    return HttpOptions(
         entrance=entrance,
         allowed=allowed_by(settings),
         lends_own_key=lends_own_key(settings),
@@ -73,7 +73,7 @@ def options_of(settings: Settings, place: Place, entrance: Entrance, seat: Seat 
     )
 
 
-async def _serve(settings: Settings, place: Place, manners: Manners, last_moment: LastMoment) -> None:
+async def _serve(settings: Settings, place: ListenOn, manners: Manners, last_moment: LastMoment) -> None:
     clock = SystemClock()
     probes = None if place.probe_port is None else listen(place.host, place.probe_port)
     async with (
@@ -85,9 +85,9 @@ async def _serve(settings: Settings, place: Place, manners: Manners, last_moment
 
 
 async def serve_at(
-    place: Place,
+    place: ListenOn,
     app: App,
-    options: Options,
+    options: HttpOptions,
     ready: Callable[[int], None],
     last_moment: LastMoment,
     *,
@@ -109,7 +109,7 @@ async def serve_at(
             tls=place.certificate.context() if place.certificate else None,
             ready=ready,
             drain=http.heart.drain,
-            stop=Stop(at_ctrl_c=last_moment.begin),
+            stop=Shutdown(at_ctrl_c=last_moment.begin),
         )
 
 
@@ -117,13 +117,13 @@ def about_probes(probes: socket | None) -> str:
     return "" if probes is None else f"probes: port {probes.getsockname()[1]}; "
 
 
-def probe_door(place: Place, listener: socket, answers: ASGIApp, allowed: Allowed) -> Door:
+def probe_door(place: ListenOn, listener: socket, answers: ASGIApp, allowed: Allowed) -> ListeningApp:
     """Return where probes are answered: guarded as every address, and over TLS where the others are."""
     tls = place.certificate.context() if place.certificate else None
-    return Door(listener, Guard(contained(answers), allowed), tls=tls)
+    return ListeningApp(listener, Guard(contained(answers), allowed), tls=tls)
 
 
-def announcing(place: Place, manners: Manners, about: str = "") -> Callable[[int], None]:
+def announcing(place: ListenOn, manners: Manners, about: str = "") -> Callable[[int], None]:
     """Return what tells a person where the server is, once its port is known."""
 
     def ready(port: int) -> None:

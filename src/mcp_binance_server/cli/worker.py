@@ -12,7 +12,7 @@ import msgspec
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.arguments import EXIT_USAGE
 from mcp_binance_server.cli.collector import calm
-from mcp_binance_server.cli.entrance import Place, entrance_of
+from mcp_binance_server.cli.entrance import ListenOn, entrance_of
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare_logging
@@ -24,7 +24,7 @@ from mcp_binance_server.transports.certificate import Certificate
 from mcp_binance_server.transports.http.assembly import assemble
 from mcp_binance_server.transports.http.relay import INSIDE, listen_inside
 from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import Door, Stop, serve_doors
+from mcp_binance_server.transports.http.serving import ListeningApp, Shutdown, serve_doors
 
 READY, ALIVE = b"ready", b"alive"
 BEAT_MS = 500.0
@@ -66,8 +66,8 @@ def _path(kind: type, text: object) -> Path:
 
 
 async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None:
-    clock, stop = SystemClock(), Stop(at_ctrl_c=last_moment.begin)
-    place, seat = Place(post.host, post.port), Seat(post.number, post.of, Path(post.folder))
+    clock, stop = SystemClock(), Shutdown(at_ctrl_c=last_moment.begin)
+    place, seat = ListenOn(post.host, post.port), Seat(post.number, post.of, Path(post.folder))
     family = socket.AF_INET6 if ":" in post.host else socket.AF_INET
     # The protocol is named for the same reason as where the socket was made: answers go without delay.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=post.listener)
@@ -78,8 +78,8 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
         app.dispatcher.catalogue.prepare()
         http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, entrance, seat))
         doors = [
-            Door(listener, http.asgi, tls=post.certificate.context() if post.certificate else None),
-            Door(listen_inside(seat.address(post.number)), http.inside, INSIDE),
+            ListeningApp(listener, http.asgi, tls=post.certificate.context() if post.certificate else None),
+            ListeningApp(listen_inside(seat.address(post.number)), http.inside, INSIDE),
         ]
         try:
             async with http.running(), anyio.create_task_group() as tasks:
@@ -93,7 +93,7 @@ async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None
                 seat.folder.rmdir()
 
 
-async def _stop_without_keeper(stop: Stop) -> None:
+async def _stop_without_keeper(stop: Shutdown) -> None:
     # Nothing is ever written to it, so there is something to read only at its end.
     await anyio.wait_readable(sys.stdin.fileno())
     stop.asked.set()

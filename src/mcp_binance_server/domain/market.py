@@ -13,7 +13,7 @@ Origin = Literal["configured", "rerouted", "simulated", "streamed", "simulated_s
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[ValueT]):
+class Sourced(Generic[ValueT]):
     """A value and who really answered: the configured host, a second one in its place, or the offline exchange.
 
     What came unasked by a market stream says so.
@@ -25,9 +25,9 @@ class Reading(Generic[ValueT]):
     at_ms: int
     """The exchange's time when it was asked: what it answered may be newer, never older."""
 
-    def holding(self, value: OtherT) -> "Reading[OtherT]":
+    def holding(self, value: OtherT) -> "Sourced[OtherT]":
         """Return another value that was found in the same answer."""
-        return Reading(value, self.host, self.origin, self.at_ms)
+        return Sourced(value, self.host, self.origin, self.at_ms)
 
 
 @dataclass(frozen=True, slots=True)

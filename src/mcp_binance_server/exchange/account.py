@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from mcp_binance_server.domain.account import Account, Venue
-from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import NOT_LENT, NOT_SET, InvalidCredentials
 from mcp_binance_server.exchange.account_wire import AccountWire, FillWire, OrderWire
 from mcp_binance_server.exchange.attempt import Params
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.diagnosis import home_of
 from mcp_binance_server.exchange.endpoints import (
     ACCOUNT,
@@ -38,7 +38,7 @@ MY_TRADES_OF_ORDER = replace(MY_TRADES, weight=5)
 class AccountClient:
     """Signed reads for one principal; nothing of it is ever shared with another."""
 
-    caller: Caller
+    caller: ExchangeCaller
     principal: Principal | None
     is_withheld: bool = False
     """Whether there is a key that the one who asks is not lent."""
@@ -68,43 +68,43 @@ class AccountClient:
         network = self.caller.network
         return Venue(home_of(host) or network.name, host, network.simulated)
 
-    async def account(self) -> Reading[Account]:
+    async def account(self) -> Sourced[Account]:
         answer = await self._signed(ACCOUNT, {"omitZeroBalances": "true"}, AccountWire)
         return answer.holding(answer.value.to_domain())
 
-    async def open_orders(self, symbol: Symbol | None = None) -> Reading[tuple[Order, ...]]:
+    async def open_orders(self, symbol: Symbol | None = None) -> Sourced[tuple[Order, ...]]:
         """Return the open orders; of all symbols at once that costs thirteen times as much."""
         endpoint, params = (OPEN_ORDERS, {"symbol": symbol}) if symbol else (OPEN_ORDERS_ALL, {})
         return await self._orders(endpoint, params)
 
     async def order_history(
         self, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
-    ) -> Reading[tuple[Order, ...]]:
+    ) -> Sourced[tuple[Order, ...]]:
         """Return orders of every status, oldest first: the newest, or with a start those that follow it."""
         params = _given(symbol=symbol, startTime=start_ms, endTime=end_ms, limit=limit)
         return await self._orders(ALL_ORDERS, params)
 
     async def order(
         self, symbol: Symbol, client_order_id: str | None = None, *, order_id: int | None = None
-    ) -> Reading[Order]:
+    ) -> Sourced[Order]:
         """Return one order by either of its ids."""
         params = _given(symbol=symbol, orderId=order_id, origClientOrderId=client_order_id)
         answer = await self._signed(ORDER, params, OrderWire)
         return answer.holding(answer.value.to_domain())
 
-    async def fills(self, symbol: Symbol, limit: int, order_id: int | None = None) -> Reading[tuple[Fill, ...]]:
+    async def fills(self, symbol: Symbol, limit: int, order_id: int | None = None) -> Sourced[tuple[Fill, ...]]:
         """Return the newest trades of the account, oldest first."""
         endpoint = MY_TRADES if order_id is None else MY_TRADES_OF_ORDER
         answer = await self._signed(endpoint, _given(symbol=symbol, orderId=order_id, limit=limit), list[FillWire])
         return answer.holding(tuple(each.to_domain() for each in answer.value))
 
-    async def _orders(self, endpoint: Endpoint, params: Params) -> Reading[tuple[Order, ...]]:
+    async def _orders(self, endpoint: Endpoint, params: Params) -> Sourced[tuple[Order, ...]]:
         answer = await self._signed(endpoint, params, list[OrderWire])
         return answer.holding(tuple(each.to_domain() for each in answer.value))
 
-    async def _signed(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Reading[WireT]:
+    async def _signed(self, endpoint: Endpoint, params: Params, shape: type[WireT]) -> Sourced[WireT]:
         body = await self.caller.read(endpoint, params, shape, self.require_key())
-        return Reading(body.value, body.host, "configured", body.at_ms)
+        return Sourced(body.value, body.host, "configured", body.at_ms)
 
 
 def _given(**params: str | int | None) -> Params:

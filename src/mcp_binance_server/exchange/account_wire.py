@@ -6,11 +6,11 @@ from mcp_binance_server.domain.account import Account, Balance, Commission
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.amounts import Amount, Count, EpochMs, SignedAmount, price, quantity
-from mcp_binance_server.exchange.wire import Wire
+from mcp_binance_server.exchange.wire import BinanceWire
 from mcp_binance_server.words import word
 
 
-class BalanceWire(Wire):
+class BalanceWire(BinanceWire):
     asset: str
     free: Amount
     locked: Amount
@@ -19,7 +19,7 @@ class BalanceWire(Wire):
         return Balance(word(self.asset), quantity(self.free), quantity(self.locked))
 
 
-class CommissionWire(Wire):
+class CommissionWire(BinanceWire):
     maker: SignedAmount
     taker: SignedAmount
 
@@ -27,7 +27,7 @@ class CommissionWire(Wire):
         return Commission(Decimal(self.maker), Decimal(self.taker))
 
 
-class AccountWire(Wire):
+class AccountWire(BinanceWire):
     can_trade: bool
     can_withdraw: bool
     can_deposit: bool
@@ -50,7 +50,7 @@ class AccountWire(Wire):
         )
 
 
-class OrderWire(Wire):
+class OrderWire(BinanceWire):
     """An order as it is queried; `cummulativeQuoteQty` is the exchange's own spelling."""
 
     symbol: str
@@ -87,7 +87,7 @@ class OrderWire(Wire):
         )
 
 
-class FillWire(Wire):
+class FillWire(BinanceWire):
     symbol: str
     id: Count
     order_id: Count

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcp_binance_server.channel import Answer, Channel, NoAnswer
+from mcp_binance_server.channel import Channel, HttpAnswer, NoAnswer
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
-from mcp_binance_server.exchange.faults import Refusal, read_refusal
+from mcp_binance_server.exchange.faults import ExchangeRefusal, read_refusal
 from mcp_binance_server.exchange.networks import Network, host_of
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.server_time import ServerTime
@@ -20,17 +20,17 @@ OK, SERVER_ERROR = 200, 500
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class AnswerBody:
     """The bytes of a success and the host they came from."""
 
     content: bytes = field(repr=False)
     host: str
 
 
-class Refused(Exception):
+class ExchangeRefused(Exception):
     """The exchange answered, and not with a success."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: ExchangeRefusal) -> None:
         super().__init__(refusal.text)
         self.refusal = refusal
 
@@ -46,7 +46,7 @@ class Attempts:
     _rerouted: bool = field(default=False, init=False)
     _breakers: dict[str, Breaker] = field(default_factory=dict[str, Breaker], init=False, repr=False)
 
-    async def send(self, endpoint: Endpoint, params: Params, principal: Principal | None = None) -> Body:
+    async def send(self, endpoint: Endpoint, params: Params, principal: Principal | None = None) -> AnswerBody:
         """Send one request and return the body of its success.
 
         Raises:
@@ -68,7 +68,7 @@ class Attempts:
         finally:
             self.budget.landed(endpoint)
         await self._heed(answer, asked_at)
-        return Body(answer.body, host_of(base))
+        return AnswerBody(answer.body, host_of(base))
 
     @property
     def hosts_down(self) -> int:
@@ -89,18 +89,18 @@ class Attempts:
         await self._heed(answer, asked_at)
         await self.budget.recall(answer.headers)
 
-    async def _heed(self, answer: Answer, asked_at_ms: float) -> None:
+    async def _heed(self, answer: HttpAnswer, asked_at_ms: float) -> None:
         self.time.glimpse(answer.headers.get("date", ""), self.budget.clock.monotonic_ms() - asked_at_ms)
         await self.budget.settle(answer.headers)
         refusal = None if answer.status == OK else read_refusal(answer)
         if refusal is None or not refusal.is_rate_limit:
             await self.budget.relent()
         if refusal is not None:
-            raise Refused(refusal)
+            raise ExchangeRefused(refusal)
 
     async def _exchange(
         self, breaker: Breaker, base: str, endpoint: Endpoint, params: Params, principal: Principal | None
-    ) -> Answer:
+    ) -> HttpAnswer:
         query, headers = self._written(params, principal)
         url, sent_ms = f"{base}{endpoint.path}{query}", self.budget.clock.monotonic_ms()
         try:

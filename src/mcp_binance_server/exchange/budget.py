@@ -16,7 +16,7 @@ from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, Endpoint
-from mcp_binance_server.exchange.faults import IP_BANNED, Refusal
+from mcp_binance_server.exchange.faults import IP_BANNED, ExchangeRefusal
 from mcp_binance_server.exchange.server_time import ServerTime, minute_of
 from mcp_binance_server.state.engine import Grant, StateEngine
 
@@ -117,7 +117,7 @@ class Budget:
             # What is on its way from here may not have been counted yet.
             await self.engine.recall_weight(self.egress_id, used + self._under_way, minute=minute)
 
-    async def halt(self, refusal: Refusal) -> RateLimited:
+    async def halt(self, refusal: ExchangeRefusal) -> RateLimited:
         """Stop every caller on this IP for as long as the exchange says, ten minutes at most; return the error."""
         self._asked_until_ms = self.clock.monotonic_ms() + (refusal.retry_after_secs or 0) * 1000
         left_ms = await self.engine.stop_weight(
@@ -163,7 +163,7 @@ class Budget:
         # Of a limit nine tenths may be spent: of five ninths of it, half.
         return self.limit * 5 // 9 if endpoint.in_background else self.limit
 
-    def _pause_ms(self, refusal: Refusal) -> int:
+    def _pause_ms(self, refusal: ExchangeRefusal) -> int:
         if refusal.retry_after_secs is not None:
             return min(refusal.retry_after_secs, LONGEST_RETRY_AFTER_SECS) * 1000
         if refusal.status == IP_BANNED:

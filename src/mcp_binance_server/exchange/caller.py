@@ -17,11 +17,11 @@ from mcp_binance_server.errors import (
     InvalidSymbol,
     RegionRestricted,
 )
-from mcp_binance_server.exchange.attempt import Attempts, Params, Refused
+from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused, Params
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.diagnosis import can_be_sent
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
-from mcp_binance_server.exchange.faults import Refusal, classify
+from mcp_binance_server.exchange.faults import ExchangeRefusal, classify
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.other_networks import OtherNetworks
 from mcp_binance_server.exchange.principal import AcceptedKeys, Principal
@@ -50,7 +50,7 @@ class Answered(Generic[WireT]):
 
 
 @dataclass
-class Caller:
+class ExchangeCaller:
     """Turns an endpoint and parameters into the bytes of a success, or one of our errors."""
 
     attempts: Attempts
@@ -93,7 +93,7 @@ class Caller:
                 return await self._read_with_retries(endpoint, params, shape, principal)
         except TimeoutError:
             raise ExchangeUnavailable(reason=f"no answer within {total_secs:g} s") from None
-        except Refused as refused:
+        except ExchangeRefused as refused:
             raise await self._error(refused.refusal, params, principal) from None
 
     async def sync_time(self) -> None:
@@ -121,7 +121,7 @@ class Caller:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await self._read_once(endpoint, params, shape, principal)
-            except Refused as refused:
+            except ExchangeRefused as refused:
                 if refused.refusal.is_timestamp and not resynced:
                     # Nothing was executed; our idea of the exchange's clock was wrong. Learn it and ask once more.
                     resynced = True
@@ -151,7 +151,7 @@ class Caller:
             self.accepted.add(principal)
         return Answered(body.content, body.host, msgspec.json.decode(body.content, type=shape), at_ms)
 
-    async def _error(self, refusal: Refusal, params: Params, principal: Principal | None) -> AppError:
+    async def _error(self, refusal: ExchangeRefusal, params: Params, principal: Principal | None) -> AppError:
         if refusal.is_rate_limit:
             return await self.budget.halt(refusal)
         if refusal.is_credentials:

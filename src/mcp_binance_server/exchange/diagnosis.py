@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_binance_server.domain.credentials import Credentials
-from mcp_binance_server.exchange.faults import BAD_KEY_FORMAT, BAD_SIGNATURE, REJECTED_KEY, Refusal
+from mcp_binance_server.exchange.faults import BAD_KEY_FORMAT, BAD_SIGNATURE, REJECTED_KEY, ExchangeRefusal
 from mcp_binance_server.exchange.networks import NETWORKS, Network, host_of
 
 LikelyCause = Literal["unknown_key_or_wrong_network", "ip_not_allowed_or_permission_missing", "key_format", "signature"]
@@ -49,13 +49,15 @@ def can_be_sent(api_key: str) -> bool:
     return api_key.isascii() and api_key.isprintable()
 
 
-def is_worth_a_probe(refusal: Refusal, credentials: Credentials, network: Network) -> bool:
+def is_worth_a_probe(refusal: ExchangeRefusal, credentials: Credentials, network: Network) -> bool:
     """Tell whether only the exchange can say more: the one code that has three causes, and nothing odd here."""
     is_odd = _is_misformed(credentials) or _foreign_home(network) is not None
     return refusal.code == REJECTED_KEY and not is_odd
 
 
-def diagnose(refusal: Refusal | None, credentials: Credentials, network: Network, probed: Probed) -> Diagnosis | None:
+def diagnose(
+    refusal: ExchangeRefusal | None, credentials: Credentials, network: Network, probed: Probed
+) -> Diagnosis | None:
     """Explain a refusal; a refusal of None means that nothing was sent."""
     if refusal is None or refusal.code == BAD_KEY_FORMAT:
         return _key_format()

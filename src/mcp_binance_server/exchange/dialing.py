@@ -29,7 +29,7 @@ PING_SECS = 20.0
 LARGEST_FRAME = 4 * 2**20
 
 
-class Connection(Protocol):
+class StreamConnection(Protocol):
     """A conversation in text frames; `recv` raises ConnectionError once it is over."""
 
     async def send(self, text: str) -> None: ...
@@ -42,7 +42,7 @@ class Connection(Protocol):
 class Dialer(Protocol):
     """Whatever opens connections: the network, or an exchange in this process."""
 
-    async def connect(self, url: str) -> Connection:
+    async def connect(self, url: str) -> StreamConnection:
         """Open a connection.
 
         Raises:
@@ -54,7 +54,7 @@ class Dialer(Protocol):
 class NetworkDialer:
     """Dials with the `websockets` library, which answers the exchange's pings by itself."""
 
-    async def connect(self, url: str) -> Connection:
+    async def connect(self, url: str) -> StreamConnection:
         await load("websockets.asyncio.client")
         from websockets.asyncio.client import connect  # noqa: PLC0415 - only who streams pays for the import
         from websockets.exceptions import WebSocketException  # noqa: PLC0415

@@ -14,7 +14,7 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.suggestions import suggest
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, is_plausible
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLimited
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
 from mcp_binance_server.exchange.networks import host_of
 from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeListWire
@@ -50,7 +50,7 @@ class _KeptRows(msgspec.Struct, array_like=True):
 class Directory:
     """Fetches the table once an hour for everybody, keeps it decoded, and lives with an old one in need."""
 
-    caller: Caller
+    caller: ExchangeCaller
     engine: StateEngine
     clock: Clock
     _table: SymbolTable | None = field(default=None, init=False)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from mcp_binance_server.channel import Answer, count_in
+from mcp_binance_server.channel import HttpAnswer, count_in
 from mcp_binance_server.exchange.wire import UNREADABLE
 
 FaultClass = Literal["definite", "unknown", "retryable", "partial"]
@@ -29,7 +29,7 @@ class _ErrorBody(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ExchangeRefusal:
     """An answer that is no success: its status, Binance's code if it gave one, and its words."""
 
     status: int
@@ -63,17 +63,17 @@ class Refusal:
         return self.code == UNKNOWN_SYMBOL
 
 
-def read_refusal(answer: Answer) -> Refusal:
+def read_refusal(answer: HttpAnswer) -> ExchangeRefusal:
     """Read what a non-success answer says; a body that is not Binance's JSON gives no code and no words."""
     try:
         body = msgspec.json.decode(answer.body, type=_ErrorBody)
         code, text = body.code, body.msg
     except UNREADABLE:
         code, text = None, f"HTTP {answer.status}"
-    return Refusal(answer.status, code, text, count_in(answer.headers, "retry-after"))
+    return ExchangeRefusal(answer.status, code, text, count_in(answer.headers, "retry-after"))
 
 
-def classify(refusal: Refusal, *, is_write: bool) -> FaultClass:
+def classify(refusal: ExchangeRefusal, *, is_write: bool) -> FaultClass:
     """Say what is known of the request's fate; only a write can be left unknown."""
     if refusal.code == PARTIAL_CODE:
         return "partial"

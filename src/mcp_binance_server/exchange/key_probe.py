@@ -4,7 +4,7 @@ import anyio
 
 from mcp_binance_server.channel import NoAnswer
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.attempt import Attempts, Params, Refused
+from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused, Params
 from mcp_binance_server.exchange.endpoints import ORDER
 from mcp_binance_server.exchange.faults import BAD_SIGNATURE
 from mcp_binance_server.exchange.principal import Principal
@@ -31,7 +31,7 @@ async def knows_key(attempts: Attempts, principal: Principal) -> bool | None:
     with anyio.move_on_after(PROBE_SECS):
         try:
             await attempts.send(ORDER, PROBE_PARAMS, wrong)
-        except Refused as refused:
+        except ExchangeRefused as refused:
             if refused.refusal.is_rate_limit:
                 await attempts.budget.halt(refused.refusal)
             elif refused.refusal.is_credentials:

@@ -10,7 +10,7 @@ import anyio
 from mcp_binance_server.channel import NoAnswer
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.attempt import Attempts, Refused
+from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused
 from mcp_binance_server.exchange.endpoints import TIME
 from mcp_binance_server.exchange.key_probe import knows_key
 from mcp_binance_server.exchange.networks import Network
@@ -92,7 +92,7 @@ async def _answers(attempts: Attempts) -> bool:
     with anyio.move_on_after(REACH_SECS):
         try:
             await attempts.send(TIME, {})
-        except (Refused, NoAnswer, AppError):
+        except (ExchangeRefused, NoAnswer, AppError):
             return False
         return True
     return False

@@ -3,7 +3,7 @@
 from mcp_binance_server.errors import NOT_SET, InvalidCredentials
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.diagnosis import Probed, diagnose, is_worth_a_probe
-from mcp_binance_server.exchange.faults import Refusal
+from mcp_binance_server.exchange.faults import ExchangeRefusal
 from mcp_binance_server.exchange.key_probe import knows_key
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.other_networks import OtherNetworks
@@ -11,7 +11,7 @@ from mcp_binance_server.exchange.principal import Principal
 
 
 async def explain_refusal(
-    attempts: Attempts, refusal: Refusal, principal: Principal | None, others: OtherNetworks | None = None
+    attempts: Attempts, refusal: ExchangeRefusal, principal: Principal | None, others: OtherNetworks | None = None
 ) -> InvalidCredentials:
     """Return the error for a refused key, with its most likely cause where one can be found."""
     network = attempts.network
@@ -23,7 +23,7 @@ async def explain_refusal(
 
 
 def credentials_error(
-    network: Network, refusal: Refusal | None, principal: Principal | None, probed: Probed | None = None
+    network: Network, refusal: ExchangeRefusal | None, principal: Principal | None, probed: Probed | None = None
 ) -> InvalidCredentials:
     """Build the error; a refusal of None means that the key could not even be sent."""
     error = InvalidCredentials(

@@ -8,13 +8,13 @@ import msgspec
 
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.candles import Candle, Interval
-from mcp_binance_server.domain.market import Origin, Quote, Reading, Ticker, Trade
+from mcp_binance_server.domain.market import Origin, Quote, Sourced, Ticker, Trade
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.amounts import price
 from mcp_binance_server.exchange.attempt import Params
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import (
     AGGREGATE_TRADES,
     AVERAGE_PRICE,
@@ -102,21 +102,21 @@ class Recent:
 class SpotClient:
     """Public market data; every answer names the host that gave it."""
 
-    caller: Caller
+    caller: ExchangeCaller
     engine: StateEngine
     pace: LoopPace = field(repr=False)
     reads: ReadCount = field(default_factory=ReadCount)
     recent: Recent = field(default_factory=Recent, repr=False)
 
-    async def ticker(self, symbol: Symbol) -> Reading[Ticker]:
+    async def ticker(self, symbol: Symbol) -> Sourced[Ticker]:
         return await self._shared(TICKER_24H, {"symbol": symbol}, TickerWire, TickerWire.to_domain)
 
-    async def tickers(self, symbols: Sequence[Symbol]) -> Reading[dict[Symbol, Ticker]]:
+    async def tickers(self, symbols: Sequence[Symbol]) -> Sourced[dict[Symbol, Ticker]]:
         """Return up to twenty tickers for the weight of one; the exchange may leave some out without a word."""
         listed = msgspec.json.encode(sorted(symbols)).decode()
         return await self._shared(TICKER_24H, {"symbols": listed}, list[TickerWire], _by_symbol)
 
-    async def clock_check(self) -> Reading[ClockCheck]:
+    async def clock_check(self) -> Sourced[ClockCheck]:
         """Ask for the exchange's time, once; it was true half a round trip before the answer arrived."""
         clock = self.caller.clock
         asked_at = clock.monotonic_ms()
@@ -124,7 +124,7 @@ class SpotClient:
         round_trip_ms = clock.monotonic_ms() - asked_at
         server_ms = body.value.server_time
         check = ClockCheck(round(server_ms + round_trip_ms / 2), clock.now_ms(), round(round_trip_ms))
-        return Reading(check, body.host, self._origin(body.host, host_of(self.caller.network.rest_url)), body.at_ms)
+        return Sourced(check, body.host, self._origin(body.host, host_of(self.caller.network.rest_url)), body.at_ms)
 
     async def reach(self) -> None:
         """Find out whether the exchange answers, at the least cost.
@@ -134,18 +134,18 @@ class SpotClient:
         """
         await self.caller.read(REACH, {}, TimeWire)
 
-    async def prices(self) -> Reading[dict[Symbol, Price]]:
+    async def prices(self) -> Sourced[dict[Symbol, Price]]:
         """Return the last price of every symbol: cheaper than asking for more than two."""
         return await self._shared(TICKER_PRICE_ALL, {}, list[PriceWire], _prices)
 
-    async def average_price(self, symbol: Symbol) -> Reading[AveragePrice]:
+    async def average_price(self, symbol: Symbol) -> Sourced[AveragePrice]:
         """Return the average price of the exchange's own window, five minutes today."""
         return await self._shared(AVERAGE_PRICE, {"symbol": symbol}, AveragePriceWire, _average)
 
-    async def quote(self, symbol: Symbol) -> Reading[Quote]:
+    async def quote(self, symbol: Symbol) -> Sourced[Quote]:
         return await self._shared(BOOK_TICKER, {"symbol": symbol}, QuoteWire, QuoteWire.to_domain)
 
-    async def depth(self, symbol: Symbol, limit: int) -> Reading[BookSnapshot]:
+    async def depth(self, symbol: Symbol, limit: int) -> Sourced[BookSnapshot]:
         params: Params = {"symbol": symbol, "limit": limit}
         return await self._shared(depth_endpoint(limit), params, DepthWire, DepthWire.to_domain)
 
@@ -154,27 +154,27 @@ class SpotClient:
         body = await self.caller.read(SNAPSHOT, {"symbol": symbol, "limit": levels}, DepthWire)
         return body.value.to_domain()
 
-    async def trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
+    async def trades(self, symbol: Symbol, limit: int) -> Sourced[tuple[Trade, ...]]:
         return await self._shared(TRADES, {"symbol": symbol, "limit": limit}, list[TradeWire], _trades)
 
-    async def aggregate_trades(self, symbol: Symbol, limit: int) -> Reading[tuple[Trade, ...]]:
+    async def aggregate_trades(self, symbol: Symbol, limit: int) -> Sourced[tuple[Trade, ...]]:
         """Return the newest aggregate trades, oldest first."""
         return await self._aggregate_page({"symbol": symbol, "limit": limit})
 
-    async def aggregate_trades_since(self, symbol: Symbol, from_ms: int) -> Reading[tuple[Trade, ...]]:
+    async def aggregate_trades_since(self, symbol: Symbol, from_ms: int) -> Sourced[tuple[Trade, ...]]:
         """Return the first thousand aggregate trades at a moment and after it, oldest first."""
         return await self._aggregate_page({"symbol": symbol, "limit": 1000, "startTime": from_ms})
 
-    async def aggregate_trades_after(self, symbol: Symbol, trade_id: int) -> Reading[tuple[Trade, ...]]:
+    async def aggregate_trades_after(self, symbol: Symbol, trade_id: int) -> Sourced[tuple[Trade, ...]]:
         """Return the thousand aggregate trades that follow one."""
         return await self._aggregate_page({"symbol": symbol, "limit": 1000, "fromId": trade_id + 1})
 
-    async def _aggregate_page(self, params: Params) -> Reading[tuple[Trade, ...]]:
+    async def _aggregate_page(self, params: Params) -> Sourced[tuple[Trade, ...]]:
         return await self._shared(AGGREGATE_TRADES, params, list[AggregateTradeWire], _aggregate_trades)
 
     async def candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int | None = None
-    ) -> Reading[tuple[Candle, ...]]:
+    ) -> Sourced[tuple[Candle, ...]]:
         """Return the newest candles that opened up to a moment, oldest first."""
         # Never startTime: with it the exchange answers the oldest, and the newest would be cut off.
         ending = {} if until_ms is None else {"endTime": until_ms}
@@ -183,21 +183,21 @@ class SpotClient:
 
     async def closed_candles(
         self, symbol: Symbol, interval: Interval, limit: int, *, until_ms: int
-    ) -> Reading[tuple[Candle, ...]]:
+    ) -> Sourced[tuple[Candle, ...]]:
         """Return the candles before a moment at which the last of them has ended: they do not change any more."""
         params: Params = {"symbol": symbol, "interval": interval, "limit": limit, "endTime": until_ms}
         # Those that end with a minute are asked for again while the next one lasts; others never are.
         endpoint = KLINES if (until_ms + 1) % MINUTE_MS else CLOSED_KLINES
         return await self._shared(endpoint, params, list[KlineWire], _candles)
 
-    async def daily_candles(self, symbol: Symbol, days: int) -> Reading[tuple[Candle, ...]]:
+    async def daily_candles(self, symbol: Symbol, days: int) -> Sourced[tuple[Candle, ...]]:
         """Return the last days, oldest first; asked at most once an hour."""
         params: Params = {"symbol": symbol, "interval": "1d", "limit": days}
         return await self._shared(DAILY_KLINES, params, list[KlineWire], _candles)
 
     async def _shared(
         self, endpoint: Endpoint, params: Params, shape: type[WireT], read: Callable[[WireT], ValueT]
-    ) -> Reading[ValueT]:
+    ) -> Sourced[ValueT]:
         async def produce() -> bytes:
             self.reads.sent += 1
             body = await self.caller.read(endpoint, params, shape)
@@ -217,7 +217,7 @@ class SpotClient:
         await self.pace.step()  # all who shared it were woken at once
         answered, _, at_ms = kept[: kept.index(b"\n")].decode().partition(" ")
         value = self.recent.meaning(key, kept, shape, read)
-        return Reading(value, answered, self._origin(answered, configured), int(at_ms))
+        return Sourced(value, answered, self._origin(answered, configured), int(at_ms))
 
     def _origin(self, answered: str, configured: str) -> Origin:
         if self.caller.network.simulated:

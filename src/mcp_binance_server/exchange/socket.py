@@ -15,7 +15,7 @@ import anyio.lowlevel
 import msgspec
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.exchange.dialing import Connection, Dialer, Pacer
+from mcp_binance_server.exchange.dialing import Dialer, Pacer, StreamConnection
 from mcp_binance_server.exchange.stream_wire import SHUTDOWN, FrameWire, control_message
 
 LOG = logging.getLogger(__name__)
@@ -99,14 +99,14 @@ class MarketSocket:
             self.listener.on_lost(tuple(self.names))
             failures = 1 if self.clock.monotonic_ms() - opened_ms >= WELL_MS else failures + 1
 
-    async def _dial(self) -> Connection | None:
+    async def _dial(self) -> StreamConnection | None:
         try:
             return await self.dialer.connect(self.url)
         except OSError as error:
             LOG.info("no market stream: %s", error)
             return None
 
-    async def _listen(self, connection: Connection) -> None:
+    async def _listen(self, connection: StreamConnection) -> None:
         """Serve one connection and its successors until one is lost before its successor stands."""
         async with anyio.create_task_group() as tasks:
             link = self._begin(tasks, connection)
@@ -138,7 +138,7 @@ class MarketSocket:
         link.end()
         return successor
 
-    def _begin(self, tasks: anyio.abc.TaskGroup, connection: Connection) -> "_Link":
+    def _begin(self, tasks: anyio.abc.TaskGroup, connection: StreamConnection) -> "_Link":
         link = _Link(self, connection)
         self._links.append(link)
         self.counts.opened += 1
@@ -161,7 +161,7 @@ def _is_worth_a_line(count: int) -> bool:
 class _Link:
     """One real connection: it reads, it subscribes, and it says when it should be relieved or is over."""
 
-    def __init__(self, socket: MarketSocket, connection: Connection) -> None:
+    def __init__(self, socket: MarketSocket, connection: StreamConnection) -> None:
         self.news = anyio.Event()
         self.changed = anyio.Event()
         self.is_over = False

@@ -28,15 +28,15 @@ from mcp_binance_server.words import word
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-class Wire(msgspec.Struct, rename="camel"):
+class BinanceWire(msgspec.Struct, rename="camel"):
     """What all our structs share: camelCase on the wire."""
 
 
-class TimeWire(Wire):
+class TimeWire(BinanceWire):
     server_time: EpochMs
 
 
-class TickerWire(Wire):
+class TickerWire(BinanceWire):
     symbol: str
     price_change: SignedAmount
     price_change_percent: SignedAmount
@@ -73,18 +73,18 @@ class TickerWire(Wire):
         )
 
 
-class PriceWire(Wire):
+class PriceWire(BinanceWire):
     symbol: str
     price: Amount
 
 
-class AveragePriceWire(Wire):
+class AveragePriceWire(BinanceWire):
     mins: Count
     price: Amount
     close_time: EpochMs = 0
 
 
-class QuoteWire(Wire):
+class QuoteWire(BinanceWire):
     symbol: str
     bid_price: Amount
     bid_qty: Amount
@@ -101,7 +101,7 @@ class QuoteWire(Wire):
         )
 
 
-class DepthWire(Wire):
+class DepthWire(BinanceWire):
     last_update_id: Count
     bids: list[WrittenLevel]
     asks: list[WrittenLevel]
@@ -118,7 +118,7 @@ def _levels(rows: list[WrittenLevel]) -> tuple[PriceLevel, ...]:
     return tuple(PriceLevel(price(at), quantity(stands)) for at, stands in rows)
 
 
-class TradeWire(Wire):
+class TradeWire(BinanceWire):
     id: Count
     price: AboveZero
     qty: Amount
@@ -181,7 +181,7 @@ class KlineWire(msgspec.Struct, array_like=True):
         )
 
 
-class FilterWire(Wire):
+class FilterWire(BinanceWire):
     """Any filter: only the fields we read; other fields, and filters of a type we do not know, pass."""
 
     filter_type: str
@@ -210,7 +210,7 @@ class FilterWire(Wire):
 NO_FILTER = FilterWire("")
 
 
-class SymbolWire(Wire):
+class SymbolWire(BinanceWire):
     symbol: str
     status: str
     base_asset: str
@@ -264,14 +264,14 @@ class SymbolWire(Wire):
         )
 
 
-class RateLimitWire(Wire):
+class RateLimitWire(BinanceWire):
     rate_limit_type: str
     interval: str
     interval_num: Count
     limit: Count
 
 
-class ExchangeLimitsWire(Wire):
+class ExchangeLimitsWire(BinanceWire):
     rate_limits: list[RateLimitWire]
 
     @property

@@ -37,7 +37,7 @@ class Stale:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MissedUpdates:
     """The ids from `expected` up to the one before `received` never came."""
 
     expected: int
@@ -195,13 +195,13 @@ class LocalBook:
         self._last_update_id = snapshot.last_update_id
         self._event_ms = None
 
-    def apply(self, delta: BookDelta) -> Applied | Stale | Gap:
+    def apply(self, delta: BookDelta) -> Applied | Stale | MissedUpdates:
         """Take over a delta that follows on what is known; after a Gap only a new snapshot helps."""
         last = self._last_update_id
         if delta.last_update_id <= last:
             return Stale(last, delta.last_update_id)
         if delta.first_update_id > last + 1:
-            return Gap(last + 1, delta.first_update_id)
+            return MissedUpdates(last + 1, delta.first_update_id)
         changed = self._bids.change(delta.bids) + self._asks.change(delta.asks)
         self._last_update_id = delta.last_update_id
         self._event_ms = delta.event_ms
@@ -307,7 +307,9 @@ class JoinBuffer:
         first = self.first_update_id
         return first is not None and snapshot.last_update_id < first
 
-    def join(self, snapshot: BookSnapshot, book: LocalBook, *, asked: int | None = None) -> Joined | TooOld | Gap:
+    def join(
+        self, snapshot: BookSnapshot, book: LocalBook, *, asked: int | None = None
+    ) -> Joined | TooOld | MissedUpdates:
         """Load the snapshot and replay what it does not contain; only Joined touches the book, and empties the buffer.
 
         After TooOld everything stays for a newer snapshot, after Gap what came since the hole.
@@ -323,11 +325,11 @@ class JoinBuffer:
         applied = sum(isinstance(outcome, Applied) for outcome in outcomes)
         return Joined(applied, len(outcomes) - applied)
 
-    def _gap_after(self, last: int) -> Gap | None:
+    def _gap_after(self, last: int) -> MissedUpdates | None:
         for place, delta in enumerate(self._deltas):
             if delta.first_update_id > last + 1:
                 for _ in range(place):
                     self._deltas.popleft()
-                return Gap(last + 1, delta.first_update_id)
+                return MissedUpdates(last + 1, delta.first_update_id)
             last = max(last, delta.last_update_id)
         return None

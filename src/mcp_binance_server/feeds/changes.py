@@ -7,7 +7,7 @@ from typing import NamedTuple
 from mcp_binance_server.domain.book import BookDelta
 
 
-class Change(NamedTuple):
+class TimedDelta(NamedTuple):
     """A delta and when it arrived, by the exchange's time."""
 
     time_ms: int
@@ -22,11 +22,11 @@ class Changes:
     def __init__(self, *, span_ms: int, most: int) -> None:
         self._span_ms = span_ms
         self._most = most
-        self._changes: deque[Change] = deque()
+        self._changes: deque[TimedDelta] = deque()
         self._levels = 0
         self._since_ms: int | None = None
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self) -> Iterator[TimedDelta]:
         return iter(self._changes)
 
     def __len__(self) -> int:
@@ -40,7 +40,7 @@ class Changes:
     def add(self, time_ms: int, delta: BookDelta) -> None:
         if self._since_ms is None:
             self._since_ms = time_ms
-        self._changes.append(Change(time_ms, delta))
+        self._changes.append(TimedDelta(time_ms, delta))
         self._levels += len(delta.bids) + len(delta.asks)
         while self._changes and (self._levels > self._most or self._changes[0].time_ms < time_ms - self._span_ms):
             gone = self._changes.popleft()

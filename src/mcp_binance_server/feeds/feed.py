@@ -10,7 +10,7 @@ from mcp_binance_server.analytics.walls import WallSighting
 from mcp_binance_server.domain.book import BookDelta, BookSnapshot
 from mcp_binance_server.domain.market import Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.feeds.book import Applied, Gap, JoinBuffer, Joined, LocalBook, Stale, TooOld
+from mcp_binance_server.feeds.book import Applied, JoinBuffer, Joined, LocalBook, MissedUpdates, Stale, TooOld
 from mcp_binance_server.feeds.changes import Changes
 from mcp_binance_server.feeds.quotes import Quotes
 from mcp_binance_server.feeds.sampling import sample
@@ -49,7 +49,7 @@ class Room:
 
 
 @dataclass(slots=True)
-class Counts:
+class FeedCounts:
     """What went wrong with a symbol's stream since it was opened, and how often its book was put in step."""
 
     gaps: int = 0
@@ -80,7 +80,7 @@ class SymbolFeed:
 
     def __init__(self, symbol: Symbol, room: Room, *, thresholds: Thresholds = DEFAULTS) -> None:
         self.symbol = symbol
-        self.counts = Counts()
+        self.counts = FeedCounts()
         self._room = room
         self._thresholds = thresholds
         # A symbol's second begins at its own time: all books measured in the same moment would make each other late.
@@ -143,13 +143,13 @@ class SymbolFeed:
             return
         if isinstance(outcome, Applied):
             self._took(outcome, delta, time_ms)
-        elif isinstance(outcome, Gap) or delta.event_ms - self.book_ms > IDS_WENT_BACK_MS:
+        elif isinstance(outcome, MissedUpdates) or delta.event_ms - self.book_ms > IDS_WENT_BACK_MS:
             self.counts.gaps += 1
             self._start_over(delta)
 
     def on_snapshot(
         self, snapshot: BookSnapshot, *, asked: int, time_ms: int, as_of_ms: int | None = None
-    ) -> Joined | TooOld | Gap:
+    ) -> Joined | TooOld | MissedUpdates:
         """Join a snapshot to what was buffered; anything but Joined needs another one.
 
         A live book goes on until the new one takes its place, so its readers see no break. A snapshot that was long on
@@ -161,7 +161,7 @@ class SymbolFeed:
             return outcome
         if book.is_crossed:
             self.counts.crossed += 1
-            return Gap(snapshot.last_update_id, snapshot.last_update_id)
+            return MissedUpdates(snapshot.last_update_id, snapshot.last_update_id)
         if self.state == "live" and book.last_update_id < self.book.last_update_id:
             return TooOld(book.last_update_id, self.book.last_update_id)
         self.counts.joins += 1

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Quantity
-from mcp_binance_server.feeds.book import Gap, Stale
+from mcp_binance_server.feeds.book import MissedUpdates, Stale
 
 NONE = Quantity(Decimal(0))
 
@@ -65,7 +65,7 @@ class TapeWindow:
 
 @dataclass(frozen=True, slots=True)
 class _Hole:
-    gap: Gap
+    gap: MissedUpdates
     closed_ms: int
 
 
@@ -92,15 +92,15 @@ class Tape:
     def __len__(self) -> int:
         return len(self._trades)
 
-    def add(self, trade: Trade) -> Printed | Stale | Gap:
+    def add(self, trade: Trade) -> Printed | Stale | MissedUpdates:
         """Keep the next trade; after a Gap it is kept as well, and a Stale one is known already or was skipped."""
-        gap: Gap | None = None
+        gap: MissedUpdates | None = None
         if self._trades:
             last = self._trades[-1].trade_id
             if trade.trade_id <= last:
                 return Stale(last, trade.trade_id)
             if trade.trade_id > last + 1:
-                gap = Gap(last + 1, trade.trade_id)
+                gap = MissedUpdates(last + 1, trade.trade_id)
                 self._holes.append(_Hole(gap, trade.time_ms))
         elif self._complete_ms is None:
             self._lose(trade.time_ms)
@@ -118,7 +118,7 @@ class Tape:
         new = {trade.trade_id: trade for trade in trades if trade.trade_id < last and trade.trade_id not in held}
         self._trades = deque(trade for _, trade in sorted((held | new).items()))
         self._holes = deque(
-            _Hole(Gap(before.trade_id + 1, after.trade_id), after.time_ms)
+            _Hole(MissedUpdates(before.trade_id + 1, after.trade_id), after.time_ms)
             for before, after in pairwise(self._trades)
             if after.trade_id > before.trade_id + 1
         )
@@ -146,7 +146,7 @@ class Tape:
         return self._trades[-1] if self._trades else None
 
     @property
-    def holes(self) -> tuple[Gap, ...]:
+    def holes(self) -> tuple[MissedUpdates, ...]:
         """What is missing between the trades held, oldest first."""
         return tuple(hole.gap for hole in self._holes)
 

@@ -22,7 +22,7 @@ FORMS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class GuideAddress:
     """A parsed address. `name` is a category, collection or context; `doc_id` a document or pattern in it."""
 
     kind: Kind
@@ -30,7 +30,7 @@ class Address:
     doc_id: str = ""
 
 
-def parse_address(uri: str) -> Address:
+def parse_address(uri: str) -> GuideAddress:
     """Split an address into its parts, each percent-decoded once.
 
     Raises:
@@ -54,16 +54,16 @@ def address_of(kind: Kind, *parts: str) -> str:
     return f"{SCHEME}://{kind}/" + "/".join(quote(each, safe="") for part in parts for each in part.split("/"))
 
 
-def _address(uri: str, kind: str, parts: list[str]) -> Address:
+def _address(uri: str, kind: str, parts: list[str]) -> GuideAddress:
     match kind, parts:
         case "help", []:
-            return Address("help")
+            return GuideAddress("help")
         case "collection", [name]:
-            return Address("collection", name)
+            return GuideAddress("collection", name)
         case "category", [name, *rest]:
-            return Address("category", name, "/".join(rest))
+            return GuideAddress("category", name, "/".join(rest))
         case "document", [name, first, *rest]:
-            return Address("document", name, "/".join((first, *rest)))
+            return GuideAddress("document", name, "/".join((first, *rest)))
         case _:
             expected = [form for form in FORMS if form.startswith(f"{SCHEME}://{kind}")]
             raise GuideUriInvalid(uri=uri, reason=f"expected {' or '.join(expected or FORMS)}")

@@ -16,7 +16,7 @@ MOST_ENTRIES = 20_000
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file that is not there, is no regular file, or is too large; the text is fit for a client."""
 
 
@@ -35,7 +35,7 @@ def read_beneath(root: Path, parts: Sequence[str], limit: int) -> bytes:
     """
     data = read_start(root, parts, limit, limit + 1)
     if len(data) > limit:  # it grew after it was measured: trust the read
-        raise Unreadable(_too_large(limit))
+        raise UnreadableFile(_too_large(limit))
     return data
 
 
@@ -46,21 +46,21 @@ def read_start(root: Path, parts: Sequence[str], limit: int, most: int) -> bytes
         Unreadable: as `read_beneath`.
     """
     if not parts or any(_leads_astray(name) for name in parts):
-        raise Unreadable("no such document")
+        raise UnreadableFile("no such document")
     try:
         descriptor = _open_file(root, parts)
         try:
             facts = os.fstat(descriptor)
             if not stat.S_ISREG(facts.st_mode):
-                raise Unreadable("it is not a regular file")
+                raise UnreadableFile("it is not a regular file")
             if facts.st_size > limit:
-                raise Unreadable(_too_large(limit))
+                raise UnreadableFile(_too_large(limit))
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 return file.read(most)
         finally:
             os.close(descriptor)
     except (OSError, ValueError):  # the system's own words would show paths
-        raise Unreadable("it cannot be opened") from None
+        raise UnreadableFile("it cannot be opened") from None
 
 
 def walk_beneath(root: Path, folder: Sequence[str]) -> Iterator[list[Found | None]]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from mcp_binance_server.guide.beneath import Unreadable, read_beneath
+from mcp_binance_server.guide.beneath import UnreadableFile, read_beneath
 from mcp_binance_server.guide.config import (
     BUILTIN_CATEGORIES,
     DEFAULT_PATTERNS,
@@ -30,7 +30,7 @@ _LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class ConfigMistake:
     """Something in the file that cannot be used; `line` counts from one, zero speaks of the whole file."""
 
     line: int
@@ -107,27 +107,27 @@ class GuideFile(_Part):
         return self
 
 
-def read_config(path: Path) -> tuple[Guides | None, tuple[Mistake, ...]]:
+def read_config(path: Path) -> tuple[Guides | None, tuple[ConfigMistake, ...]]:
     """Read a configuration file; either it can be used as a whole, or its mistakes come back."""
     try:
         file = path.resolve()  # it may be a link: people keep such files elsewhere
         text = read_beneath(file.parent, (file.name,), LARGEST_BYTES).decode("utf-8-sig")
-    except (Unreadable, OSError, RuntimeError) as error:
-        reason = error if isinstance(error, Unreadable) else "it cannot be opened"
-        return None, (Mistake(0, f"the file cannot be read: {reason}"),)
+    except (UnreadableFile, OSError, RuntimeError) as error:
+        reason = error if isinstance(error, UnreadableFile) else "it cannot be opened"
+        return None, (ConfigMistake(0, f"the file cannot be read: {reason}"),)
     except UnicodeDecodeError:
-        return None, (Mistake(0, "the file is not UTF-8"),)
+        return None, (ConfigMistake(0, "the file is not UTF-8"),)
     return parse_config(text, path.parent)
 
 
-def parse_config(text: str, folder: Path) -> tuple[Guides | None, tuple[Mistake, ...]]:
+def parse_config(text: str, folder: Path) -> tuple[Guides | None, tuple[ConfigMistake, ...]]:
     """Read the text of a configuration; relative roots start at `folder`."""
     try:
         located = load_yaml(text)
     except YamlRefused as refused:
-        return None, (Mistake(refused.line, refused.problem),)
+        return None, (ConfigMistake(refused.line, refused.problem),)
     if not isinstance(located.value, dict):
-        return None, (Mistake(1, "the file must hold keys such as version, roots and categories"),)
+        return None, (ConfigMistake(1, "the file must hold keys such as version, roots and categories"),)
     try:
         file = GuideFile.model_validate(located.value)  # pyright: ignore[reportUnknownMemberType] - YAML, checked here
     except ValidationError as error:
@@ -137,16 +137,16 @@ def parse_config(text: str, folder: Path) -> tuple[Guides | None, tuple[Mistake,
     return _guides(file, folder), ()
 
 
-def _mistakes(error: ValidationError, located: Located) -> tuple[Mistake, ...]:
+def _mistakes(error: ValidationError, located: Located) -> tuple[ConfigMistake, ...]:
     found = error.errors(include_url=False, include_input=False, include_context=False)
     paths = [_path(each["loc"], located) for each in found]
-    mistakes: dict[Mistake, None] = {}
+    mistakes: dict[ConfigMistake, None] = {}
     for each, path in zip(found, paths, strict=True):
         if any(len(other) > len(path) and other[: len(path)] == path for other in paths):
             continue  # a list that lost its bad items is then too short as well
         text = "unknown key" if each["type"] == "extra_forbidden" else each["msg"].removeprefix("Value error, ")
         where = ".".join(map(str, path)) or "the file"
-        mistakes[Mistake(located.line(path), f"{where}: {text[0].lower()}{text[1:]}")] = None
+        mistakes[ConfigMistake(located.line(path), f"{where}: {text[0].lower()}{text[1:]}")] = None
     return tuple(sorted(mistakes, key=lambda mistake: mistake.line))
 
 
@@ -159,12 +159,12 @@ def _path(location: tuple[str | int, ...], located: Located) -> tuple[str | int,
     return steps
 
 
-def _unknown_categories(file: GuideFile, located: Located) -> tuple[Mistake, ...]:
+def _unknown_categories(file: GuideFile, located: Located) -> tuple[ConfigMistake, ...]:
     known = {*file.categories, *(each.name for each in BUILTIN_CATEGORIES)} - (
         {*file.disable_builtin} - {*file.categories}
     )
     mistakes = [
-        Mistake(
+        ConfigMistake(
             located.line(("collections", name, "categories", place)),
             f"collections.{name}.categories: "
             + (f"{member} is a collection; name categories" if member in file.collections else f"no category {member}"),
@@ -175,7 +175,7 @@ def _unknown_categories(file: GuideFile, located: Located) -> tuple[Mistake, ...
     ]
     shipped = {each.name for each in BUILTIN_CATEGORIES}
     mistakes += [
-        Mistake(located.line(("disable_builtin", place)), f"disable_builtin: {one_line(name, 40)} does not ship")
+        ConfigMistake(located.line(("disable_builtin", place)), f"disable_builtin: {one_line(name, 40)} does not ship")
         for place, name in enumerate(file.disable_builtin)
         if name not in shipped
     ]

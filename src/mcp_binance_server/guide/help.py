@@ -1,7 +1,7 @@
 """guide://help: written from the address forms and the live configuration, completed by a page that ships."""
 
 from mcp_binance_server.guide.addresses import FORMS, HELP, address_of
-from mcp_binance_server.guide.beneath import Unreadable, read_beneath
+from mcp_binance_server.guide.beneath import UnreadableFile, read_beneath
 from mcp_binance_server.guide.config import CONTENT, Category, Collection
 from mcp_binance_server.guide.patterns import EXTENSIONS, MOST_STARS
 from mcp_binance_server.guide.shelf import Shelf
@@ -114,7 +114,7 @@ def _collections(shelf: Shelf) -> str:
 def _supplement() -> str:
     try:
         return visible(read_beneath(CONTENT, (SUPPLEMENT,), 65_536).decode()).strip()
-    except (Unreadable, UnicodeDecodeError):
+    except (UnreadableFile, UnicodeDecodeError):
         return ""
 
 

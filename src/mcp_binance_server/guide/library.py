@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.guide.beneath import MOST_ENTRIES, Found, Unreadable, read_beneath, read_start, walk_beneath
+from mcp_binance_server.guide.beneath import MOST_ENTRIES, Found, UnreadableFile, read_beneath, read_start, walk_beneath
 from mcp_binance_server.guide.config import CONTENT, Category, Guides
 from mcp_binance_server.guide.document import Document, Facts, Source, read_text
 from mcp_binance_server.guide.patterns import EXTENSIONS
@@ -84,7 +84,7 @@ class Library:
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise Unreadable("it is not UTF-8") from None
+            raise UnreadableFile("it is not UTF-8") from None
         facts, body = read_text(entry.doc_id, text)
         modified_ms = entry.stamp.modified_ns // 1_000_000
         return Document(entry.category, entry.doc_id, entry.source, facts, body, modified_ms)
@@ -175,7 +175,7 @@ def _entry(category: str, root: Path, folder: tuple[str, ...], file: Found, guid
         head = read_start(root, parts, guides.limits.document_bytes, HEAD_BYTES)
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)  # the last character may be cut in two
         facts, _ = read_text(file.path, text)
-    except (Unreadable, UnicodeDecodeError):
+    except (UnreadableFile, UnicodeDecodeError):
         facts = Facts(title=file.path)
     source: Source = "builtin" if root is CONTENT else "user"
     return Entry(category, file.path, source, root, parts, file.stamp, facts)

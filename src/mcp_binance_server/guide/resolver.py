@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mcp_binance_server.errors import echo
-from mcp_binance_server.guide.addresses import HELP, Address, address_of
+from mcp_binance_server.guide.addresses import HELP, GuideAddress, address_of
 from mcp_binance_server.guide.config import Collection, compiled
 from mcp_binance_server.guide.errors import (
     GuideContextNotFound,
@@ -27,7 +27,7 @@ class Resolver:
     shelf: Shelf
     uri: str
 
-    def resolve(self, address: Address) -> tuple[Entry, ...]:
+    def resolve(self, address: GuideAddress) -> tuple[Entry, ...]:
         """Return the documents an address means, none for an empty category or collection.
 
         Raises:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcp_binance_server.guide.beneath import Unreadable
+from mcp_binance_server.guide.beneath import UnreadableFile
 from mcp_binance_server.guide.document import headings
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.guide.shelf import Entry, Hit, Shelf
@@ -94,7 +94,7 @@ class Index:
     def _add(self, database: "sqlite3.Connection", shelf: Shelf, entry: Entry) -> None:
         try:
             document = self._library.read(shelf, entry)
-        except Unreadable:  # asked for by its address it says why
+        except UnreadableFile:  # asked for by its address it says why
             return
         body = document.body[:INDEXED_CHARACTERS]
         told = "\n".join(text for _, text in headings(body))

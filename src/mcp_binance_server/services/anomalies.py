@@ -8,9 +8,9 @@ import anyio.to_thread
 
 from mcp_binance_server.analytics.anomalies import (
     AnomalyType,
+    AnomalyVerdict,
     Ladder,
     Ladders,
-    Verdict,
     crash_verdict,
     pattern_verdicts,
     stuffing_verdict,
@@ -22,7 +22,7 @@ from mcp_binance_server.analytics.microstructure_report import AnomalyReport
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.market import Trade
-from mcp_binance_server.feeds.changes import Change
+from mcp_binance_server.feeds.changes import TimedDelta
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.services.live import BookView, LiveService, Watch
 from mcp_binance_server.services.taped import collecting
@@ -62,7 +62,7 @@ class AnomalyService:
         now_ms, thresholds = self.live.time.now_ms(), self.live.thresholds
         feed = watch.feed
         if feed is None:
-            verdicts = tuple(Verdict(type=each, unknown=watch.unknown) for each in TYPES)
+            verdicts = tuple(AnomalyVerdict(type=each, unknown=watch.unknown) for each in TYPES)
             basis = _cold_basis(view, window_ms)
             return AnomalyReport(rules=watch.rules, basis=basis, verdicts=verdicts, thresholds=thresholds)
         window = _EventWindow.of(feed, now_ms, window_ms)
@@ -103,7 +103,7 @@ class _EventWindow:
     now_ms: int
     unbroken_ms: int | None
     known_from_ms: int
-    changes: Sequence[Change]
+    changes: Sequence[TimedDelta]
     trades: tuple[Trade, ...]
     has_all_trades: bool
 
@@ -130,7 +130,7 @@ class _EventWindow:
         return collecting(have_ms, need_ms, self.now_ms) if have_ms < need_ms else None
 
 
-def _patterns(window: _EventWindow, ladders: Ladders, thresholds: Thresholds) -> tuple[tuple[Verdict, ...], int]:
+def _patterns(window: _EventWindow, ladders: Ladders, thresholds: Thresholds) -> tuple[tuple[AnomalyVerdict, ...], int]:
     from_ms = max(window.from_ms, window.known_from_ms)
     large = ladders.large(thresholds=thresholds)
     levels = level_window(window.changes, window.trades, from_ms, large, thresholds=thresholds)

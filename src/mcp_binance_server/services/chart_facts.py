@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_binance_server.charts.catalogue import Exchange
-from mcp_binance_server.charts.client import SymbolWire
+from mcp_binance_server.charts.client import ListedSymbolWire
 from mcp_binance_server.charts.docs import DocumentationSource
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError
 from mcp_binance_server.charts.facts import Documentation, Held, ListedSymbol, SymbolList
@@ -90,7 +90,7 @@ def _rank(symbol: ListedSymbol, folded: str) -> int | None:
     return next((rank for fit, rank in fits if fit), None)
 
 
-def _symbol(wire: SymbolWire, exchange_type: str) -> ListedSymbol:
+def _symbol(wire: ListedSymbolWire, exchange_type: str) -> ListedSymbol:
     if exchange_type == "crypto" or "crypto" in wire.typespecs:
         kind = "crypto"
     elif exchange_type == "forex" and wire.type in {"", "spot"}:

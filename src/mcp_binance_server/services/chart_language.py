@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
-from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
 from mcp_binance_server.charts.dialect.symbol import is_binance_spot
 from mcp_binance_server.charts.plan_memory import PlanInUse, PlanMemory
 from mcp_binance_server.charts.plan_rules import doubts, key_needed
@@ -41,8 +41,10 @@ class ChartLanguageService:
     time: ServerTime
     plans: PlanMemory
     flights: Flights[SymbolTable]
-    catalogue: Callable[[], Catalogue] = bundled_catalogue
-    _arranged: "tuple[Catalogue, SymbolTable | None, Knowledge] | None" = field(default=None, init=False, repr=False)
+    catalogue: Callable[[], ChartCatalogue] = bundled_catalogue
+    _arranged: "tuple[ChartCatalogue, SymbolTable | None, Knowledge] | None" = field(
+        default=None, init=False, repr=False
+    )
 
     async def construct(self, text: str, preferences: "Preferences | None" = None) -> "Construction":
         """Turn words into a chart's configuration.

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
 from mcp_binance_server.charts.plan_memory import PlanInUse, PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.server_time import ServerTime
 
 if TYPE_CHECKING:
-    from mcp_binance_server.charts.validate import Verdict
+    from mcp_binance_server.charts.validate import ConfigVerdict
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -21,7 +21,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 class JudgedChart:
     """A verdict, and the plan it was reached by."""
 
-    verdict: "Verdict"
+    verdict: "ConfigVerdict"
     by: PlanInUse
 
 
@@ -33,7 +33,7 @@ class ChartValidationService:
     time: ServerTime
     plans: PlanMemory
     draws_jpeg: bool
-    catalogue: Callable[[], Catalogue] = bundled_catalogue
+    catalogue: Callable[[], ChartCatalogue] = bundled_catalogue
 
     def validate(self, config: Mapping[str, object], plan_level: str | None = None) -> JudgedChart:
         """Say what is wrong with a configuration and what would mend it."""

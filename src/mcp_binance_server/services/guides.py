@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.guide.addresses import HELP, address_of, parse_address
-from mcp_binance_server.guide.beneath import Unreadable
+from mcp_binance_server.guide.beneath import UnreadableFile
 from mcp_binance_server.guide.document import Document
 from mcp_binance_server.guide.errors import GuideContentError, GuideContextNotFound, GuideError, GuideLimitExceeded
 from mcp_binance_server.guide.help import help_page
@@ -163,7 +163,7 @@ class GuideService:
         for entry in chosen:
             try:
                 document = self._library.read(shelf, entry)
-            except Unreadable as error:
+            except UnreadableFile as error:
                 reason = f"{entry.category}/{entry.doc_id}: {error}"
                 if len(chosen) == 1:
                     raise GuideContentError(uri=uri, reason=reason, valid_uris=close_uris(shelf, uri)) from None

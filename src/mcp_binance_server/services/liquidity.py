@@ -38,7 +38,7 @@ WALLS_MS = 300_000
 MOST_KEPT = 20
 
 
-class _Traded(NamedTuple):
+class _TradedNow(NamedTuple):
     profile: VolumeProfile
     window: Window
     coverage: float
@@ -52,7 +52,7 @@ class LiquidityService:
 
     live: LiveService
     client: SpotClient
-    _made: Kept[_Traded] = field(default_factory=lambda: Kept[_Traded](MOST_KEPT), repr=False)
+    _made: Kept[_TradedNow] = field(default_factory=lambda: Kept[_TradedNow](MOST_KEPT), repr=False)
 
     async def vacuums(self, text: str, minutes: int, percentile: int | None) -> VacuumReport:
         """Find thin ranges in what was traded; walls of a book that is streamed count for the stops."""
@@ -97,7 +97,7 @@ class LiquidityService:
         ticker = (await self.client.ticker(watch.rules.symbol)).value
         return ticker.last_price if ticker.has_traded else None
 
-    async def _traded(self, watch: Watch, minutes: int) -> _Traded:
+    async def _traded(self, watch: Watch, minutes: int) -> _TradedNow:
         """Take every trade where they can be had for little, else bars as fine as the window allows."""
         now_ms, span_ms = self.live.time.now_ms(), minutes * MINUTE_MS
         to_ms = settled_ms(now_ms)
@@ -106,13 +106,13 @@ class LiquidityService:
         trades = taped(watch, window)
         if trades is not None:
             profile = profile_of_trades(trades, tick, thresholds=self.live.thresholds)
-            return _Traded(profile, window, 1.0, len(trades), "aggTrade")
+            return _TradedNow(profile, window, 1.0, len(trades), "aggTrade")
         to_ms = settled_ms(now_ms, MINUTE_MS)
         window = Window(to_ms - span_ms, to_ms)
         key = symbol, window
         return self._made.get(key) or self._made.keep(key, await self._asked(watch.rules, window))
 
-    async def _asked(self, rules: SymbolRules, window: Window) -> _Traded:
+    async def _asked(self, rules: SymbolRules, window: Window) -> _TradedNow:
         symbol, tick, thresholds = rules.symbol, rules.tick, self.live.thresholds
         minutes = (window.to_ms - window.from_ms) // MINUTE_MS
         bars = await closed_candles(self.client, symbol, "1m", window.from_ms, window.to_ms)
@@ -123,16 +123,16 @@ class LiquidityService:
             trades = await trades_between(self.client, symbol, window.from_ms, window.to_ms, MOST_PAGES + 1)
             if trades is not None:
                 profile = profile_of_trades(trades, tick, thresholds=thresholds)
-                return _Traded(profile, window, coverage, len(trades), "aggTrades")
+                return _TradedNow(profile, window, coverage, len(trades), "aggTrades")
         if minutes > SECOND_BARS_MINUTES:
             profile = profile_of_candles(bars, tick, thresholds=thresholds)
-            return _Traded(profile, window, coverage, count, "klines")
+            return _TradedNow(profile, window, coverage, count, "klines")
         seconds = await closed_candles(self.client, symbol, "1s", window.from_ms, window.to_ms)
         profile = profile_of_candles([each for each in seconds if each.volume], tick, thresholds=thresholds)
-        return _Traded(profile, window, len(seconds) / (minutes * 60), count, "klines_1s")
+        return _TradedNow(profile, window, len(seconds) / (minutes * 60), count, "klines_1s")
 
     def _vacuum_report(
-        self, watch: Watch, minutes: int, percentile: int | None, price: Price | None, traded: _Traded
+        self, watch: Watch, minutes: int, percentile: int | None, price: Price | None, traded: _TradedNow
     ) -> VacuumReport:
         found = find_vacuums(traded.profile, percentile=percentile, thresholds=self.live.thresholds)
         if percentile is None and found.vacuums:

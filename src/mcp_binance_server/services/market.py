@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.candles import Interval
-from mcp_binance_server.domain.market import MarketView, Origin, Reading, Ticker, Trade
+from mcp_binance_server.domain.market import MarketView, Origin, Sourced, Ticker, Trade
 from mcp_binance_server.domain.observations import (
     MOST_CANDLES,
     AveragePrice,
@@ -26,7 +26,7 @@ from mcp_binance_server.services.streamed import Streamed
 from mcp_binance_server.services.symbol_search import matching
 
 ValueT = TypeVar("ValueT")
-Question = Callable[[Symbol], Awaitable[Reading[ValueT]]]
+Question = Callable[[Symbol], Awaitable[Sourced[ValueT]]]
 Stream = Callable[[SymbolRules], Observation[ValueT] | None]
 
 
@@ -43,7 +43,7 @@ class MarketService:
     time: ServerTime
     streamed: Streamed
 
-    async def clock_check(self) -> Reading[ClockCheck]:
+    async def clock_check(self) -> Sourced[ClockCheck]:
         """Compare our clock with the exchange's."""
         return await self.client.clock_check()
 

@@ -6,9 +6,9 @@ from mcp_binance_server.analytics.book_metrics import capacity, imbalance_of_ban
 from mcp_binance_server.analytics.market_hour import minute_volatility
 from mcp_binance_server.analytics.microstructure_report import (
     AnalysisDepth,
-    BookReport,
     MarketPart,
     MicrostructureReport,
+    TouchReport,
 )
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
@@ -88,10 +88,10 @@ class MicrostructureService:
         return minute_volatility([float(each.close) for each in bars], step_ms)
 
 
-def _book(view: BookView) -> BookReport:
+def _book(view: BookView) -> TouchReport:
     bids, asks = view.snapshot.bids, view.snapshot.asks
     top = top_of_book(bids, asks)
-    return BookReport(
+    return TouchReport(
         top=top,
         band=imbalance_of_band(bids, asks, NEAR_BPS),
         buy=None if top.mid is None else capacity(asks, top.mid, "buy", CHEAP_BPS),

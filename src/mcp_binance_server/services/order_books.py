@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.book_report import BookReport, CostReport, cos
 from mcp_binance_server.analytics.book_view import BookView
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import LevelCounts
-from mcp_binance_server.feeds.feed import Counts, SymbolFeed
+from mcp_binance_server.feeds.feed import FeedCounts, SymbolFeed
 from mcp_binance_server.services.live import LiveService
 
 Status = Literal["ok", "degraded", "error"]
@@ -31,7 +31,7 @@ class FeedHealth:
     readers: int
     levels: LevelCounts
     last_update_id: int
-    counts: Counts
+    counts: FeedCounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from mcp_binance_server.domain.account import Balance
-from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.orders import (
     FillsOfSymbol,
     OneOrder,
@@ -116,7 +116,7 @@ class OrdersService:
             # One symbol that does not answer is a gap; a refused key is the whole answer.
             if part.failure is not None and not isinstance(part.failure, ExchangeUnavailable):
                 raise part.failure
-        readings: list[Reading[tuple[Order, ...]] | None] = [part.value for part in parts]
+        readings: list[Sourced[tuple[Order, ...]] | None] = [part.value for part in parts]
         found = [order for reading in readings if reading for order in reading.value]
         newest_first = _newest_last(found)[::-1]
         return OrderHistory(
@@ -133,7 +133,7 @@ class OrdersService:
             as_of_ms=account.at_ms,
         )
 
-    async def _history_of(self, symbol: Symbol) -> Reading[tuple[Order, ...]]:
+    async def _history_of(self, symbol: Symbol) -> Sourced[tuple[Order, ...]]:
         return await self.client.order_history(symbol, HISTORY_ROWS)
 
     async def _asked(self, call: Callable[[], Awaitable[ReadT]]) -> ReadT:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mcp_binance_server.domain.account import Account
 from mcp_binance_server.domain.book import BookSnapshot
-from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
@@ -13,7 +13,7 @@ from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.trading.fills import NOTHING
-from mcp_binance_server.trading.filters import STOP_PRICE, Broken, Verdict, check, closed, unchecked
+from mcp_binance_server.trading.filters import STOP_PRICE, Broken, FilterVerdict, check, closed, unchecked
 from mcp_binance_server.trading.intent import LIMIT_MAKER, OrderIntent, Touch
 from mcp_binance_server.trading.preview import PreviewedOrder, preview, written
 
@@ -59,7 +59,7 @@ class PreviewService:
             as_of_ms=book.at_ms,
         )
 
-    async def _depth(self, symbol: Symbol) -> Reading[BookSnapshot]:
+    async def _depth(self, symbol: Symbol) -> Sourced[BookSnapshot]:
         try:
             return await self.client.depth(symbol, LEVELS)
         except InvalidSymbol:
@@ -84,7 +84,7 @@ def _require_open(rules: SymbolRules, intent: OrderIntent) -> None:
         raise OrderRuleBroken(rule=shut.rule, received=shut.received, limit=shut.limit)
 
 
-def _kept(rules: SymbolRules, asked: OrderIntent, verdict: Verdict) -> Verdict:
+def _kept(rules: SymbolRules, asked: OrderIntent, verdict: FilterVerdict) -> FilterVerdict:
     if not verdict.broken:
         return verdict
     first, *others = verdict.broken

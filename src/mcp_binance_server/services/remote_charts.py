@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from mcp_binance_server.charts.catalogue import Catalogue, bundled_catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
 from mcp_binance_server.charts.client import ChartImgClient
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.exchange.server_time import ServerTime
@@ -33,7 +33,7 @@ class RemoteCharts:
     client: ChartImgClient
     time: ServerTime
     flights: Flights[ChartImage]
-    catalogue: Callable[[], Catalogue] = bundled_catalogue
+    catalogue: Callable[[], ChartCatalogue] = bundled_catalogue
 
     @property
     def has_key(self) -> bool:

@@ -31,7 +31,7 @@ RETRY_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class SessionCounts:
     """How many sessions there are, and how many there were; opened = live + expired + ended."""
 
     live: int
@@ -174,11 +174,11 @@ class Registry(Generic[HeldT]):
         """
         await self._end(session)
 
-    def snapshot(self) -> Counts:
+    def snapshot(self) -> SessionCounts:
         """Count, as if everything that is over had been swept."""
         now = self._clock.monotonic_ms()
         overdue = sum(session.is_over(now) for session in self._sessions.values())
-        return Counts(
+        return SessionCounts(
             live=len(self._sessions) - overdue,
             opened=self._opened,
             refused=self._refused,

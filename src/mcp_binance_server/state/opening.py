@@ -20,10 +20,10 @@ def open_engine(url: str, clock: Clock, *, reserves: Reserves | None = None) -> 
     try:
         # Nobody pays for the client of a server that he does not have.
         from mcp_binance_server.state.redis import RedisEngine  # noqa: PLC0415
-        from mcp_binance_server.state.redis.address import Address  # noqa: PLC0415
+        from mcp_binance_server.state.redis.address import StateAddress  # noqa: PLC0415
     except ModuleNotFoundError as error:
         from mcp_binance_server.installation import with_extra  # noqa: PLC0415 - a greeting does not wait for hints
 
         missing = f"MCP_BINANCE_STATE_URL: {error.name} is missing: {with_extra('fleet')}"
         raise SettingsError(problems=(missing,)) from None
-    return RedisEngine(Address.parse(url), clock, reserves=reserves)
+    return RedisEngine(StateAddress.parse(url), clock, reserves=reserves)

@@ -16,7 +16,7 @@ GIVES_WAY = 4.0
 IDLE_MS = 0.25
 
 
-class _Waiting:
+class _WaitingStep:
     """Somebody who waits, and keeps the place until it is their turn."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class LoopPace:
 
     def __init__(self, spent_ms: Callable[[], float]) -> None:
         self._spent_ms = spent_ms
-        self._queues: dict[str, deque[_Waiting]] = {}
+        self._queues: dict[str, deque[_WaitingStep]] = {}
         self._began_ms: float | None = None
         self._is_watched = False
         self._wakes = MOST_WOKEN
@@ -63,7 +63,7 @@ class LoopPace:
         return self._began_ms is not None and self._spent_ms() - self._began_ms >= ROUND_MS
 
     async def _turn(self, loop: asyncio.AbstractEventLoop, *, goes_on: bool) -> None:
-        party, waiting = PARTY.get(), _Waiting()
+        party, waiting = PARTY.get(), _WaitingStep()
         queue = self._queues.setdefault(party, deque())
         (queue.appendleft if goes_on else queue.append)(waiting)
         self._watch(loop)
@@ -99,7 +99,7 @@ class LoopPace:
         if self._queues:
             self._watch(loop)  # after them: what they take is of the round that ends there
 
-    def _next(self) -> Iterator[_Waiting]:
+    def _next(self) -> Iterator[_WaitingStep]:
         """Return who is next: one of each party, then a second one of each."""
         queues, place, left = [*self._queues.values()], 0, self._wakes
         while left and (queues := [queue for queue in queues if place < len(queue)]):

@@ -20,7 +20,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Gauges:
     """The figures of this moment, taken when somebody asks."""
 
     upstream_weight_used: float
@@ -71,7 +71,7 @@ class Metrics:
         )
         self._gauges = {
             item.name: Gauge(f"{PREFIX}{item.name}", DESCRIPTIONS[item.name], registry=self._registry)
-            for item in fields(Moment)
+            for item in fields(Gauges)
         }
 
         # The library looks a series up by its labels under a lock, each time; these are few and stay.
@@ -88,7 +88,7 @@ class Metrics:
     def answer(self, route: str, status: int) -> None:
         self._answers_of(route, status).inc()
 
-    def text(self, moment: Moment) -> bytes:
+    def text(self, moment: Gauges) -> bytes:
         """Return everything in Prometheus's text format."""
         for name, gauge in self._gauges.items():
             gauge.set(getattr(moment, name))

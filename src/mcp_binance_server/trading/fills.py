@@ -14,7 +14,7 @@ BPS = Decimal(10_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class FillWalk:
     """What was taken from a book; `unfilled` is in the unit that was asked for, and nobody knows its price."""
 
     base: Quantity
@@ -40,7 +40,7 @@ class Walk:
         return worse_by / against * BPS
 
 
-def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "quote"] = "base") -> Walk:
+def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "quote"] = "base") -> FillWalk:
     """Take an amount of the base asset, or for an amount of the quote asset, from one side of a book, best first."""
     left, base, quote, used = Decimal(amount), NOTHING, NOTHING, 0
     touch = worst = None
@@ -59,4 +59,4 @@ def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "
             left -= taken
             used += 1
             worst = price
-    return Walk(Quantity(base), Quantity(quote), Quantity(left), used, touch, worst)
+    return FillWalk(Quantity(base), Quantity(quote), Quantity(left), used, touch, worst)

@@ -31,7 +31,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RoundedAmount:
     """An amount that had to be rounded before the exchange would read it."""
 
     rule: str
@@ -52,11 +52,11 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FilterVerdict:
     """The order as it could be sent, what was rounded for that, what it breaks, and the nearest that breaks nothing."""
 
     order: OrderIntent
-    changes: tuple[Change, ...]
+    changes: tuple[RoundedAmount, ...]
     broken: tuple[Broken, ...]
     nearest: OrderIntent | None
 
@@ -93,7 +93,7 @@ def closed(rules: SymbolRules, intent: OrderIntent) -> Closed | None:
     return None
 
 
-def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal | None = None) -> Verdict:
+def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal | None = None) -> FilterVerdict:
     """Hold an order with all the amounts its type needs against the rules, always in the same order.
 
     Quantities are rounded down and prices never for the worse (a buyer's down, a seller's up); every such change is
@@ -104,7 +104,7 @@ def check(rules: SymbolRules, intent: OrderIntent, touch: Touch, held: Decimal |
         order, changes = _aligned(rules, intent)
         market = _Market(touch, held)
         broken = tuple(_broken(rules, intent, order, market))
-        return Verdict(order, changes, broken, _nearest(rules, order, market) if broken else None)
+        return FilterVerdict(order, changes, broken, _nearest(rules, order, market) if broken else None)
 
 
 def unchecked(rules: SymbolRules, intent: OrderIntent, touch: Touch, *, has_account: bool) -> tuple[str, ...]:
@@ -123,14 +123,14 @@ def unchecked(rules: SymbolRules, intent: OrderIntent, touch: Touch, *, has_acco
     return tuple(rule for rule, applies in (without_price | counted).items() if applies)
 
 
-def _aligned(rules: SymbolRules, intent: OrderIntent) -> tuple[OrderIntent, tuple[Change, ...]]:
-    order, changes = intent, list[Change]()
+def _aligned(rules: SymbolRules, intent: OrderIntent) -> tuple[OrderIntent, tuple[RoundedAmount, ...]]:
+    order, changes = intent, list[RoundedAmount]()
     for argument, received in intent.amounts.items():
         grid, rule = grid_of(rules, intent, argument)
         is_sale_price = intent.side == "SELL" and argument in {"price", "stop_price"}
         used = _up(received, grid) if is_sale_price else _down(received, grid)
         if used != received:
-            changes.append(Change(rule, argument, received, used))
+            changes.append(RoundedAmount(rule, argument, received, used))
             order = order.having(argument, used)
     return order, tuple(changes)
 

@@ -9,8 +9,8 @@ from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import InsufficientBalance
-from mcp_binance_server.trading.fills import NOTHING, Walk, walk
-from mcp_binance_server.trading.filters import Change, grid_of
+from mcp_binance_server.trading.fills import NOTHING, FillWalk, walk
+from mcp_binance_server.trading.filters import RoundedAmount, grid_of
 from mcp_binance_server.trading.intent import DIGITS, MARKET, OrderIntent, Touch
 
 Behaviour = Literal["takes", "takes_then_rests", "rests", "waits_for_trigger"]
@@ -30,7 +30,7 @@ class Fee:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class FundsAfter:
     """What is free of one asset, and what would be once the order has filled as expected."""
 
     asset: str
@@ -48,8 +48,8 @@ class Preview:
     behaviour: Behaviour
     value: Quantity | None
     fee: Fee
-    fill: Walk | None
-    holdings: tuple[Holding, ...]
+    fill: FillWalk | None
+    holdings: tuple[FundsAfter, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class PreviewedOrder:
     """A preview, what was rounded for it, what could not be checked, who answered, and when."""
 
     preview: Preview
-    changes: tuple[Change, ...]
+    changes: tuple[RoundedAmount, ...]
     unchecked: tuple[str, ...]
     balances_checked: bool
     may_trade: bool
@@ -69,7 +69,7 @@ class PreviewedOrder:
 class _Trade:
     """What changes hands: taken from the book at once, and left to rest at the order's price."""
 
-    taken: Walk | None
+    taken: FillWalk | None
     resting: Decimal
     price: Decimal
 
@@ -118,7 +118,7 @@ def _trade(rules: SymbolRules, order: OrderIntent, book: BookSnapshot) -> _Trade
 
 def _taken_for(
     rules: SymbolRules, order: OrderIntent, levels: tuple[PriceLevel, ...], quote_quantity: Quantity
-) -> Walk:
+) -> FillWalk:
     meant = walk(levels, quote_quantity, "quote")
     step, _ = grid_of(rules, order, "quantity")
     taken = walk(levels, floor_to_step(meant.base, Quantity(step)))
@@ -147,7 +147,9 @@ def _fee(rules: SymbolRules, order: OrderIntent, trade: _Trade, account: Account
     return Fee(Quantity(amount), asset, rate, assumed=rates is USUAL)
 
 
-def _holdings(rules: SymbolRules, order: OrderIntent, trade: _Trade, fee: Fee, account: Account) -> tuple[Holding, ...]:
+def _holdings(
+    rules: SymbolRules, order: OrderIntent, trade: _Trade, fee: Fee, account: Account
+) -> tuple[FundsAfter, ...]:
     free = {each.asset: each.free for each in account.balances}
     base, quote = free.get(rules.base, NOTHING), free.get(rules.quote, NOTHING)
     if order.side == "BUY":
@@ -157,8 +159,8 @@ def _holdings(rules: SymbolRules, order: OrderIntent, trade: _Trade, fee: Fee, a
         _afford(rules.base, trade.base if order.quantity is None else order.quantity, base)
         after = base - trade.base, quote + trade.quote - fee.amount
     return (
-        Holding(rules.base, Quantity(base), Quantity(after[0])),
-        Holding(rules.quote, Quantity(quote), Quantity(after[1])),
+        FundsAfter(rules.base, Quantity(base), Quantity(after[0])),
+        FundsAfter(rules.quote, Quantity(quote), Quantity(after[1])),
     )
 
 

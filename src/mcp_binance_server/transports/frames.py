@@ -22,13 +22,13 @@ _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|"|-?[0-9.eE+-]+|[{}\[\],:]', 
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedFrame:
     """A frame that is no message, and what to answer it with."""
 
     answer: jsonrpc.JSONRPCError
 
 
-def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | Refused:
+def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | RefusedFrame:
     """Return the message on a line, or the answer that refuses it."""
     try:
         message = jsonrpc.jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -40,12 +40,12 @@ def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | Refused:
     return message
 
 
-def too_long(start: bytes) -> Refused:
+def too_long(start: bytes) -> RefusedFrame:
     """Refuse a line over the cap, of which only the start was kept."""
     return _refused(scan_id(start), jsonrpc.INVALID_REQUEST, f"A message must not be longer than {FRAME_CAP} bytes")
 
 
-def _refusal(line: bytes) -> Refused:
+def _refusal(line: bytes) -> RefusedFrame:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -70,9 +70,9 @@ def usable_id(value: object) -> Id | None:
     return None
 
 
-def _refused(request_id: Id | None, code: int, message: str) -> Refused:
+def _refused(request_id: Id | None, code: int, message: str) -> RefusedFrame:
     error = jsonrpc.ErrorData(code=code, message=message)
-    return Refused(jsonrpc.JSONRPCError(jsonrpc="2.0", id=request_id, error=error))
+    return RefusedFrame(jsonrpc.JSONRPCError(jsonrpc="2.0", id=request_id, error=error))
 
 
 def scan_id(line: bytes) -> Id | None:

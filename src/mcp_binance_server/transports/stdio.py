@@ -19,7 +19,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
-from mcp_binance_server.transports.frames import FRAME_CAP, Refused, read_frame, too_long, usable_id
+from mcp_binance_server.transports.frames import FRAME_CAP, RefusedFrame, read_frame, too_long, usable_id
 from mcp_binance_server.transports.side_thread import SideThread
 
 LOG = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class Reader:
             if not line.strip():
                 continue
             message = read_frame(line) if len(line) <= FRAME_CAP else too_long(line)
-            if isinstance(message, Refused):
+            if isinstance(message, RefusedFrame):
                 LOG.warning("refused a frame of %d bytes: %s", len(line), message.answer.error.message)
                 await self.writer.send(SessionMessage(message.answer))
                 continue

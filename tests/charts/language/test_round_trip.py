@@ -5,8 +5,8 @@ import pytest
 from charts.configs import CATALOGUE
 from charts.language.own_words import OWN
 from charts.language.talk import said, shared_phrasings
-from mcp_binance_server.charts.catalogue import Indicator, StudyInput
-from mcp_binance_server.charts.language.vocabulary import Study
+from mcp_binance_server.charts.catalogue import CatalogueStudy, StudyInput
+from mcp_binance_server.charts.language.vocabulary import StudyWord
 from mcp_binance_server.errors import InvalidArguments
 from support.chart_sentence import sentence_of
 
@@ -26,8 +26,8 @@ def test_what_was_understood_can_be_said_and_understood_again(text: str) -> None
 
 
 @pytest.mark.parametrize("indicator", CATALOGUE.indicators, ids=lambda each: each.api_name)
-def test_every_study_of_the_catalogue_can_be_asked_for_with_other_numbers(indicator: Indicator) -> None:
-    inputs = {each.public: _other_than(each) for each in Study.of(indicator).inputs}
+def test_every_study_of_the_catalogue_can_be_asked_for_with_other_numbers(indicator: CatalogueStudy) -> None:
+    inputs = {each.public: _other_than(each) for each in StudyWord.of(indicator).inputs}
     study = {"name": indicator.name, **({"inputs": inputs} if inputs else {})}
 
     made = said(sentence_of({"symbol": "BINANCE:BTCUSDT", "interval": "4h", "studies": [study]}, CATALOGUE))

@@ -13,7 +13,7 @@ from mcp_binance_server.charts.render.colours import Colour, ink_on, read_colour
 from mcp_binance_server.charts.render.columns import columns_of, heikin_ashi
 from mcp_binance_server.charts.render.fonts import printable, width_of
 from mcp_binance_server.charts.render.numbers import compact, fixed, percent, signed
-from mcp_binance_server.charts.render.scale import Axis, Quote
+from mcp_binance_server.charts.render.scale import Axis, AxisUnit
 from mcp_binance_server.charts.render.sketch import place_of
 from mcp_binance_server.charts.render.spec import Scale
 from mcp_binance_server.charts.render.ticks import linear_ticks, logarithmic_ticks
@@ -61,7 +61,7 @@ def test_a_pixel_leads_back_to_its_value(
 
 @pytest.mark.parametrize(("scale", "shown"), [("regular", 110.0), ("percent", 10.0), ("indexedTo100", 110.0)])
 def test_a_scale_compares_with_the_first_close(scale: Scale, shown: float) -> None:
-    quote = Quote(scale, 100.0)
+    quote = AxisUnit(scale, 100.0)
 
     assert quote.shown(110.0) == pytest.approx(shown)
     assert quote.price(quote.shown(110.0)) == pytest.approx(110.0)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_binance_server.cli.doctor.cleaning import Cleaner
-from mcp_binance_server.cli.doctor.finding import Finding, Rung, good
+from mcp_binance_server.cli.doctor.finding import CheckResult, Rung, good
 from mcp_binance_server.cli.doctor.ladder import LADDER
 from mcp_binance_server.cli.doctor.local import packages
 from mcp_binance_server.cli.doctor.report import lines
@@ -146,7 +146,7 @@ def test_what_others_say_is_cleaned() -> None:
         "CaNaRy0123456789 at /home/ann/x from 203.0.113.7, 2001:db8::1 or 127.0.0.1:80 at 12:30:45\x1b[31m, try 1.1.1.1"
     )
 
-    cleaned = cleaner.clean(Finding("problem", said, said, said, said))
+    cleaned = cleaner.clean(CheckResult("problem", said, said, said, said))
 
     assert cleaned.seen == "[hidden] at ~/x from [address], [address] or 127.0.0.1:80 at 12:30:45 [31m, try 1.1.1.1"
     assert cleaned.seen == cleaned.why == cleaned.fix == cleaned.command

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mcp_binance_server.cli.setup.json_edit import entry_in_json, put_in_json, take_from_json
 from mcp_binance_server.cli.setup.json_text import read_json
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 ENTRY = {"command": "/bin/x", "args": ["a"], "env": {"A": "b"}}
 WORDS = st.sampled_from(["mcpServers", "binance", "other", "a", "ö", "//", '"', "}", "", "x:y"])
@@ -153,7 +153,7 @@ def test_what_was_added_to_a_tidy_file_leaves_it_as_it_was() -> None:
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(text: str, place: str, problem: str) -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableConfig) as refused:
         put_in_json(text, "mcpServers", "binance", ENTRY, relaxed=False)
 
     assert str(refused.value).startswith(f"{place}: ")
@@ -161,7 +161,7 @@ def test_a_broken_file_is_refused_with_its_place(text: str, place: str, problem:
 
 
 def test_a_comment_that_does_not_end_is_refused_where_it_begins() -> None:
-    with pytest.raises(Unreadable, match="1:4: this comment is not closed"):
+    with pytest.raises(UnreadableConfig, match="1:4: this comment is not closed"):
         put_in_json("{} /* x", "mcpServers", "binance", ENTRY, relaxed=True)
 
 

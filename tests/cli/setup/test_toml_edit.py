@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.cli.setup.toml_edit import entry_in_toml, put_in_toml, take_from_toml
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 ENTRY = {"command": r"C:\x y\"z", "args": ["-m", "ü\t"], "startup_timeout_sec": 60, "env": {"A.B": "c", "D": "e"}}
 TABLE, NAME = "mcp_servers", "binance"
@@ -78,7 +78,7 @@ def test_what_was_added_to_a_tidy_file_leaves_it_as_it_was() -> None:
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(text: str, place: str) -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableConfig) as refused:
         put_in_toml(text, TABLE, NAME, ENTRY)
 
     assert str(refused.value).startswith(f"{place}: ")
@@ -94,5 +94,5 @@ def test_a_broken_file_is_refused_with_its_place(text: str, place: str) -> None:
     ],
 )
 def test_a_form_that_cannot_be_edited_line_by_line_is_refused(text: str) -> None:
-    with pytest.raises(Unreadable, match=r"by hand|must be a table"):
+    with pytest.raises(UnreadableConfig, match=r"by hand|must be a table"):
         put_in_toml(text, TABLE, NAME, ENTRY)

@@ -15,7 +15,7 @@ from grpc.aio import AioRpcError, insecure_channel
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.transports.grpc.serving import MOST_CALLS, Address, running_service
+from mcp_binance_server.transports.grpc.serving import MOST_CALLS, ListeningAddress, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
@@ -131,7 +131,7 @@ async def test_metadata_beyond_every_measure_is_refused(provider: Provider) -> N
 
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00", bytes(100_000), b""])
 async def test_who_does_not_speak_http2_harms_nobody(app: App, said: bytes) -> None:
-    async with running_service(app.dispatcher, Address("127.0.0.1", 0)) as bound:
+    async with running_service(app.dispatcher, ListeningAddress("127.0.0.1", 0)) as bound:
         stranger = socket.create_connection((bound.host, bound.port), timeout=10)
         with stranger:
             stranger.sendall(said)
@@ -171,7 +171,7 @@ async def slow(settings: Settings, clock: FakeClock, stalled: Stalled) -> AsyncI
 
 async def test_work_stops_when_its_deadline_is_over_or_its_caller_gone(slow: App, stalled: Stalled) -> None:
     async with (
-        running_service(slow.dispatcher, Address("127.0.0.1", 0)) as bound,
+        running_service(slow.dispatcher, ListeningAddress("127.0.0.1", 0)) as bound,
         insecure_channel(str(bound)) as channel,
     ):
         provider = Provider(channel)
@@ -192,7 +192,7 @@ async def test_more_calls_than_can_be_borne_are_turned_away(slow: App, stalled: 
     # Of little weight: what one caller may spend of a minute must not be the limit that is met.
     asked = pb.InvokeRequest(tool="get_open_orders", arguments_json='{"symbol":"BTCUSDT"}')
     request = asked.SerializeToString()
-    async with running_service(slow.dispatcher, Address("127.0.0.1", 0)) as bound:
+    async with running_service(slow.dispatcher, ListeningAddress("127.0.0.1", 0)) as bound:
         channels = [insecure_channel(str(bound), options=[("grpc.use_local_subchannel_pool", 1)]) for _ in range(4)]
         calls = [asyncio.create_task(Provider(each).raw("Invoke", request)) for each in channels for _ in range(80)]
         await until(lambda: sum(call.done() for call in calls) + stalled.waiting == len(calls))

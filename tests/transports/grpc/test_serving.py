@@ -17,7 +17,7 @@ from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, Serv
 from mcp_binance_server.app import App
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.grpc import extra
-from mcp_binance_server.transports.grpc.serving import Address, running_service, serve_grpc
+from mcp_binance_server.transports.grpc.serving import ListeningAddress, running_service, serve_grpc
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from support.provider import Provider, as_is, refused
 from support.provider_process import started
@@ -106,7 +106,7 @@ async def test_a_small_message_that_unpacks_into_a_large_one_is_refused_and_secr
 
 async def test_health_and_reflection_tell_what_is_served(app: App) -> None:
     async with (
-        running_service(app.dispatcher, Address("127.0.0.1", 0)) as bound,
+        running_service(app.dispatcher, ListeningAddress("127.0.0.1", 0)) as bound,
         insecure_channel(str(bound)) as channel,
     ):
         assert [await health(channel, name) for name in ("", "provider.v1.Provider")] == [SERVING, SERVING]
@@ -130,7 +130,7 @@ async def test_health_and_reflection_tell_what_is_served(app: App) -> None:
 
 
 async def test_a_port_in_use_is_told_as_such(app: App) -> None:
-    async with running_service(app.dispatcher, Address("127.0.0.1", 0)) as bound:
+    async with running_service(app.dispatcher, ListeningAddress("127.0.0.1", 0)) as bound:
         with pytest.raises(SettingsError, match=f"cannot listen on {bound}: Address already in use"):
             await serve_grpc(app.dispatcher, port=bound.port, ready=print)
 
@@ -144,7 +144,7 @@ async def test_an_address_others_can_reach_needs_a_lock(app: App, host: str) -> 
 @pytest.mark.parametrize("host", ["::1", "localhost"])
 async def test_the_loopback_has_other_names(app: App, host: str) -> None:
     async with (
-        running_service(app.dispatcher, Address(host, 0)) as bound,
+        running_service(app.dispatcher, ListeningAddress(host, 0)) as bound,
         insecure_channel(str(bound)) as channel,
     ):
         assert (await Provider(channel).capabilities()).tools

@@ -15,7 +15,7 @@ from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.transports.grpc import lobby
 from mcp_binance_server.transports.grpc.errors import TokenRefused
 from mcp_binance_server.transports.grpc.lobby import MOST_HELD, MOST_OF_ADDRESS
-from mcp_binance_server.transports.grpc.serving import MOST_CALLS, Address, running_service
+from mcp_binance_server.transports.grpc.serving import MOST_CALLS, ListeningAddress, running_service
 from support.provider import PATIENCE_SECS, Provider, as_is, until
 
 WATCH = "/grpc.health.v1.Health/Watch"
@@ -37,7 +37,7 @@ async def by_token(headers: Mapping[str, str]) -> Visitor:
 async def locked(app: App) -> AsyncGenerator[list[Channel]]:
     """Serve who has a token, and open some connections, each its own."""
     async with AsyncExitStack() as stack:
-        service = running_service(app.dispatcher, Address("127.0.0.1", 0), authenticate=by_token)
+        service = running_service(app.dispatcher, ListeningAddress("127.0.0.1", 0), authenticate=by_token)
         bound = await stack.enter_async_context(service)
         options = [("grpc.use_local_subchannel_pool", 1)]
         yield [

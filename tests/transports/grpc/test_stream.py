@@ -12,8 +12,8 @@ from grpc.aio import AioRpcError, insecure_channel
 
 from mcp_binance_server.simulator.stream_faults import StreamFault
 from mcp_binance_server.transports.grpc.errors import ServerStopping
-from mcp_binance_server.transports.grpc.service import Provider as Service
-from mcp_binance_server.transports.grpc.serving import Address, running_service
+from mcp_binance_server.transports.grpc.service import ProviderService
+from mcp_binance_server.transports.grpc.serving import ListeningAddress, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from support.desk import raw
 from support.live_floor import BTC, Reader, open_floor
@@ -181,7 +181,7 @@ async def test_without_streams_or_room_there_is_nothing_to_follow(provider: Prov
 
 async def test_so_many_streams_and_no_more() -> None:
     async with live_market() as market, anyio.create_task_group() as tasks:
-        service = Service(market.app.dispatcher, most_streams=2)
+        service = ProviderService(market.app.dispatcher, most_streams=2)
         told = list[pb.CloudEvent]()
 
         async def write(event: pb.CloudEvent) -> None:
@@ -204,10 +204,10 @@ async def test_so_many_streams_and_no_more() -> None:
 
 async def test_a_server_that_stops_tells_its_readers_at_once() -> None:
     async with live_market() as market, anyio.create_task_group() as tasks:
-        bound, is_time = list[Address](), anyio.Event()
+        bound, is_time = list[ListeningAddress](), anyio.Event()
 
         async def serve() -> None:
-            async with running_service(market.app.dispatcher, Address("127.0.0.1", 0)) as address:
+            async with running_service(market.app.dispatcher, ListeningAddress("127.0.0.1", 0)) as address:
                 bound.append(address)
                 await is_time.wait()
 

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.transports.http.bodies import BodyLimits
-from mcp_binance_server.transports.http.connection import Connection, ConnectionLimits
+from mcp_binance_server.transports.http.connection import ConnectionLimits, HttpConnection
 from mcp_binance_server.transports.http.guard import Guard
 from mcp_binance_server.transports.http.hosts import allow
 from mcp_binance_server.transports.http.turns import Turns
@@ -46,7 +46,7 @@ async def test_connections_that_others_have_replaced_are_gone_without_the_collec
         assert (await exchanged(port, WHOLE)).status == 200
         await settled()
 
-        alive = sum(isinstance(each, Connection) for each in gc.get_objects())
+        alive = sum(isinstance(each, HttpConnection) for each in gc.get_objects())
 
         for client in clients:
             client.close()

@@ -11,7 +11,7 @@ from starlette.types import Message
 from conformance.server import build_server
 from mcp_binance_server.app import App
 from mcp_binance_server.transports.http.app import Entrance
-from mcp_binance_server.transports.http.assembly import Assembled, Options, assemble
+from mcp_binance_server.transports.http.assembly import Assembled, HttpOptions, assemble
 from mcp_binance_server.transports.http.auth.authenticator import Open
 from mcp_binance_server.transports.http.hosts import allow
 from support.clock import FakeClock
@@ -64,7 +64,7 @@ class Post:
 
 @pytest.fixture
 async def http(app: App, clock: FakeClock) -> AsyncIterator[Assembled]:
-    options = Options(entrance=Entrance(Open()), allowed=allow(), lends_own_key=False, session_idle_secs=30)
+    options = HttpOptions(entrance=Entrance(Open()), allowed=allow(), lends_own_key=False, session_idle_secs=30)
     assembled = assemble(build_server(), app.dispatcher, clock, options)
     async with assembled.heart.running():
         yield assembled

@@ -27,7 +27,7 @@ from mcp_binance_server.transports.http.probe_port import (
     beating,
     served_beside,
 )
-from mcp_binance_server.transports.http.serving import Door
+from mcp_binance_server.transports.http.serving import ListeningApp
 from support.clock import FakeClock
 from support.stepped import SteppedClock
 from support.webapp import assembled
@@ -62,7 +62,7 @@ async def probes(app: App, clock: FakeClock, *, patience_secs: float, **changes:
     async with assembled(app, **changes) as http:
         home = asyncio.get_running_loop()
         answers = PortProbes(http.heart, Pulse(clock), home, asks_for_token=asks_for_token, patience_secs=patience_secs)
-        with served_beside(Door(listener, Guard(contained(answers), allow()))):
+        with served_beside(ListeningApp(listener, Guard(contained(answers), allow()))):
             yield ask
 
 

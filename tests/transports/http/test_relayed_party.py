@@ -16,7 +16,7 @@ from mcp_binance_server.transports.http.crowd import LET_IN
 from mcp_binance_server.transports.http.relay import INSIDE, Handed, Relay, listen_inside
 from mcp_binance_server.transports.http.replies import reply_empty
 from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import Door, Stop, serve_doors
+from mcp_binance_server.transports.http.serving import ListeningApp, Shutdown, serve_doors
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes meet at sockets of files")
 
@@ -41,7 +41,7 @@ async def test_the_process_that_passes_a_request_on_learns_whose_it_was(
     headers = [(b"authorization", shown), (b"mcp-session-id", session), (b"x-relayed-party", b"forged")]
     scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
     scope |= {"client": ("192.0.2.1", 1), LET_IN: told.append}
-    is_ready, stop = anyio.Event(), Stop()
+    is_ready, stop = anyio.Event(), Shutdown()
 
     async def drained() -> None: ...
 
@@ -53,7 +53,7 @@ async def test_the_process_that_passes_a_request_on_learns_whose_it_was(
         sent.append(message)
 
     async with anyio.create_task_group() as group:
-        door = Door(listen_inside(seat.address(1)), Handed(answering, no_figures), INSIDE)
+        door = ListeningApp(listen_inside(seat.address(1)), Handed(answering, no_figures), INSIDE)
         group.start_soon(lambda: serve_doors([door], ready=is_ready.set, drain=drained, stop=stop, grace_secs=1))
         await is_ready.wait()
         relay = Relay(answering, seat)

@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.app import App
-from mcp_binance_server.cli.entrance import Place
+from mcp_binance_server.cli.entrance import ListenOn
 from mcp_binance_server.cli.serve_http import options_of
 from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.settings import read_settings
@@ -178,7 +178,7 @@ async def test_keys_of_callers_are_refused_where_others_read_along(  # noqa: PLR
 
 async def test_callers_of_an_issuer_never_borrow(app: App, door: OAuth, issuer: AuthorizationServer) -> None:
     settings = read_settings({"MCP_BINANCE_OAUTH_ISSUER": ISSUER, "MCP_BINANCE_PUBLIC_URL": RESOURCE})
-    options = options_of(settings, Place(HERE, 0), Entrance(door, b"{}", RESOURCE))
+    options = options_of(settings, ListenOn(HERE, 0), Entrance(door, b"{}", RESOURCE))
 
     async with (
         assembled(app, entrance=options.entrance, lends_own_key=options.lends_own_key) as running,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue, Drawing, Rule
+from mcp_binance_server.charts.catalogue import ChartCatalogue, Drawing, Rule
 from mcp_binance_server.charts.config import DRAWING_KEYS, Findings, is_list, is_object, shown
 from mcp_binance_server.charts.dialect.coordinates import flatten, spoken, unflatten
 from mcp_binance_server.charts.dialect.instants import bar_open, bars_before, write_instant
@@ -42,7 +42,7 @@ _DASHES: Final = {"solid": 0, "dotted": 1, "dashed": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ChartMoments:
     """The moments a chart lies between, and its interval, if it is known: where a drawing without times stands.
 
     A position begins at the last bar, a retracement spans the chart.
@@ -66,14 +66,16 @@ class Moment:
         return None
 
 
-def drawing_named(name: object, catalogue: Catalogue) -> Drawing | None:
+def drawing_named(name: object, catalogue: ChartCatalogue) -> Drawing | None:
     """Return the drawing that a type or a name means, whatever its case, spaces and dashes."""
     letters = "".join(letter for letter in name.casefold() if letter.isalpha()) if isinstance(name, str) else ""
     by_letters = {each.api_name.replace(" ", "").casefold(): each for each in catalogue.drawings}
     return by_letters.get(letters) or catalogue.drawing(_BY_WORD.get(letters, ""))
 
 
-def read_drawings(value: object, catalogue: Catalogue, moment: Moment, findings: Findings) -> list[dict[str, object]]:
+def read_drawings(
+    value: object, catalogue: ChartCatalogue, moment: ChartMoments, findings: Findings
+) -> list[dict[str, object]]:
     """Read the list of drawings as the service wants it."""
     listed = findings.listed(value, "drawings")
     read = [_drawing(each, catalogue, moment, f"drawings[{place}]", findings) for place, each in enumerate(listed)]
@@ -86,7 +88,7 @@ def write_drawings(drawings: object) -> list[dict[str, object]]:
 
 
 def _drawing(
-    value: object, catalogue: Catalogue, moment: Moment, where: str, findings: Findings
+    value: object, catalogue: ChartCatalogue, moment: ChartMoments, where: str, findings: Findings
 ) -> dict[str, object] | None:
     if not is_object(value):
         findings.error(where, f"{where} must be an object with a type and coordinates, not {shown(value)}")
@@ -118,7 +120,7 @@ def _order(drawing: Drawing) -> Rule:
     return Rule(type="String", options=drawing.z_order)
 
 
-def _named(value: Mapping[str, object], catalogue: Catalogue, where: str, findings: Findings) -> Drawing | None:
+def _named(value: Mapping[str, object], catalogue: ChartCatalogue, where: str, findings: Findings) -> Drawing | None:
     key = "type" if value.get("type") is not None else "name"
     name = value.get(key)
     if name is None:
@@ -134,7 +136,7 @@ def _named(value: Mapping[str, object], catalogue: Catalogue, where: str, findin
 
 
 def _input(
-    value: Mapping[str, object], drawing: Drawing, moment: Moment, where: str, findings: Findings
+    value: Mapping[str, object], drawing: Drawing, moment: ChartMoments, where: str, findings: Findings
 ) -> dict[str, object]:
     key = "input" if value.get("input") is not None else "coordinates"
     at = f"{where}.{key}"
@@ -162,7 +164,7 @@ def _input(
     return read
 
 
-def _filled(name: str, given: object, drawing: Drawing, moment: Moment) -> object:
+def _filled(name: str, given: object, drawing: Drawing, moment: ChartMoments) -> object:
     if given is not None or (assumed := moment.time(drawing, name)) is None:
         return given
     return write_instant(assumed)

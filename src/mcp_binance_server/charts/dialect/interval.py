@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import Findings, shown
 from mcp_binance_server.charts.dialect.instants import span_of
 
@@ -13,7 +13,7 @@ _WRITTEN: Final = re.compile(r"(?P<count>[0-9]{0,4})(?P<unit>[a-zA-Z]?)")
 _MINUTES_A_DAY: Final = 1440
 
 
-def read_interval(value: object, catalogue: Catalogue, findings: Findings) -> str | None:
+def read_interval(value: object, catalogue: ChartCatalogue, findings: Findings) -> str | None:
     """Read an interval: `1d`, `D`, `60m` and `240` are understood; only m (minutes) and M (months) differ by case."""
     offered = catalogue.options("interval")
     if value is None:

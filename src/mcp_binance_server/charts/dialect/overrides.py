@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue, Levels, Parameter, Rule
+from mcp_binance_server.charts.catalogue import BodyParameter, ChartCatalogue, Levels, Rule
 from mcp_binance_server.charts.config import Findings, is_object, shown
 from mcp_binance_server.charts.dialect.values import read_value
 
 MOST_LEVELS: Final = 24
 # Looks that only our own renderer has.
-LOCAL: Final[Mapping[str, Parameter]] = {"showVolume": Parameter(type="Boolean", default=True)}
+LOCAL: Final[Mapping[str, BodyParameter]] = {"showVolume": BodyParameter(type="Boolean", default=True)}
 _LEVEL: Final = re.compile(r"level([1-9][0-9]?)")
 
 
@@ -38,11 +38,11 @@ def read_fields(
     return read
 
 
-def read_chart_override(value: object, style: str, catalogue: Catalogue, findings: Findings) -> dict[str, object]:
+def read_chart_override(value: object, style: str, catalogue: ChartCatalogue, findings: Findings) -> dict[str, object]:
     """Read the looks of the whole chart; `style` inside has the keys of the chart's own style."""
     given = object_of(value, "override", findings)
     parameter = catalogue.parameters.get("override")
-    fields: Mapping[str, Parameter] = {**(parameter.fields if parameter else {}), **LOCAL}
+    fields: Mapping[str, BodyParameter] = {**(parameter.fields if parameter else {}), **LOCAL}
     findings.unknown_keys(given, tuple(fields), "override.")
     rules = {key: rule for key, rule in fields.items() if rule.type != "Object"}
     read = read_fields({key: each for key, each in given.items() if key in rules}, rules, "override", findings)
@@ -63,7 +63,7 @@ def object_of(value: object, where: str, findings: Findings) -> Mapping[str, obj
     return {}
 
 
-def _style(value: object, style: str, catalogue: Catalogue, findings: Findings) -> dict[str, object]:
+def _style(value: object, style: str, catalogue: ChartCatalogue, findings: Findings) -> dict[str, object]:
     given = object_of(value, "override.style", findings)
     own = catalogue.style(style)
     for other in catalogue.styles:
@@ -76,7 +76,7 @@ def _style(value: object, style: str, catalogue: Catalogue, findings: Findings) 
     return read_fields(given, own.override, "override.style", findings) if own else {}
 
 
-def _price_range(value: object, rule: Parameter | None, findings: Findings) -> dict[str, object]:
+def _price_range(value: object, rule: BodyParameter | None, findings: Findings) -> dict[str, object]:
     given = object_of(value, "override.priceRange", findings)
     if not given or rule is None:
         return {}

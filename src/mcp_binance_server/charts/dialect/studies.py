@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from mcp_binance_server.charts.catalogue import Catalogue, Indicator, Scalar, StudyInput
+from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, Scalar, StudyInput
 from mcp_binance_server.charts.config import STUDY_KEYS, Findings, is_list, is_object, shown
 from mcp_binance_server.charts.dialect.overrides import object_of, read_overrides
 from mcp_binance_server.charts.dialect.values import read_number, read_value
@@ -29,19 +29,19 @@ _CALLED: Final = {
 }
 
 
-def read_studies(value: object, catalogue: Catalogue, findings: Findings) -> list[dict[str, object]]:
+def read_studies(value: object, catalogue: ChartCatalogue, findings: Findings) -> list[dict[str, object]]:
     """Read the list of studies as the service wants it: defaults left out, so that doubtful keys are rarely sent."""
     listed = findings.listed(value, "studies")
     read = [_study(each, catalogue, f"studies[{place}]", findings) for place, each in enumerate(listed)]
     return [each for each in read if each is not None]
 
 
-def write_studies(studies: object, catalogue: Catalogue) -> list[dict[str, object]]:
+def write_studies(studies: object, catalogue: ChartCatalogue) -> list[dict[str, object]]:
     """Return studies of the service's dialect in the tools' dialect."""
     return [_public(each, catalogue) for each in studies if is_object(each)] if is_list(studies) else []
 
 
-def _study(value: object, catalogue: Catalogue, where: str, findings: Findings) -> dict[str, object] | None:
+def _study(value: object, catalogue: ChartCatalogue, where: str, findings: Findings) -> dict[str, object] | None:
     if not is_object(value):
         findings.error(where, f"{where} must be an object with a name, not {shown(value)}")
         return None
@@ -61,7 +61,7 @@ def _study(value: object, catalogue: Catalogue, where: str, findings: Findings) 
     return {"name": indicator.api_name, **{name: part for name, part in parts.items() if part is not None}}
 
 
-def _named(name: object, catalogue: Catalogue, where: str, findings: Findings) -> Indicator | None:
+def _named(name: object, catalogue: ChartCatalogue, where: str, findings: Findings) -> CatalogueStudy | None:
     if not isinstance(name, str) or not name.strip():
         findings.error(where, f"{where} is required, such as RSI@tv-basicstudies")
         return None
@@ -73,7 +73,7 @@ def _named(name: object, catalogue: Catalogue, where: str, findings: Findings) -
     return indicator
 
 
-def _likely(name: str, catalogue: Catalogue, findings: Findings) -> Indicator | None:
+def _likely(name: str, catalogue: ChartCatalogue, findings: Findings) -> CatalogueStudy | None:
     bare = name.partition("@")[0]
     names = [text for each in catalogue.indicators for text in (each.display_name, each.name.partition("@")[0])]
     found = findings.guess(bare, [*names, *(alias for each in catalogue.indicators for alias in each.aliases)])
@@ -87,7 +87,7 @@ def _switch(value: object, where: str, findings: Findings) -> bool | None:
     return value
 
 
-def _inputs(value: object, indicator: Indicator, where: str, findings: Findings) -> dict[str, object]:
+def _inputs(value: object, indicator: CatalogueStudy, where: str, findings: Findings) -> dict[str, object]:
     given = object_of(value, where, findings)
     written: dict[str, str] = {}
     for key in given:
@@ -108,7 +108,7 @@ def _inputs(value: object, indicator: Indicator, where: str, findings: Findings)
     return read
 
 
-def _unknown_input(key: str, known: list[str], indicator: Indicator, where: str, findings: Findings) -> None:
+def _unknown_input(key: str, known: list[str], indicator: CatalogueStudy, where: str, findings: Findings) -> None:
     if not known:
         findings.error(where, f"{indicator.display_name} has no inputs")
         return
@@ -131,7 +131,7 @@ def _input(value: object, rule: StudyInput, where: str, findings: Findings) -> S
     return read_value(value, rule, where, findings)
 
 
-def _public(study: Mapping[str, object], catalogue: Catalogue) -> dict[str, object]:
+def _public(study: Mapping[str, object], catalogue: ChartCatalogue) -> dict[str, object]:
     indicator = catalogue.indicator(str(study.get("name")))
     if indicator is None:
         return dict(study)

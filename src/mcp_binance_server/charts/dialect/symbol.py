@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import Findings, shown
 from mcp_binance_server.domain.symbols import fold
 
@@ -35,7 +35,7 @@ def is_binance_spot(symbol: object) -> bool:
     return pair is not None and not pair.perpetual
 
 
-def read_symbol(value: object, catalogue: Catalogue, findings: Findings) -> str | None:
+def read_symbol(value: object, catalogue: ChartCatalogue, findings: Findings) -> str | None:
     """Read a symbol or a formula, in any case."""
     if value is None:
         findings.error("symbol", "symbol is required, as EXCHANGE:SYMBOL, such as BINANCE:BTCUSDT")
@@ -52,7 +52,7 @@ def read_symbol(value: object, catalogue: Catalogue, findings: Findings) -> str 
     return None
 
 
-def _check_exchange(text: str, catalogue: Catalogue, findings: Findings) -> None:
+def _check_exchange(text: str, catalogue: ChartCatalogue, findings: Findings) -> None:
     exchange, _, rest = text.partition(":")
     if ":" in rest or not catalogue.exchanges or catalogue.exchange(exchange):
         return

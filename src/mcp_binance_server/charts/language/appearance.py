@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue
-from mcp_binance_server.charts.language.reading import Mention, Reading, quoted
+from mcp_binance_server.charts.catalogue import ChartCatalogue
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, quoted
 
 _CHART: Final = r"(?: (?:chart|graph|style|plot|view|mode))?"
 _STYLES: Final = {
@@ -89,7 +89,7 @@ STYLE_WORDS: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Looks:
+class WantedLooks:
     """What the text says about the looks; None is nothing said."""
 
     style: str | None = None
@@ -101,9 +101,9 @@ class Looks:
     override: dict[str, bool] = field(default_factory=dict[str, bool])
 
 
-def find_looks(reading: Reading, catalogue: Catalogue) -> Looks:
+def find_looks(reading: SentenceReader, catalogue: ChartCatalogue) -> WantedLooks:
     """Take everything that is about the looks."""
-    return Looks(
+    return WantedLooks(
         scale=_one(reading, _SCALES),
         session=_one(reading, _SESSIONS),
         timezone=_timezone(reading, catalogue),
@@ -114,7 +114,7 @@ def find_looks(reading: Reading, catalogue: Catalogue) -> Looks:
     )
 
 
-def _mentions(reading: Reading, words: Mapping[str, str], tail: str = "") -> list[Mention[str]]:
+def _mentions(reading: SentenceReader, words: Mapping[str, str], tail: str = "") -> list[Mention[str]]:
     found: list[Mention[str]] = []
     for value, pattern in words.items():
         matches = re.finditer(rf"(?<![\w.$#])(?:{pattern}){tail}(?!\w)", reading.left)
@@ -122,12 +122,12 @@ def _mentions(reading: Reading, words: Mapping[str, str], tail: str = "") -> lis
     return sorted(found, key=lambda each: each.start)
 
 
-def _one(reading: Reading, words: Mapping[str, str]) -> str | None:
+def _one(reading: SentenceReader, words: Mapping[str, str]) -> str | None:
     wanted = reading.wanted(_mentions(reading, words))
     return wanted[0].value if wanted else None
 
 
-def _style(reading: Reading) -> str | None:
+def _style(reading: SentenceReader) -> str | None:
     for match in re.finditer(rf"(?<!\w)(?:{_UNOFFERED_STYLES}){_CHART}(?!\w)", reading.left):
         reading.take(*match.span())
         if not reading.negated(match.start()):
@@ -140,7 +140,7 @@ def _style(reading: Reading) -> str | None:
     return named[0] if named else "candle" if wanted else None
 
 
-def _theme(reading: Reading) -> str | None:
+def _theme(reading: SentenceReader) -> str | None:
     mentions = _mentions(reading, _THEMES)
     wanted = list(dict.fromkeys(each.value for each in reading.wanted(mentions)))
     if len(wanted) > 1:
@@ -150,7 +150,7 @@ def _theme(reading: Reading) -> str | None:
     return "light" if mentions[0].value == "dark" else "dark"
 
 
-def _timezone(reading: Reading, catalogue: Catalogue) -> str | None:
+def _timezone(reading: SentenceReader, catalogue: ChartCatalogue) -> str | None:
     known = {name.rpartition("/")[2].replace("_", " ").lower(): name for name in catalogue.options("timezone")}
     full = {name.lower(): name for name in (*catalogue.options("timezone"), _UTC)}
     found: list[Mention[str]] = []
@@ -173,7 +173,7 @@ def _timezone(reading: Reading, catalogue: Catalogue) -> str | None:
     return wanted[0].value if wanted and wanted[0].value != _UTC else None
 
 
-def _override(reading: Reading) -> dict[str, bool]:
+def _override(reading: SentenceReader) -> dict[str, bool]:
     override: dict[str, bool] = {}
     for pattern, switches in _SWITCHES.items():
         for match in re.finditer(rf"(?<!\w)(?:the |a )?(?:{pattern})(?!\w)", reading.left):

@@ -5,8 +5,8 @@ from typing import Final
 
 from mcp_binance_server.charts.dialect.instants import bar_open, months_before
 from mcp_binance_server.charts.language.intervals import OFFERED
-from mcp_binance_server.charts.language.reading import Reading
-from mcp_binance_server.charts.language.spans import Span
+from mcp_binance_server.charts.language.reading import SentenceReader
+from mcp_binance_server.charts.language.spans import TimeSpan
 
 FEWEST: Final = 10
 MOST: Final = 1_000
@@ -23,7 +23,7 @@ _SUITED: Final = (
 _TO_DATE: Final = {"DTD": "1D", "WTD": "1W", "MTD": "1M", "YTD": "1Y"}
 
 
-def span_of(span: Span | None, now: datetime) -> timedelta | None:
+def span_of(span: TimeSpan | None, now: datetime) -> timedelta | None:
     """Return how long a range is; None for no range, for all there is, and for a count of bars."""
     if span is None or span.bars or span.name == "ALL":
         return None
@@ -39,7 +39,7 @@ def span_of(span: Span | None, now: datetime) -> timedelta | None:
     return None if begin is None else now - begin
 
 
-def suited_interval(span: Span | None, now: datetime) -> str:
+def suited_interval(span: TimeSpan | None, now: datetime) -> str:
     """Return the interval that shows a range well."""
     length = span_of(span, now)
     if length is None:
@@ -48,7 +48,7 @@ def suited_interval(span: Span | None, now: datetime) -> str:
     return next((name for limit, name in _SUITED if hours <= limit), "1M")
 
 
-def count_bars(reading: Reading, span: Span | None, interval: str) -> None:
+def count_bars(reading: SentenceReader, span: TimeSpan | None, interval: str) -> None:
     """Warn about a chart of very few or far too many bars."""
     length = span_of(span, reading.now)
     if length is None:

@@ -6,13 +6,13 @@ from typing import Final
 
 from mcp_binance_server.charts.dialect.instants import bars_before
 from mcp_binance_server.charts.language.bars import count_bars, suited_interval
-from mcp_binance_server.charts.language.drawings import Drawn
+from mcp_binance_server.charts.language.drawings import WantedDrawing
 from mcp_binance_server.charts.language.intervals import OFFERED
 from mcp_binance_server.charts.language.leftovers import report_leftovers
 from mcp_binance_server.charts.language.markets import symbol_of
 from mcp_binance_server.charts.language.normalise import LONGEST, normalise
 from mcp_binance_server.charts.language.preferences import Preferences, apply_preferences
-from mcp_binance_server.charts.language.reading import Reading, quoted
+from mcp_binance_server.charts.language.reading import SentenceReader, quoted
 from mcp_binance_server.charts.language.reasoning import (
     drawings_said,
     interval_said,
@@ -21,7 +21,7 @@ from mcp_binance_server.charts.language.reasoning import (
     studies_said,
 )
 from mcp_binance_server.charts.language.size import settle_size
-from mcp_binance_server.charts.language.spans import Span
+from mcp_binance_server.charts.language.spans import TimeSpan
 from mcp_binance_server.charts.language.studies import Asked
 from mcp_binance_server.charts.language.understanding import Knowledge, Understood, open_reading, understand
 from mcp_binance_server.charts.plans import Plan
@@ -119,7 +119,7 @@ def _refused(code: str, problem: str) -> InvalidArguments:
     )
 
 
-def _symbols(reading: Reading, said: Understood, knowledge: Knowledge) -> list[str]:
+def _symbols(reading: SentenceReader, said: Understood, knowledge: Knowledge) -> list[str]:
     if not said.markets:
         raise _refused("no_symbol", f"{quoted(reading.text)} names no market. Which one? Write it, {_EXAMPLE}")
     written = [
@@ -135,7 +135,7 @@ def _symbols(reading: Reading, said: Understood, knowledge: Knowledge) -> list[s
     return symbols
 
 
-def _interval(reading: Reading, said: Understood) -> tuple[str, bool]:
+def _interval(reading: SentenceReader, said: Understood) -> tuple[str, bool]:
     units = [each.unit for each in said.studies if each.unit]
     if said.interval is None:
         named = next((f"1{unit}" for unit in units if f"1{unit}" in OFFERED), None)
@@ -147,7 +147,7 @@ def _interval(reading: Reading, said: Understood) -> tuple[str, bool]:
     return said.interval, True
 
 
-def _range(span: Span | None, interval: str, now: datetime) -> str | dict[str, str | None] | None:
+def _range(span: TimeSpan | None, interval: str, now: datetime) -> str | dict[str, str | None] | None:
     if span is None:
         return None
     if span.name:
@@ -172,5 +172,5 @@ def _study(asked: Asked) -> dict[str, object]:
     return {"name": asked.indicator.name, **{key: part for key, part in parts.items() if part}}
 
 
-def _drawing(drawn: Drawn) -> dict[str, object]:
+def _drawing(drawn: WantedDrawing) -> dict[str, object]:
     return {"type": drawn.type, "coordinates": drawn.coordinates}

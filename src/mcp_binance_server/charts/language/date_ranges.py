@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcp_binance_server.charts.language.dates import DAY, Stretch, midnight, read_date, shifted
-from mcp_binance_server.charts.language.reading import TAKEN, Mention, Reading
-from mcp_binance_server.charts.language.spans import Span, window
+from mcp_binance_server.charts.language.reading import TAKEN, Mention, SentenceReader
+from mcp_binance_server.charts.language.spans import TimeSpan, window
 
 _LEAD: Final = re.compile(
     r"(?<!\w)(?:(?P<day>today|yesterday),? (?=from|between))?"
@@ -24,7 +24,7 @@ _NOW: Final = re.compile(r" ?(?:to|until|till|through|-) ?(?:right )?now(?!\w)")
 _DATE_ALONE: Final = re.compile(r"\d|yesterday|this morning|quarter|jan|feb|apr|jun|jul|aug|sep|oct|nov|dec")
 
 
-def find_years(reading: Reading) -> Iterator[Mention[Span]]:
+def find_years(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     """Take "2020-2022"."""
     for match in _YEARS.finditer(reading.left):
         first = read_date(match["first"], 0, reading.now)
@@ -33,7 +33,7 @@ def find_years(reading: Reading) -> Iterator[Mention[Span]]:
             yield from window(reading, first, last, *match.span())
 
 
-def find_between(reading: Reading) -> Iterator[Mention[Span]]:
+def find_between(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     """Take two dates with a word between them, and one date after since or from."""
     for start, place, lead in _places(reading, _LEAD):
         first = read_date(reading.left, place, reading.now)
@@ -54,7 +54,7 @@ def find_between(reading: Reading) -> Iterator[Mention[Span]]:
         yield from window(reading, *_on_one_day(first, last), start, last.after)
 
 
-def find_on_dates(reading: Reading) -> Iterator[Mention[Span]]:
+def find_on_dates(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     """Take one date, month, quarter or year that is the whole range."""
     for start, place, lead in _places(reading, _ON):
         found = read_date(reading.left, place, reading.now)
@@ -67,7 +67,7 @@ def find_on_dates(reading: Reading) -> Iterator[Mention[Span]]:
         yield from window(reading, found, found, start, found.after)
 
 
-def _places(reading: Reading, leads: re.Pattern[str]) -> list[tuple[int, int, str]]:
+def _places(reading: SentenceReader, leads: re.Pattern[str]) -> list[tuple[int, int, str]]:
     led = [
         (match.start(), match.end(), match.groupdict().get("word") or match[0])
         for match in leads.finditer(reading.left)

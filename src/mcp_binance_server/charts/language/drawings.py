@@ -8,14 +8,14 @@ from typing import Final
 from mcp_binance_server.charts.language.dates import read_date
 from mcp_binance_server.charts.language.phrases import Phrases
 from mcp_binance_server.charts.language.prices import ONE_PRICE, price_of
-from mcp_binance_server.charts.language.reading import Mention, Reading, quoted, tokenise
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, quoted, tokenise
 from mcp_binance_server.charts.language.vocabulary import StudyName
 
 Coordinates = dict[str, int | float | str]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class WantedDrawing:
     """One drawing in the tools' dialect."""
 
     type: str
@@ -77,7 +77,7 @@ _POINTS: Final = {
 _FROM_TO: Final = re.compile(rf" ?(?:from|between|at) {ONE_PRICE} ?(?:to|and|-) ?{ONE_PRICE}")
 
 
-def find_drawings(reading: Reading, studies: Phrases[StudyName]) -> list[Mention[Drawn]]:
+def find_drawings(reading: SentenceReader, studies: Phrases[StudyName]) -> list[Mention[WantedDrawing]]:
     """Take every drawing; a kind without its prices or dates is taken too, with a warning."""
     found = [*_positions(reading), *_vertical(reading), *_retracements(reading), *_priced(reading)]
     found += _lines(reading, studies)
@@ -85,7 +85,7 @@ def find_drawings(reading: Reading, studies: Phrases[StudyName]) -> list[Mention
     return sorted(found, key=lambda each: each.start)
 
 
-def _lines(reading: Reading, studies: Phrases[StudyName]) -> Iterator[Mention[Drawn]]:
+def _lines(reading: SentenceReader, studies: Phrases[StudyName]) -> Iterator[Mention[WantedDrawing]]:
     for pattern in (_LINES, _MARKED):
         for match in pattern.finditer(reading.left):
             # "RSI levels 80 and 20" are not prices.
@@ -102,7 +102,7 @@ def _lines(reading: Reading, studies: Phrases[StudyName]) -> Iterator[Mention[Dr
             yield from mentions
 
 
-def _priced(reading: Reading) -> Iterator[Mention[Drawn]]:
+def _priced(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     for match in _PRICED.finditer(reading.left):
         # "support 65000 resistance 70000": the price belongs to the name before it.
         if re.search(rf"(?:{_NAMES}|line|level)s?{_AT}$", reading.left[: match.start()]):
@@ -112,29 +112,29 @@ def _priced(reading: Reading) -> Iterator[Mention[Drawn]]:
             yield reading.mention(_line(price, match["name"]), *match.span())
 
 
-def _line(price: float, name: str | None) -> Drawn:
+def _line(price: float, name: str | None) -> WantedDrawing:
     text: Coordinates = {"text": name} if name else {}
-    return Drawn("horizontalLine", {"price": price, **text})
+    return WantedDrawing("horizontalLine", {"price": price, **text})
 
 
-def _vertical(reading: Reading) -> Iterator[Mention[Drawn]]:
+def _vertical(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     for match in _VERTICAL.finditer(reading.left):
         date = read_date(reading.left, match.end(), reading.now)
         if date is not None:
             moment = date.begin.isoformat().replace("+00:00", "Z")
-            yield reading.mention(Drawn("verticalLine", {"time": moment}), match.start(), date.after)
+            yield reading.mention(WantedDrawing("verticalLine", {"time": moment}), match.start(), date.after)
 
 
-def _retracements(reading: Reading) -> Iterator[Mention[Drawn]]:
+def _retracements(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     for match in _POINTS["fib retracement"].finditer(reading.left):
         if between := _FROM_TO.match(reading.left, match.end()):
             start, end = (price_of(each[0]) for each in list(_EACH.finditer(between[0]))[:2])
             if start is not None and end is not None and start != end:
-                drawn = Drawn("fibRetracement", {"start": start, "end": end})
+                drawn = WantedDrawing("fibRetracement", {"start": start, "end": end})
                 yield reading.mention(drawn, match.start(), between.end())
 
 
-def _positions(reading: Reading) -> Iterator[Mention[Drawn]]:
+def _positions(reading: SentenceReader) -> Iterator[Mention[WantedDrawing]]:
     side = _SIDE.search(reading.left)
     if side is None:
         return
@@ -157,7 +157,7 @@ def _positions(reading: Reading) -> Iterator[Mention[Drawn]]:
         order = "stop, entry and target must rise" if long else "target, entry and stop must rise"
         reading.warn("drawing_inconsistent", f"for a {side['side']} position {order}; it is drawn as asked")
     coordinates: Coordinates = {"entry": at, "target": goal, "stop": exit_at}
-    yield Mention(Drawn("longPosition" if long else "shortPosition", coordinates), *side.span())
+    yield Mention(WantedDrawing("longPosition" if long else "shortPosition", coordinates), *side.span())
 
 
 def _entry(left: str, place: int, labelled: list[re.Match[str]]) -> re.Match[str] | None:
@@ -170,7 +170,7 @@ def _entry(left: str, place: int, labelled: list[re.Match[str]]) -> re.Match[str
     return None
 
 
-def _without_points(reading: Reading) -> None:
+def _without_points(reading: SentenceReader) -> None:
     for name, pattern in _POINTS.items():
         for match in pattern.finditer(reading.left):
             prices = _FROM_TO.match(reading.left, match.end())

@@ -3,12 +3,12 @@
 import re
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue
+from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import Findings
 from mcp_binance_server.charts.dialect.symbol import read_symbol
 from mcp_binance_server.charts.language.listing import Listing
 from mcp_binance_server.charts.language.markets import Wanted
-from mcp_binance_server.charts.language.reading import Mention, Reading
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader
 
 _FULL: Final = re.compile(r"(?<![\w:])[a-z][a-z0-9_]{1,14}:[a-z0-9][a-z0-9_.!]{0,29}")
 _FORMULA: Final = re.compile(r"[a-z0-9_:.!()+*/-]+")
@@ -17,7 +17,7 @@ _WITH_DIGITS: Final = re.compile(
 )
 
 
-def find_explicit(reading: Reading, catalogue: Catalogue) -> list[Mention[Wanted]]:
+def find_explicit(reading: SentenceReader, catalogue: ChartCatalogue) -> list[Mention[Wanted]]:
     """Take full symbols and formulas, verbatim in upper case."""
     found: list[Mention[Wanted]] = []
     while (match := _FULL.search(reading.left)) is not None:
@@ -39,7 +39,7 @@ def find_explicit(reading: Reading, catalogue: Catalogue) -> list[Mention[Wanted
     return found
 
 
-def find_tickers_with_digits(reading: Reading, listing: Listing) -> list[Mention[Wanted]]:
+def find_tickers_with_digits(reading: SentenceReader, listing: Listing) -> list[Mention[Wanted]]:
     """Take tickers such as 1000SATS or 1INCH before their digits look like a length or a time."""
     found: list[Mention[Wanted]] = []
     for match in _WITH_DIGITS.finditer(reading.left):
@@ -69,7 +69,7 @@ def _thousand_pair(ticker: str, listing: Listing) -> tuple[str, str] | None:
     return pair if pair and _is_thousand(pair[0], listing) else None
 
 
-def _valid(text: str, catalogue: Catalogue) -> str | None:
+def _valid(text: str, catalogue: ChartCatalogue) -> str | None:
     findings = Findings()
     symbol = read_symbol(text, catalogue, findings)
     return None if findings.errors else symbol

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from mcp_binance_server.charts.language.durations import COUNTED, Counted, read_counted
-from mcp_binance_server.charts.language.reading import Mention, Reading, quoted
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, quoted
 
 OFFERED: Final = {
     "1m": 1, "3m": 3, "5m": 5, "15m": 15, "30m": 30, "45m": 45, "1h": 60, "2h": 120, "3h": 180, "4h": 240, "6h": 360,
@@ -31,7 +31,7 @@ _SPOKEN: Final = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "twelve
 _HOURS_OF_THE: Final = frozenset({2, 4, 6, 8, 12})
 
 
-def find_intervals(reading: Reading) -> list[Mention[str]]:
+def find_intervals(reading: SentenceReader) -> list[Mention[str]]:
     """Take every interval the text names, in the order of the text."""
     found = [*_counted(reading), *_named(reading), *_lettered(reading), *_bare(reading)]
     return sorted(found, key=lambda each: each.start)
@@ -45,7 +45,7 @@ def interval_of(minutes: float) -> tuple[str, bool]:
     return next((name for name, length in OFFERED.items() if length > minutes), "1Y"), True
 
 
-def offered(counted: Counted, said: str, reading: Reading) -> str:
+def offered(counted: Counted, said: str, reading: SentenceReader) -> str:
     """Return the interval a counted time asks for, with a warning if it is another."""
     if counted.unit in "MY" and (name := f"{counted.count}{counted.unit}") in OFFERED:
         return name
@@ -57,7 +57,7 @@ def offered(counted: Counted, said: str, reading: Reading) -> str:
     return name
 
 
-def settle_interval(reading: Reading, mentions: list[Mention[str]]) -> str | None:
+def settle_interval(reading: SentenceReader, mentions: list[Mention[str]]) -> str | None:
     """Choose one interval: the first, or the one after a correction; a contradiction is said."""
     wanted = reading.wanted(mentions)
     names = list(dict.fromkeys(each.value for each in wanted))
@@ -66,7 +66,7 @@ def settle_interval(reading: Reading, mentions: list[Mention[str]]) -> str | Non
     return names[0] if names else None
 
 
-def _counted(reading: Reading) -> list[Mention[str]]:
+def _counted(reading: SentenceReader) -> list[Mention[str]]:
     found: list[Mention[str]] = []
     for match in COUNTED.finditer(reading.left):
         counted = read_counted(match, reading.text)
@@ -78,7 +78,7 @@ def _counted(reading: Reading) -> list[Mention[str]]:
     return found
 
 
-def _named(reading: Reading) -> list[Mention[str]]:
+def _named(reading: SentenceReader) -> list[Mention[str]]:
     found: list[Mention[str]] = []
     for match in _WORD.finditer(reading.left):
         count = match["count"] or "1"
@@ -90,7 +90,7 @@ def _named(reading: Reading) -> list[Mention[str]]:
     return found
 
 
-def _lettered(reading: Reading) -> list[Mention[str]]:
+def _lettered(reading: SentenceReader) -> list[Mention[str]]:
     found: list[Mention[str]] = []
     for match in _LETTERED.finditer(reading.left):
         unit = {"mn": "M", "m": "m", "h": "h", "d": "D", "w": "W"}[match["unit"]]
@@ -100,7 +100,7 @@ def _lettered(reading: Reading) -> list[Mention[str]]:
     return found
 
 
-def _bare(reading: Reading) -> list[Mention[str]]:
+def _bare(reading: SentenceReader) -> list[Mention[str]]:
     found: list[Mention[str]] = []
     for match in _BARE.finditer(reading.left):
         count = int(match["count"])

@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_binance_server.charts.language.dates import MONTHS
 from mcp_binance_server.charts.language.prices import IN_PASSING
-from mcp_binance_server.charts.language.reading import Reading, Token, quoted, tokenise
+from mcp_binance_server.charts.language.reading import SentenceReader, Token, quoted, tokenise
 from mcp_binance_server.charts.language.words import FILLER, NUMBERS, PLAIN_WORDS
 
 _DATE_STARTERS: Final = frozenset(
@@ -42,7 +42,7 @@ class Piece:
     words: tuple[str, ...]
 
 
-def report_leftovers(reading: Reading) -> None:
+def report_leftovers(reading: SentenceReader) -> None:
     """Warn about everything in the text that no rule took and that is not a filler word."""
     for start, end in (*reading.scopes.cues, *reading.scopes.correction_words):
         reading.take(start, end)
@@ -73,7 +73,7 @@ def is_filler(word: str) -> bool:
     return len(word) <= 7 and any(each in FILLER for each in swaps)
 
 
-def _pieces(reading: Reading) -> Iterator[Piece]:
+def _pieces(reading: SentenceReader) -> Iterator[Piece]:
     lead, run, pending = "", list[Token](), list[Token]()
     for token in (*tokenise(reading.left), None):
         if token is not None and _is_strange(token):

@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_binance_server.charts.language.listing import Listing
 from mcp_binance_server.charts.language.names import DOLLAR_EXCHANGES, FIAT_CODES, RENAMED, STOCK_EXCHANGES
-from mcp_binance_server.charts.language.reading import Reading
+from mcp_binance_server.charts.language.reading import SentenceReader
 
 HOME: Final = "BINANCE"
 DEFAULT_QUOTE: Final = "USDT"
@@ -27,7 +27,9 @@ class Wanted:
     doubt: str = ""
 
 
-def symbol_of(reading: Reading, wanted: Wanted, listing: Listing, exchange: str | None, *, perpetual: bool) -> str:
+def symbol_of(
+    reading: SentenceReader, wanted: Wanted, listing: Listing, exchange: str | None, *, perpetual: bool
+) -> str:
     """Write one market as EXCHANGE:SYMBOL and say what had to be assumed."""
     if wanted.assumed:
         reading.warn("symbol_assumed", wanted.assumed)
@@ -48,7 +50,7 @@ def symbol_of(reading: Reading, wanted: Wanted, listing: Listing, exchange: str 
     return _at_home(reading, wanted, listing)
 
 
-def _not_there(reading: Reading, symbol: str, exchange: str | None) -> str:
+def _not_there(reading: SentenceReader, symbol: str, exchange: str | None) -> str:
     if exchange and f"{exchange}:" not in symbol:
         reading.warn(
             "symbol_assumed", f"{symbol} is drawn, which is not on {exchange}; write EXCHANGE:SYMBOL for another market"
@@ -56,7 +58,7 @@ def _not_there(reading: Reading, symbol: str, exchange: str | None) -> str:
     return symbol
 
 
-def _renamed(reading: Reading, wanted: Wanted, listing: Listing) -> Wanted:
+def _renamed(reading: SentenceReader, wanted: Wanted, listing: Listing) -> Wanted:
     now = RENAMED.get(wanted.base)
     if now is None or wanted.base in listing.bases:
         return wanted
@@ -64,7 +66,7 @@ def _renamed(reading: Reading, wanted: Wanted, listing: Listing) -> Wanted:
     return replace(wanted, base=now)
 
 
-def _at_home(reading: Reading, wanted: Wanted, listing: Listing) -> str:
+def _at_home(reading: SentenceReader, wanted: Wanted, listing: Listing) -> str:
     base, quote = wanted.base, wanted.quote or DEFAULT_QUOTE
     if base == quote:
         quote = "USDC" if base != "USDC" else "USDT"
@@ -89,7 +91,7 @@ def _at_home(reading: Reading, wanted: Wanted, listing: Listing) -> str:
     return f"{HOME}:{base}{quote}{suffix}"
 
 
-def _elsewhere(reading: Reading, wanted: Wanted, listing: Listing, exchange: str) -> str:
+def _elsewhere(reading: SentenceReader, wanted: Wanted, listing: Listing, exchange: str) -> str:
     usual = "USD" if exchange in DOLLAR_EXCHANGES and not wanted.perpetual else DEFAULT_QUOTE
     quote = wanted.quote or usual
     if not listing.knows(wanted.base) and not _known_perpetual(wanted, listing):

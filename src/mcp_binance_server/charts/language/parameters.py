@@ -19,7 +19,7 @@ from mcp_binance_server.charts.language.numerals import (
 )
 from mcp_binance_server.charts.language.phrases import Phrases
 from mcp_binance_server.charts.language.reading import Token
-from mcp_binance_server.charts.language.vocabulary import Study, StudyName
+from mcp_binance_server.charts.language.vocabulary import StudyName, StudyWord
 from mcp_binance_server.charts.language.words import UNIT_OF
 
 _BETWEEN: Final = frozenset({",", "/", "and", "&", "+", "-", "or"})
@@ -50,7 +50,7 @@ class After:
     """A walk over the tokens behind a study's name, collecting its numbers."""
 
     tokens: Sequence[Token]
-    study: Study
+    study: StudyWord
     names: Phrases[StudyName]
     only_named: bool
     cursor: int
@@ -134,14 +134,14 @@ class After:
 
 
 def after_name(
-    tokens: Sequence[Token], place: int, study: Study, names: Phrases[StudyName], *, only_named: bool = False
+    tokens: Sequence[Token], place: int, study: StudyWord, names: Phrases[StudyName], *, only_named: bool = False
 ) -> tuple[Given, int]:
     """Read what follows a name; return the numbers and the place after the last one."""
     return After(tokens, study, names, only_named, _past_noise(tokens, place, study), place).walk()
 
 
 def before_name(
-    tokens: Sequence[Token], first: int, free_from: int, study: Study, names: Phrases[StudyName]
+    tokens: Sequence[Token], first: int, free_from: int, study: StudyWord, names: Phrases[StudyName]
 ) -> tuple[Given | None, int]:
     """Read the numbers that stand before a name; None if there are none, or if they belong elsewhere."""
     cursor, unit = _past_unit(tokens, first, free_from, study)
@@ -160,7 +160,7 @@ def before_name(
     return Given(tuple(numbers), unit=unit), begin
 
 
-def _past_unit(tokens: Sequence[Token], first: int, free_from: int, study: Study) -> tuple[int, str | None]:
+def _past_unit(tokens: Sequence[Token], first: int, free_from: int, study: StudyWord) -> tuple[int, str | None]:
     cursor = first - 1
     if cursor >= free_from and text_at(tokens, cursor) == "-":
         cursor -= 1
@@ -178,12 +178,12 @@ def _earlier(tokens: Sequence[Token], begin: int, free_from: int) -> int | None:
     return cursor if cursor >= free_from and is_free(tokens, cursor) and not is_glued_to_word(tokens, cursor) else None
 
 
-def _has_own_number(tokens: Sequence[Token], first: int, study: Study, names: Phrases[StudyName]) -> bool:
+def _has_own_number(tokens: Sequence[Token], first: int, study: StudyWord, names: Phrases[StudyName]) -> bool:
     found = names.at(tokens, first)
     return found is not None and bool(after_name(tokens, found[1], study, names)[0].numbers)
 
 
-def _past_noise(tokens: Sequence[Token], place: int, study: Study) -> int:
+def _past_noise(tokens: Sequence[Token], place: int, study: StudyWord) -> int:
     for cursor in range(place, min(place + 3, len(tokens))):
         if is_number(tokens, cursor) or tokens[cursor].text in _OPEN or study.keys.at(tokens, cursor):
             return cursor
@@ -193,7 +193,7 @@ def _past_noise(tokens: Sequence[Token], place: int, study: Study) -> int:
     return behind if is_number(tokens, behind) or text_at(tokens, behind) in _OPEN else place
 
 
-def _named(tokens: Sequence[Token], place: int, study: Study) -> tuple[str, Number, int] | None:
+def _named(tokens: Sequence[Token], place: int, study: StudyWord) -> tuple[str, Number, int] | None:
     if place >= len(tokens):
         return None
     if (found := study.keys.at(tokens, place)) is not None:

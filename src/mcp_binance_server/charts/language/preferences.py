@@ -11,9 +11,9 @@ from mcp_binance_server.charts.language.intervals import find_intervals, settle_
 from mcp_binance_server.charts.language.markets import Wanted
 from mcp_binance_server.charts.language.normalise import fold, normalise
 from mcp_binance_server.charts.language.ranges import find_bare_ranges, find_dated_ranges
-from mcp_binance_server.charts.language.reading import Reading, quoted
+from mcp_binance_server.charts.language.reading import SentenceReader, quoted
 from mcp_binance_server.charts.language.size import find_size
-from mcp_binance_server.charts.language.spans import Span, settle_range
+from mcp_binance_server.charts.language.spans import TimeSpan, settle_range
 from mcp_binance_server.charts.language.symbols import find_symbols
 from mcp_binance_server.charts.language.understanding import Knowledge, Understood, open_reading
 
@@ -38,7 +38,7 @@ class Preferences:
 class Fixed:
     """Applies preferences to what a text says; `notes` are the differences."""
 
-    reading: Reading
+    reading: SentenceReader
     knowledge: Knowledge
     preferences: Preferences
     notes: list[str]
@@ -115,11 +115,11 @@ class Fixed:
         self.reading.warn("interval_snapped", f"the interval {quoted(text)} is not offered: {instead}")
         return nearest
 
-    def _span(self, text: str) -> Span | None:
+    def _span(self, text: str) -> TimeSpan | None:
         named = _NAMED.fullmatch(text.strip())
         if named is not None:
             days = f"{7 * int(named['count'])}D" if (named["unit"] or "") in {"W", "w"} else named[0].upper()
-            return Span(text.strip(), days)
+            return TimeSpan(text.strip(), days)
         other = self._read(text)
         span = settle_range(other, [*find_dated_ranges(other), *find_bare_ranges(other)])
         if span is None:
@@ -132,12 +132,12 @@ class Fixed:
             self.reading.warn("size_clamped", f"the resolution {quoted(text)} is no size such as 1200x675")
         return size
 
-    def _read(self, text: str) -> Reading:
+    def _read(self, text: str) -> SentenceReader:
         return open_reading(normalise(text[:_LONGEST]), self.reading.now, self.knowledge.vocabulary)
 
 
 def apply_preferences(
-    reading: Reading, said: Understood, preferences: Preferences, knowledge: Knowledge
+    reading: SentenceReader, said: Understood, preferences: Preferences, knowledge: Knowledge
 ) -> tuple[Understood, list[str]]:
     """Return what holds, and a sentence for each thing the text had otherwise."""
     notes: list[str] = []

@@ -7,8 +7,8 @@ from typing import Final
 from mcp_binance_server.charts.language.date_ranges import find_between, find_on_dates, find_years
 from mcp_binance_server.charts.language.dates import LATEST, read_date
 from mcp_binance_server.charts.language.durations import COUNTED, Counted, read_counted
-from mcp_binance_server.charts.language.reading import Mention, Reading, quoted
-from mcp_binance_server.charts.language.spans import Found, Span, counted_span, window
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, quoted
+from mcp_binance_server.charts.language.spans import Found, TimeSpan, counted_span, window
 from mcp_binance_server.charts.language.words import NUMBERS, UNIT_OF, VAGUE
 
 MOST_BARS: Final = 1_000
@@ -49,20 +49,20 @@ _SPOKEN: Final = re.compile(
 _SPOKEN_RANGES: Final = {"f": "14D", "h": "6M", "d": "10Y"}
 
 
-def find_dated_ranges(reading: Reading) -> Found:
+def find_dated_ranges(reading: SentenceReader) -> Found:
     """Take the ranges that name dates or begin with a word such as last, since or between."""
-    rules: tuple[Callable[[Reading], Iterator[Mention[Span]]], ...] = (
+    rules: tuple[Callable[[SentenceReader], Iterator[Mention[TimeSpan]]], ...] = (
         _bars_back, find_years, find_between, _counted_back, _ahead, _named, find_on_dates, _spoken,
     )  # fmt: skip
     return [each for rule in rules for each in rule(reading)]
 
 
-def find_bare_ranges(reading: Reading) -> Found:
+def find_bare_ranges(reading: SentenceReader) -> Found:
     """Take counted times that are no interval, and single years; after the studies had their numbers."""
     return [*_bare_counted(reading), *_bare_years(reading)]
 
 
-def _bare_counted(reading: Reading) -> Iterator[Mention[Span]]:
+def _bare_counted(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     for match in COUNTED.finditer(reading.left):
         counted = read_counted(match, reading.text)
         if counted is None or counted.is_bar:
@@ -74,14 +74,14 @@ def _bare_counted(reading: Reading) -> Iterator[Mention[Span]]:
         yield from counted_span(reading, counted, said, start, match.end())
 
 
-def _bare_years(reading: Reading) -> Iterator[Mention[Span]]:
+def _bare_years(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     for match in re.finditer(r"(?<![\w.,$/-])(?:year )?(?P<year>(?:19|20)\d\d)(?![\w.,%/:-])", reading.left):
         stretch = read_date(reading.left, match.start("year"), reading.now)
         if stretch is not None and int(match["year"]) < LATEST:
             yield from window(reading, stretch, stretch, *match.span())
 
 
-def _bars_back(reading: Reading) -> Iterator[Mention[Span]]:
+def _bars_back(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     for match in _BARS_BACK.finditer(reading.left):
         count = int(match["count"])
         if not count or not (match["bar"] or match["back"] or count >= LEAST_BARS):
@@ -90,14 +90,14 @@ def _bars_back(reading: Reading) -> Iterator[Mention[Span]]:
             sentence = f"{count} bars are more than the {MOST_BARS} that can be drawn; {MOST_BARS} are taken"
             reading.warn("too_many_bars", sentence)
         said = reading.text[match.start() : match.end()]
-        yield reading.mention(Span(said, bars=min(count, MOST_BARS)), *match.span())
+        yield reading.mention(TimeSpan(said, bars=min(count, MOST_BARS)), *match.span())
         # The length of the bar is given back: it is an interval like any other.
         if match["bar"]:
             start, end = match.span("bar")
             reading.left = reading.left[:start] + match["bar"] + reading.left[end:]
 
 
-def _counted_back(reading: Reading) -> Iterator[Mention[Span]]:
+def _counted_back(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     for match in _COUNTED_BACK.finditer(reading.left):
         count = match["count"]
         number = 1 if count is None else int(count) if count.isdigit() else NUMBERS[count]
@@ -110,19 +110,19 @@ def _counted_back(reading: Reading) -> Iterator[Mention[Span]]:
         yield from counted_span(reading, counted, said, *match.span())
 
 
-def _ahead(reading: Reading) -> Iterator[Mention[Span]]:
+def _ahead(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     for match in _AHEAD.finditer(reading.left):
         said = quoted(reading.take(*match.span()))
         reading.warn("future_range", f"{said} lies in the future, where no prices are; the range is left open")
     yield from ()
 
 
-def _named(reading: Reading) -> Iterator[Mention[Span]]:
+def _named(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     for name, pattern in _NAMES.items():
         for match in pattern.finditer(reading.left):
-            yield reading.mention(Span(match[0], name), *match.span())
+            yield reading.mention(TimeSpan(match[0], name), *match.span())
 
 
-def _spoken(reading: Reading) -> Iterator[Mention[Span]]:
+def _spoken(reading: SentenceReader) -> Iterator[Mention[TimeSpan]]:
     for match in _SPOKEN.finditer(reading.left):
-        yield reading.mention(Span(match["said"], _SPOKEN_RANGES[match["said"][0]]), *match.span())
+        yield reading.mention(TimeSpan(match["said"], _SPOKEN_RANGES[match["said"][0]]), *match.span())

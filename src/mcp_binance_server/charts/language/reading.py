@@ -52,7 +52,7 @@ def tokenise(left: str) -> list[Token]:
 
 
 @dataclass(slots=True)
-class Reading:
+class SentenceReader:
     """The text, what is left of it (folded, same places), and what was found worth saying."""
 
     text: str

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from mcp_binance_server.charts.language.drawings import Drawn
-from mcp_binance_server.charts.language.spans import Span
+from mcp_binance_server.charts.language.drawings import WantedDrawing
+from mcp_binance_server.charts.language.spans import TimeSpan
 from mcp_binance_server.charts.language.studies import Asked
-from mcp_binance_server.charts.language.vocabulary import Study
+from mcp_binance_server.charts.language.vocabulary import StudyWord
 from mcp_binance_server.domain.assets import ASSET_NAMES
 
 
@@ -20,7 +20,7 @@ def market_said(symbol: str) -> str:
     return f"Detected {symbol}"
 
 
-def range_said(span: Span | None, range_text: str | None) -> list[str]:
+def range_said(span: TimeSpan | None, range_text: str | None) -> list[str]:
     """Say how the time was read."""
     if span is None:
         return []
@@ -48,7 +48,7 @@ def studies_said(studies: Sequence[Asked]) -> list[str]:
     return [f"added {listed}"]
 
 
-def drawings_said(drawings: Sequence[Drawn]) -> list[str]:
+def drawings_said(drawings: Sequence[WantedDrawing]) -> list[str]:
     """Say which drawings were added."""
     return (
         [f"drew {len(drawings)} {'drawing' if len(drawings) == 1 else 'drawings'} at the prices given"]
@@ -63,5 +63,5 @@ def _study_said(asked: Asked) -> str:
 
 
 def _is_default(asked: Asked) -> bool:
-    usual = {each.public: each.default for each in Study.of(asked.indicator).inputs}
+    usual = {each.public: each.default for each in StudyWord.of(asked.indicator).inputs}
     return not asked.override and all(usual.get(key) == value for key, value in asked.inputs.items())

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_binance_server.charts.language.listing import Listing
 from mcp_binance_server.charts.language.names import Named
-from mcp_binance_server.charts.language.reading import Reading, Token, tokenise
+from mcp_binance_server.charts.language.reading import SentenceReader, Token, tokenise
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
 from mcp_binance_server.charts.language.words import FILLER
 
@@ -32,7 +32,7 @@ class Asset:
 class Scan:
     """The tokens that are left, and what is known of the whole text."""
 
-    reading: Reading
+    reading: SentenceReader
     vocabulary: Vocabulary
     listing: Listing
     tokens: list[Token]
@@ -40,7 +40,7 @@ class Scan:
     comparing: bool
 
     @classmethod
-    def of(cls, reading: Reading, vocabulary: Vocabulary, listing: Listing) -> "Scan":
+    def of(cls, reading: SentenceReader, vocabulary: Vocabulary, listing: Listing) -> "Scan":
         """Begin a walk."""
         tokens = tokenise(reading.left)
         return cls(

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from mcp_binance_server.charts.config import DEFAULT_SIZE
-from mcp_binance_server.charts.language.reading import Reading, quoted
+from mcp_binance_server.charts.language.reading import SentenceReader, quoted
 from mcp_binance_server.charts.plans import PLANS, Plan
 
 SMALLEST: Final = (400, 300)
@@ -23,7 +23,7 @@ _NAME: Final = re.compile(
 )
 
 
-def find_size(reading: Reading) -> tuple[int, int] | None:
+def find_size(reading: SentenceReader) -> tuple[int, int] | None:
     """Take the size that the text names, as written or by the name of a screen."""
     sizes: list[tuple[int, int]] = []
     for match in _EXACT.finditer(reading.left):
@@ -43,7 +43,7 @@ def find_size(reading: Reading) -> tuple[int, int] | None:
     return sizes[0] if sizes else None
 
 
-def settle_size(reading: Reading, asked: tuple[int, int] | None, plan: Plan | None) -> tuple[int, int]:
+def settle_size(reading: SentenceReader, asked: tuple[int, int] | None, plan: Plan | None) -> tuple[int, int]:
     """Return the size to draw: as asked within what can be drawn at all, or the default that the plan allows."""
     if asked is None:
         return _default(reading, plan)
@@ -64,7 +64,7 @@ def settle_size(reading: Reading, asked: tuple[int, int] | None, plan: Plan | No
     return width, height
 
 
-def _default(reading: Reading, plan: Plan | None) -> tuple[int, int]:
+def _default(reading: SentenceReader, plan: Plan | None) -> tuple[int, int]:
     if plan is None or plan.fits(*DEFAULT_SIZE):
         return DEFAULT_SIZE
     width, height = plan.default_size(DEFAULT_SIZE)

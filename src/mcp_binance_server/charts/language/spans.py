@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from mcp_binance_server.charts.language.dates import Stretch
 from mcp_binance_server.charts.language.durations import Counted, range_text
-from mcp_binance_server.charts.language.reading import Mention, Reading, quoted
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, quoted
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """One range: by name, between two moments (no end: until now), or so many bars back."""
 
     said: str
@@ -25,10 +25,10 @@ class Span:
         return self.name, self.begin, self.end, self.bars
 
 
-Found = list[Mention[Span]]
+Found = list[Mention[TimeSpan]]
 
 
-def settle_range(reading: Reading, mentions: Found) -> Span | None:
+def settle_range(reading: SentenceReader, mentions: Found) -> TimeSpan | None:
     """Choose one range: the first, or the one after a correction; a contradiction is said."""
     wanted = sorted(reading.wanted(mentions), key=lambda each: each.start)
     distinct = list({each.value.key: each.value for each in wanted}.values())
@@ -38,7 +38,9 @@ def settle_range(reading: Reading, mentions: Found) -> Span | None:
     return distinct[0] if distinct else None
 
 
-def counted_span(reading: Reading, counted: Counted, said: str, start: int, end: int) -> Iterator[Mention[Span]]:
+def counted_span(
+    reading: SentenceReader, counted: Counted, said: str, start: int, end: int
+) -> Iterator[Mention[TimeSpan]]:
     """Take a counted time as the range; one that is nothing, or longer than any market, is refused."""
     span = range_text(counted)
     if span is None:
@@ -50,12 +52,14 @@ def counted_span(reading: Reading, counted: Counted, said: str, start: int, end:
         taken = f"{counted.count} {counted.unit}" if isinstance(span, timedelta) else span
         reading.warn("ambiguous_range", f"{quoted(said)} is read as the span of the chart, {taken}{other}")
     if isinstance(span, str):
-        yield reading.mention(Span(said, span), start, end)
+        yield reading.mention(TimeSpan(said, span), start, end)
     else:
-        yield reading.mention(Span(said, begin=reading.now - span), start, end)
+        yield reading.mention(TimeSpan(said, begin=reading.now - span), start, end)
 
 
-def window(reading: Reading, first: Stretch, last: Stretch | None, start: int, end: int) -> Iterator[Mention[Span]]:
+def window(
+    reading: SentenceReader, first: Stretch, last: Stretch | None, start: int, end: int
+) -> Iterator[Mention[TimeSpan]]:
     """Take two dates as the range, in their order in time; without a last one it goes on until now."""
     said = reading.text[start:end]
     for warning in (first.warning, last.warning if last else None):
@@ -71,4 +75,4 @@ def window(reading: Reading, first: Stretch, last: Stretch | None, start: int, e
         return
     if until is not None and (until > reading.now or until - begin < timedelta(minutes=1)):
         until = None
-    yield reading.mention(Span(said, begin=begin, end=until), start, end)
+    yield reading.mention(TimeSpan(said, begin=begin, end=until), start, end)

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Indicator, Scalar, StudyInput
+from mcp_binance_server.charts.catalogue import CatalogueStudy, Scalar, StudyInput
 from mcp_binance_server.charts.dialect.studies import MULTIPLIERS
 from mcp_binance_server.charts.language.dates import read_date
 from mcp_binance_server.charts.language.numerals import Number, is_glued, text_at
 from mcp_binance_server.charts.language.parameters import Given, after_name, before_name
-from mcp_binance_server.charts.language.reading import Mention, Reading, Token, quoted, tokenise
-from mcp_binance_server.charts.language.vocabulary import CROSS_LENGTHS, Study, Unoffered, Vocabulary
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, Token, quoted, tokenise
+from mcp_binance_server.charts.language.vocabulary import CROSS_LENGTHS, StudyWord, Unoffered, Vocabulary
 
 # An average of another study's values, which nobody offers: "volume MA 20" is no average of the price.
 _AVERAGED: Final = r"(?P<study>volume|vol|obv|on balance volume)"
@@ -30,7 +30,7 @@ _ANCHOR: Final = re.compile(r" (?:anchored )?(?:from|at|since) (?:the )?")
 class Asked:
     """One study as it will be drawn; `unit` is the bar a length was given in ("200 week MA")."""
 
-    indicator: Indicator
+    indicator: CatalogueStudy
     inputs: dict[str, Scalar]
     override: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
     unit: str | None = None
@@ -42,7 +42,7 @@ class Asked:
 class Finder:
     """A walk over the tokens of a text that stops at every study's name."""
 
-    reading: Reading
+    reading: SentenceReader
     vocabulary: Vocabulary
     tokens: list[Token]
 
@@ -54,7 +54,7 @@ class Finder:
             if meaning is None or _is_part_of_ticker(self.tokens, place, after):
                 place += 1
                 continue
-            if isinstance(meaning, Study):
+            if isinstance(meaning, StudyWord):
                 mentions, after = self._study(meaning, place, after, free_from)
                 yield from mentions
             elif isinstance(meaning, str):
@@ -63,13 +63,13 @@ class Finder:
 
     def _cross(self, name: str, first: int, after: int) -> list[Mention[Asked]]:
         average = self.vocabulary.studies.meaning("sma")
-        if not isinstance(average, Study):
+        if not isinstance(average, StudyWord):
             return []
         start, end = self.tokens[first].start, self.tokens[after - 1].end
         asked = [_asked(self.reading, average, Given(numbers=(each,)), name) for each in CROSS_LENGTHS]
         return [self.reading.mention(each, start, end) for each in asked]
 
-    def _study(self, study: Study, first: int, after: int, free_from: int) -> tuple[list[Mention[Asked]], int]:
+    def _study(self, study: StudyWord, first: int, after: int, free_from: int) -> tuple[list[Mention[Asked]], int]:
         names = self.vocabulary.studies
         given, begin = before_name(self.tokens, first, free_from, study, names)
         if given is None:
@@ -92,12 +92,12 @@ class Finder:
         return [self.reading.mention(each, start, end) for each in asked], after
 
 
-def find_studies(reading: Reading, vocabulary: Vocabulary) -> list[Mention[Asked]]:
+def find_studies(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[Asked]]:
     """Take every study the text names, in the order of the text, with the numbers that belong to it."""
     return list(Finder(reading, vocabulary, tokenise(reading.left)).find())
 
 
-def refuse_studies(reading: Reading, vocabulary: Vocabulary) -> None:
+def refuse_studies(reading: SentenceReader, vocabulary: Vocabulary) -> None:
     """Take the studies that nobody offers, before a part of their name, or their date, means something else."""
     for pattern in _AVERAGES_OF:
         for match in pattern.finditer(reading.left):
@@ -121,13 +121,13 @@ def refuse_studies(reading: Reading, vocabulary: Vocabulary) -> None:
         place = after
 
 
-def without_volume(reading: Reading, mentions: Sequence[Mention[Asked]]) -> bool:
+def without_volume(reading: SentenceReader, mentions: Sequence[Mention[Asked]]) -> bool:
     """Tell whether the text does not want volume, which a chart has by itself."""
     wanted = [not reading.negated(each.start) for each in mentions if each.value.indicator.api_name == "Volume"]
     return bool(wanted) and not any(wanted)
 
 
-def settle_studies(reading: Reading, mentions: Sequence[Mention[Asked]]) -> list[Asked]:
+def settle_studies(reading: SentenceReader, mentions: Sequence[Mention[Asked]]) -> list[Asked]:
     """Return what is to be drawn: without what the text takes back or corrects, and each of them once."""
     unwanted = [each.value for each in mentions if reading.negated(each.start)]
     wanted = [each for each in mentions if not reading.negated(each.start) and not _is_taken_back(each.value, unwanted)]
@@ -137,7 +137,7 @@ def settle_studies(reading: Reading, mentions: Sequence[Mention[Asked]]) -> list
         if not _is_corrected(each, wanted, reading.scopes.corrections)
     }
     for asked in drawn.values():
-        if not asked.numbers and Study.of(asked.indicator).is_average:
+        if not asked.numbers and StudyWord.of(asked.indicator).is_average:
             length = asked.inputs.get("length")
             reading.warn("default_length", f"{asked.indicator.display_name} has no usual length; {length} is taken")
     return list(drawn.values())
@@ -159,7 +159,7 @@ def _is_corrected(one: Mention[Asked], others: Sequence[Mention[Asked]], correct
     )
 
 
-def _asked(reading: Reading, study: Study, given: Given, said: str) -> Asked:
+def _asked(reading: SentenceReader, study: StudyWord, given: Given, said: str) -> Asked:
     inputs: dict[str, Scalar] = {}
     for place, rule in enumerate(study.inputs):
         number = given.named.get(rule.public)
@@ -174,7 +174,7 @@ def _asked(reading: Reading, study: Study, given: Given, said: str) -> Asked:
     return Asked(study.indicator, inputs, override, given.unit, bool(given.numbers or given.named), said)
 
 
-def _checked(reading: Reading, study: Study, rule: StudyInput, number: Number | None) -> Scalar:
+def _checked(reading: SentenceReader, study: StudyWord, rule: StudyInput, number: Number | None) -> Scalar:
     default = rule.default if rule.default is not None else 1
     if number is None:
         return default

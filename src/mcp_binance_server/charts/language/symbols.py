@@ -7,7 +7,7 @@ from typing import Final
 from mcp_binance_server.charts.language.listing import Listing
 from mcp_binance_server.charts.language.markets import Wanted
 from mcp_binance_server.charts.language.quotes import with_quote
-from mcp_binance_server.charts.language.reading import Mention, Reading, quoted
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, quoted
 from mcp_binance_server.charts.language.scan import Asset, Scan
 from mcp_binance_server.charts.language.tickers import asset_at
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
@@ -29,7 +29,7 @@ class Candidate:
         return not self.asset.weak and not self.asset.doubtful
 
 
-def find_symbols(reading: Reading, vocabulary: Vocabulary, listing: Listing) -> list[Mention[Wanted]]:
+def find_symbols(reading: SentenceReader, vocabulary: Vocabulary, listing: Listing) -> list[Mention[Wanted]]:
     """Take the markets the text names, in its order."""
     scan = Scan.of(reading, vocabulary, listing)
     found = _candidates(scan)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from mcp_binance_server.charts.catalogue import Catalogue
-from mcp_binance_server.charts.language.appearance import STYLE_WORDS, Looks, find_looks
-from mcp_binance_server.charts.language.drawings import Drawn, find_drawings
+from mcp_binance_server.charts.catalogue import ChartCatalogue
+from mcp_binance_server.charts.language.appearance import STYLE_WORDS, WantedLooks, find_looks
+from mcp_binance_server.charts.language.drawings import WantedDrawing, find_drawings
 from mcp_binance_server.charts.language.explicit import find_explicit, find_tickers_with_digits
 from mcp_binance_server.charts.language.intervals import find_intervals, settle_interval
 from mcp_binance_server.charts.language.listing import Listing
@@ -13,9 +13,9 @@ from mcp_binance_server.charts.language.markets import Wanted
 from mcp_binance_server.charts.language.negation import find_scopes
 from mcp_binance_server.charts.language.normalise import fold
 from mcp_binance_server.charts.language.ranges import find_bare_ranges, find_dated_ranges
-from mcp_binance_server.charts.language.reading import Mention, Reading, tokenise
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, tokenise
 from mcp_binance_server.charts.language.size import find_size
-from mcp_binance_server.charts.language.spans import Span, settle_range
+from mcp_binance_server.charts.language.spans import TimeSpan, settle_range
 from mcp_binance_server.charts.language.studies import (
     Asked,
     find_studies,
@@ -38,7 +38,7 @@ class Knowledge:
     listing: Listing
 
     @classmethod
-    def of(cls, catalogue: Catalogue, symbols: SymbolTable | None) -> "Knowledge":
+    def of(cls, catalogue: ChartCatalogue, symbols: SymbolTable | None) -> "Knowledge":
         """Arrange a catalogue and a symbol table; without a table every pair is unverified."""
         listing = Listing.of(symbols)
         return cls(Vocabulary.of(catalogue, STYLE_WORDS, listing.bases), listing)
@@ -52,24 +52,24 @@ class Understood:
     exchange: str | None
     perpetual: bool
     interval: str | None
-    span: Span | None
+    span: TimeSpan | None
     studies: list[Asked]
-    drawings: list[Drawn]
-    looks: Looks
+    drawings: list[WantedDrawing]
+    looks: WantedLooks
     size: tuple[int, int] | None
 
 
-def open_reading(text: str, now: datetime, vocabulary: Vocabulary) -> Reading:
+def open_reading(text: str, now: datetime, vocabulary: Vocabulary) -> SentenceReader:
     """Begin to read a normalised text: put it into English, mend its spelling, find what it negates."""
     mended = vocabulary.speller.mend(translated(text))
     folded = fold(mended.text)
-    reading = Reading(mended.text, folded, now, find_scopes(folded))
+    reading = SentenceReader(mended.text, folded, now, find_scopes(folded))
     for written, meant in mended.changes:
         reading.warn("fuzzy_match", f"'{written}' is read as '{meant}'")
     return reading
 
 
-def understand(reading: Reading, knowledge: Knowledge) -> Understood:
+def understand(reading: SentenceReader, knowledge: Knowledge) -> Understood:
     """Apply every rule; the order is the grammar: what is certain first, what looks like anything last."""
     vocabulary, listing = knowledge.vocabulary, knowledge.listing
     markets = find_explicit(reading, vocabulary.catalogue)
@@ -105,7 +105,7 @@ def understand(reading: Reading, knowledge: Knowledge) -> Understood:
     )
 
 
-def _numbered_names(reading: Reading, vocabulary: Vocabulary) -> list[Mention[Wanted]]:
+def _numbered_names(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[Wanted]]:
     """Take names such as S&P 500 or TOTAL3 before their digits look like a length."""
     tokens = tokenise(reading.left)
     found: list[Mention[Wanted]] = []
@@ -126,7 +126,7 @@ def _numbered_names(reading: Reading, vocabulary: Vocabulary) -> list[Mention[Wa
 
 
 def _study_that_is_a_ticker(
-    reading: Reading, vocabulary: Vocabulary, studies: list[Mention[Asked]]
+    reading: SentenceReader, vocabulary: Vocabulary, studies: list[Mention[Asked]]
 ) -> list[Mention[Wanted]]:
     """Read "chart MA" as Mastercard: a study's name in capitals, alone, with nothing it could be drawn on."""
     if len(studies) != 1 or studies[0].value.numbers:

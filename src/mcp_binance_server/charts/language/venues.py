@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from mcp_binance_server.charts.language.names import STOCK_EXCHANGES
-from mcp_binance_server.charts.language.reading import Mention, Reading, tokenise
+from mcp_binance_server.charts.language.reading import Mention, SentenceReader, tokenise
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
 
 _PERPETUAL: Final = re.compile(
@@ -14,7 +14,7 @@ _STOCK_EXCHANGE: Final = re.compile(rf"(?<!\w)(?:on|at) (?:the )?(?P<name>{'|'.j
 _LEADS: Final = frozenset({"on", "at", "from", "via", "the", "in"})
 
 
-def find_exchanges(reading: Reading, vocabulary: Vocabulary) -> list[Mention[str]]:
+def find_exchanges(reading: SentenceReader, vocabulary: Vocabulary) -> list[Mention[str]]:
     """Take the exchanges the text names, those of stocks last; one that is part of a longer name is none."""
     stocks = [
         reading.mention(STOCK_EXCHANGES[match["name"]], *match.span())
@@ -37,7 +37,7 @@ def find_exchanges(reading: Reading, vocabulary: Vocabulary) -> list[Mention[str
     return [*found, *stocks]
 
 
-def wants_perpetual(reading: Reading) -> bool:
+def wants_perpetual(reading: SentenceReader) -> bool:
     """Take the words for perpetual contracts; whether one is wanted."""
     found = [reading.mention(None, *match.span()) for match in _PERPETUAL.finditer(reading.left)]
     return bool(reading.wanted(found))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Catalogue, Indicator, StudyInput
+from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, StudyInput
 from mcp_binance_server.charts.language.dates import MONTHS, WEEKDAYS
 from mcp_binance_server.charts.language.names import EXCHANGE_NAMES, Named, named_markets
 from mcp_binance_server.charts.language.phrases import Phrases
@@ -52,10 +52,10 @@ _INPUT_WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class StudyWord:
     """One study, with the inputs a number can mean, in the order people give them."""
 
-    indicator: Indicator
+    indicator: CatalogueStudy
     inputs: tuple[StudyInput, ...]
     keys: Phrases[str]
     has_levels: bool
@@ -66,7 +66,7 @@ class Study:
         return "Moving Average" in name or name.endswith(("EMA", "VWMA"))
 
     @classmethod
-    def of(cls, indicator: Indicator) -> "Study":
+    def of(cls, indicator: CatalogueStudy) -> "StudyWord":
         numeric = [
             each
             for each in indicator.input.values()
@@ -91,21 +91,21 @@ class Unoffered:
     name: str
 
 
-StudyName = Study | Unoffered | str
+StudyName = StudyWord | Unoffered | str
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Every phrase with a meaning, and the speller that knows them."""
 
-    catalogue: Catalogue
+    catalogue: ChartCatalogue
     studies: Phrases[StudyName]
     markets: Phrases[Named]
     exchanges: Phrases[str]
     speller: Speller
 
     @classmethod
-    def of(cls, catalogue: Catalogue, style_words: frozenset[str], assets: frozenset[str]) -> "Vocabulary":
+    def of(cls, catalogue: ChartCatalogue, style_words: frozenset[str], assets: frozenset[str]) -> "Vocabulary":
         """Arrange a catalogue and the table of names."""
         studies = Phrases(_study_names(catalogue))
         markets = Phrases(named_markets().items())
@@ -118,28 +118,28 @@ class Vocabulary:
         return cls(catalogue, studies, markets, exchanges, Speller(known, meant - FILLER))
 
 
-def _input_words(catalogue: Catalogue) -> set[str]:
-    return {word for each in catalogue.indicators for word in Study.of(each).keys.words()}
+def _input_words(catalogue: ChartCatalogue) -> set[str]:
+    return {word for each in catalogue.indicators for word in StudyWord.of(each).keys.words()}
 
 
 def _is_shift(rule: StudyInput) -> bool:
     return rule.type == "Integer" and rule.public.lower().endswith("offset")
 
 
-def _study_names(catalogue: Catalogue) -> list[tuple[str, StudyName]]:
+def _study_names(catalogue: ChartCatalogue) -> list[tuple[str, StudyName]]:
     names: list[tuple[str, StudyName]] = [(name, Unoffered(name)) for name in _NOT_OFFERED]
     names += [(name, name) for name in CROSSES]
     for indicator in catalogue.indicators:
-        study = Study.of(indicator)
+        study = StudyWord.of(indicator)
         own = {indicator.api_name, indicator.display_name, indicator.name.partition("@")[0], *indicator.aliases}
         names += [(name.lower(), study) for name in sorted(own, key=len, reverse=True)]
     for name, api_name in _ALSO_CALLED.items():
         if (found := catalogue.indicator(api_name)) is not None:
-            names.append((name, Study.of(found)))
+            names.append((name, StudyWord.of(found)))
     return names
 
 
-def _exchange_names(catalogue: Catalogue) -> list[tuple[str, str]]:
+def _exchange_names(catalogue: ChartCatalogue) -> list[tuple[str, str]]:
     own = [
         (name.lower(), each.id)
         for each in catalogue.exchanges

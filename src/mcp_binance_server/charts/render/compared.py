@@ -2,7 +2,7 @@
 
 from mcp_binance_server.charts.render.colours import Colour
 from mcp_binance_server.charts.render.columns import Columns
-from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.options import OverrideReader
 from mcp_binance_server.charts.render.spec import ComparedSeries
 from mcp_binance_server.charts.render.study_colours import Colouring
 from mcp_binance_server.charts.render.study_look import StudyView, study_view
@@ -21,4 +21,6 @@ def compared_view(series: ComparedSeries, bars: Columns, level_ink: Colour, colo
     own = bars.closes[0]
     line = [None if close is None or not base else own * close / base for close in known]
     study = Study(series.symbol, series.symbol, (Plot(PLOT, width=1.6),), lambda _, __: {}, lambda _: 0, overlay=True)
-    return study_view(Settled(study, Inputs({}), series.symbol, ()), {PLOT: line}, Options({}), level_ink, colours)
+    return study_view(
+        Settled(study, Inputs({}), series.symbol, ()), {PLOT: line}, OverrideReader({}), level_ink, colours
+    )

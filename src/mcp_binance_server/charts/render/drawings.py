@@ -15,7 +15,7 @@ from mcp_binance_server.charts.render.line_drawings import (
     trend_line,
     vertical_line,
 )  # fmt: skip
-from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.options import OverrideReader
 from mcp_binance_server.charts.render.plan_drawings import fib_retracement, position
 from mcp_binance_server.charts.render.sketch import Sketch, place_of
 from mcp_binance_server.charts.render.spec import DrawingSpec
@@ -95,7 +95,7 @@ def draw(
     sketches: list[Sketch] = []
     warnings: list[str] = []
     for drawing in drawings:
-        options = Options(drawing.override)
+        options = OverrideReader(drawing.override)
         sketch = Sketch(stage, options, write)
         KINDS[drawing.name].draw(sketch, drawing)
         if ignored := options.left_over():

@@ -9,7 +9,7 @@ from mcp_binance_server.charts.render.spec import Scalar
 _DASHES = {0: "", 1: "2 3"}
 
 
-class Options:
+class OverrideReader:
     """Reads values out of overrides, keeps to their types, and remembers what was read."""
 
     def __init__(self, given: Mapping[str, Scalar]) -> None:

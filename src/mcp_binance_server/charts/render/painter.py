@@ -17,7 +17,7 @@ from mcp_binance_server.charts.render.price_series import CURVES, draw_price
 from mcp_binance_server.charts.render.request import Request
 from mcp_binance_server.charts.render.scaling import (
     VOLUME,
-    Span,
+    AxisSpan,
     price_axis,
     price_span,
     price_ticks,
@@ -158,7 +158,7 @@ class Painter:
         columns = [stage.grid.centres[label.bar] for label in self._times] if looks.vertical_grid else []
         draw_grid(self.canvas, self.request.theme.grid, pane, rows=rows, columns=columns, legend=boxes)
 
-    def _study_tags(self, views: Sequence[StudyView], stage: Stage, span: Span) -> list[Tag]:
+    def _study_tags(self, views: Sequence[StudyView], stage: Stage, span: AxisSpan) -> list[Tag]:
         return [
             Tag(stage.axis.y(value), span.write(value), look.ink, rank=3)
             for view in views

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mcp_binance_server.charts.render.colours import Colour, Theme
-from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.options import OverrideReader
 from mcp_binance_server.charts.render.spec import Style
 
 PREFIX = {
@@ -30,7 +30,7 @@ class PriceLook:
     source: str
 
 
-def price_look(style: Style, theme: Theme, options: Options) -> PriceLook:
+def price_look(style: Style, theme: Theme, options: OverrideReader) -> PriceLook:
     """Read what the overrides say of a style."""
     name = PREFIX.get(style, "candleStyle")
     up, down = options.colour(f"{name}.upColor", theme.up), options.colour(f"{name}.downColor", theme.down)

@@ -14,7 +14,7 @@ from mcp_binance_server.charts.render.compared import compared_view
 from mcp_binance_server.charts.render.drawings import POSITIONS, refusal
 from mcp_binance_server.charts.render.layout import panes_that_fit
 from mcp_binance_server.charts.render.numbers import decimals_for
-from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.options import OverrideReader
 from mcp_binance_server.charts.render.price_look import PREFIX, PriceLook, price_look
 from mcp_binance_server.charts.render.price_series import CURVES
 from mcp_binance_server.charts.render.sketch import place_of
@@ -69,7 +69,7 @@ def prepare(candles: Sequence[Candle], spec: ChartSpec) -> Request:
     whole = columns_of(candles)
     shown = min(spec.bars, len(candles))
     styled = heikin_ashi(whole) if spec.style == "heikinAshi" else whole
-    options = Options(spec.looks.style)
+    options = OverrideReader(spec.looks.style)
     price = price_look(spec.style, theme, options)
     warnings += [f"override_not_local: {key} changed nothing here." for key in options.left_over()]
     views = _views(candles, spec, theme, shown, warnings)
@@ -163,7 +163,7 @@ def _views(
         if study.name == PROFILE:
             continue
         lines = {key: line[len(candles) - shown :] for key, line in _lines(settled, candles, spec.as_of_ms).items()}
-        options = Options(asked.override)
+        options = OverrideReader(asked.override)
         view = study_view(settled, lines, options, theme.level, colours)
         if ignored := options.left_over():
             warnings.append(f"override_not_local: {', '.join(ignored)} of {settled.label} changed nothing here.")
@@ -194,7 +194,7 @@ def _profile(bars: Sequence[Candle], spec: ChartSpec, decimals: int, warnings: l
     asked = next((each for each in spec.studies if each.name == PROFILE), None)
     if asked is None:
         return None
-    options = Options(asked.override)
+    options = OverrideReader(asked.override)
     view = profile_view(settle(STUDIES[PROFILE], asked.inputs), bars, decimals, options)
     if ignored := options.left_over():
         warnings.append(f"override_not_local: {', '.join(ignored)} of {view.settled.label} changed nothing here.")

@@ -43,7 +43,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class AxisUnit:
     """How the price axis speaks: in prices, in percent from the first bar's close, or with that close at 100."""
 
     scale: Scale

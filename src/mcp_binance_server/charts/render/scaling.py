@@ -8,7 +8,7 @@ from mcp_binance_server.charts.render.drawings import prices_of
 from mcp_binance_server.charts.render.numbers import compact, decimals_of_step, fixed, percent
 from mcp_binance_server.charts.render.price_series import CURVES, curve
 from mcp_binance_server.charts.render.request import Request
-from mcp_binance_server.charts.render.scale import Axis, Quote, widened
+from mcp_binance_server.charts.render.scale import Axis, AxisUnit, widened
 from mcp_binance_server.charts.render.study_look import StudyView
 from mcp_binance_server.charts.render.ticks import linear_ticks, logarithmic_ticks, nice_step
 
@@ -22,7 +22,7 @@ REACH = 1.0  # drawings this many ranges away are still brought into view
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class AxisSpan:
     """The values of a pane and how they are written."""
 
     low: float
@@ -31,7 +31,7 @@ class Span:
     labels: tuple[str, ...]  # the widest texts its axis will have
 
 
-def price_span(request: Request) -> Span:
+def price_span(request: Request) -> AxisSpan:
     """Return the prices to be shown: bars, overlays, and drawings that are not too far away."""
     spec, bars = request.spec, request.bars
     tick = 10.0**-request.decimals
@@ -50,7 +50,7 @@ def price_span(request: Request) -> Span:
         low = max(low, min((each for each in bars.lows if each > 0), default=tick) * 0.2)
         high = max(high, low * 1.0001)
     write = price_writer(request)
-    return Span(low, high, write, (write(low), write(high), write(request.real.closes[-1])))
+    return AxisSpan(low, high, write, (write(low), write(high), write(request.real.closes[-1])))
 
 
 def price_writer(request: Request) -> Callable[[float], str]:
@@ -63,12 +63,12 @@ def price_writer(request: Request) -> Callable[[float], str]:
     return lambda price: fixed(price, request.decimals)
 
 
-def quote_of(request: Request) -> Quote:
+def quote_of(request: Request) -> AxisUnit:
     """Return the scale's view of a price; what it compares with is the first close shown."""
-    return Quote(request.spec.scale, request.real.closes[0] or 1.0)
+    return AxisUnit(request.spec.scale, request.real.closes[0] or 1.0)
 
 
-def price_axis(request: Request, span: Span, pane: Box, area: Box) -> Axis:
+def price_axis(request: Request, span: AxisSpan, pane: Box, area: Box) -> Axis:
     """Place the prices in their pane, with air below, and more where volumes stand."""
     below = pane.height * (BELOW_WITH_VOLUME if request.volume else BELOW)
     marks = {drawing.name for drawing in request.spec.drawings}
@@ -95,7 +95,7 @@ def price_ticks(request: Request, axis: Axis, area: Box) -> list[float]:
     return [tick for tick in ticks if tick >= 0]
 
 
-def study_span(view: StudyView, decimals: int) -> Span:
+def study_span(view: StudyView, decimals: int) -> AxisSpan:
     """Return the values of a study's pane: its lines, its levels, zero where it swings around it."""
     study = view.settled.study
     wanted = [*view.seen(), *(level.value for level in view.levels)]
@@ -114,15 +114,15 @@ def study_span(view: StudyView, decimals: int) -> Span:
     else:
         places = max(decimals if study.unit == "price" else 2, decimals_of_step(step))
         write = _writer(places)
-    return Span(low, high, write, (write(low), write(high), *(write(level.value) for level in view.levels)))
+    return AxisSpan(low, high, write, (write(low), write(high), *(write(level.value) for level in view.levels)))
 
 
-def study_axis(span: Span, area: Box, *, inverted: bool = False) -> Axis:
+def study_axis(span: AxisSpan, area: Box, *, inverted: bool = False) -> Axis:
     """Place a study's values in its pane."""
     return Axis(span.low, span.high, area.top + 3, area.bottom - 5, inverted=inverted)
 
 
-def study_ticks(view: StudyView, span: Span, area: Box, size: float) -> list[float]:
+def study_ticks(view: StudyView, span: AxisSpan, area: Box, size: float) -> list[float]:
     """Return the levels of a study, or round values when it has none."""
     if view.levels:
         return [level.value for level in view.levels]

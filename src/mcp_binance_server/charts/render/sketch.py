@@ -8,7 +8,7 @@ from mcp_binance_server.charts.render.canvas import Point
 from mcp_binance_server.charts.render.colours import Colour
 from mcp_binance_server.charts.render.fonts import width_of
 from mcp_binance_server.charts.render.marks import Note, Tag
-from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.options import OverrideReader
 from mcp_binance_server.charts.render.spec import Anchor
 from mcp_binance_server.charts.render.stage import Stage
 
@@ -18,7 +18,7 @@ class Sketch:
     """Draws at once, except for texts: those are collected and find their place when all lines are there."""
 
     stage: Stage
-    options: Options
+    options: OverrideReader
     write: Callable[[float], str]  # a price as the axis writes it
     notes: list[Note] = field(default_factory=list[Note])
     tags: list[Tag] = field(default_factory=list[Tag])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mcp_binance_server.analytics.talipp_face import Line
 from mcp_binance_server.charts.render.colours import Colour, read_colour
-from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.options import OverrideReader
 from mcp_binance_server.charts.render.study_colours import Colouring
 from mcp_binance_server.charts.studies.study import Band, Plot, PlotKind
 from mcp_binance_server.charts.studies.table import Settled
@@ -58,7 +58,7 @@ class StudyView:
 
 
 def study_view(
-    settled: Settled, lines: Mapping[str, Line], options: Options, level_ink: Colour, colours: Colouring
+    settled: Settled, lines: Mapping[str, Line], options: OverrideReader, level_ink: Colour, colours: Colouring
 ) -> StudyView:
     """Look up what the overrides say of each plot and level; the rest is coloured unlike the studies before it."""
     study = settled.study
@@ -84,7 +84,7 @@ def study_view(
     return StudyView(settled, lines, plots, levels, bands, shade)
 
 
-def _plot_look(plot: Plot, options: Options, own: Colour) -> PlotLook:
+def _plot_look(plot: Plot, options: OverrideReader, own: Colour) -> PlotLook:
     stem, _, number = plot.key.rpartition(".")
     key = stem if number.isdigit() else plot.key
     if plot.colours:
@@ -102,7 +102,7 @@ def _plot_look(plot: Plot, options: Options, own: Colour) -> PlotLook:
     )
 
 
-def _band_colours(colours: tuple[str, ...], options: Options) -> tuple[Colour, ...]:
+def _band_colours(colours: tuple[str, ...], options: OverrideReader) -> tuple[Colour, ...]:
     own = tuple(_named(colour) for colour in colours)
     return own if len(own) > 1 else tuple(options.colour("Plots Background.color", each) for each in own)
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from mcp_binance_server.analytics.profile import VolumeProfile, profile_of_candles
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.charts.render.colours import Colour
-from mcp_binance_server.charts.render.options import Options
+from mcp_binance_server.charts.render.options import OverrideReader
 from mcp_binance_server.charts.render.stage import Stage
 from mcp_binance_server.charts.studies.table import Settled
 from mcp_binance_server.domain.candles import Candle
@@ -49,7 +49,7 @@ class ProfileView:
     from_left: bool
 
 
-def profile_view(settled: Settled, candles: Sequence[Candle], decimals: int, options: Options) -> ProfileView:
+def profile_view(settled: Settled, candles: Sequence[Candle], decimals: int, options: OverrideReader) -> ProfileView:
     """Compute the profile of these bars as the tools do, and look up what the overrides say of it."""
     tick = Price(Decimal(1).scaleb(-decimals))
     asked = replace(
@@ -114,7 +114,7 @@ def _rows(whole: VolumeProfile, up: VolumeProfile, *, net: bool) -> tuple[Profil
     return tuple(rows)
 
 
-def _pair(options: Options, key: str, inks: tuple[Colour, Colour], alpha: float) -> tuple[Colour, Colour]:
+def _pair(options: OverrideReader, key: str, inks: tuple[Colour, Colour], alpha: float) -> tuple[Colour, Colour]:
     first, second = (options.colour(f"{key}.colors.{place}", ink.faded(alpha)) for place, ink in enumerate(inks))
     return first, second
 

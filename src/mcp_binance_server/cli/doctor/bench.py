@@ -8,10 +8,10 @@ from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.client import ChartImgClient
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.account import Account, KeyRights
-from mcp_binance_server.domain.market import Reading
+from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.observations import ClockCheck
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.caller import Caller
+from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.settings import Settings
@@ -28,7 +28,7 @@ class Bench:
     clock: Clock
     stack: AsyncExitStack = field(repr=False)
     networks: Mapping[str, Network] = field(default_factory=lambda: NETWORKS, repr=False)
-    reading: Reading[ClockCheck] | None = None
+    reading: Sourced[ClockCheck] | None = None
     rights: KeyRights | None = None
     _app: App | None = field(default=None, repr=False)
     _settings: Settings | None = field(default=None, repr=False)
@@ -72,7 +72,7 @@ class Bench:
         return self.app.network
 
     @property
-    def caller(self) -> Caller:
+    def caller(self) -> ExchangeCaller:
         return self.app.account.caller
 
     @property

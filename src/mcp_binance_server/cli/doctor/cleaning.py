@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from ipaddress import ip_address
 
-from mcp_binance_server.cli.doctor.finding import Finding
+from mcp_binance_server.cli.doctor.finding import CheckResult
 from mcp_binance_server.errors import echo
 from mcp_binance_server.telemetry.redact import Redactor
 
@@ -22,7 +22,7 @@ class Cleaner:
         self._redactor = Redactor(secrets)
         self._home = home.rstrip("/\\")
 
-    def clean(self, finding: Finding) -> Finding:
+    def clean(self, finding: CheckResult) -> CheckResult:
         texts = {name: self.text(getattr(finding, name)) for name in ("seen", "why", "fix", "command")}
         return replace(finding, **texts)
 

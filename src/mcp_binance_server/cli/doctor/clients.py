@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 
 from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import Finding, good, off
+from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
 from mcp_binance_server.cli.doctor.greeting import Greeting, greeted
 from mcp_binance_server.cli.setup.machine import this_machine
 from mcp_binance_server.cli.setup.ours import OurEntry, our_entries
@@ -18,7 +18,7 @@ HANDED_DOWN = (
 )
 
 
-async def clients(bench: Bench) -> Finding:
+async def clients(bench: Bench) -> CheckResult:
     entries, unreadable = our_entries(this_machine(bench.environment, shutil.which))
     started = [entry for entry in entries if not entry.is_disabled]
     found = [(entry, await greeted(entry, _environment(entry, bench.environment))) for entry in started]
@@ -26,7 +26,7 @@ async def clients(bench: Bench) -> Finding:
     if bad:
         return _problem(*bad[0], len(bad) - 1)
     if unreadable:
-        return Finding(
+        return CheckResult(
             "warning",
             f"{unreadable[0]} cannot be read",
             "The client that reads it may start no server at all; what is in it could not be checked",
@@ -44,10 +44,10 @@ def _environment(entry: OurEntry, around: Mapping[str, str]) -> dict[str, str]:
     return {**{name: around[name] for name in HANDED_DOWN if name in around}, **entry.variables}
 
 
-def _problem(entry: OurEntry, greeting: Greeting, others: int) -> Finding:
+def _problem(entry: OurEntry, greeting: Greeting, others: int) -> CheckResult:
     more = f" ({others} more)" if others else ""
     named = "" if entry.name == "binance" else f" --name {entry.name}"
-    return Finding(
+    return CheckResult(
         "problem",
         f"{entry.client.title}, entry '{entry.name}': {greeting.problem}{more}",
         greeting.why,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcp_binance_server.cli.doctor.bench import Bench
 from mcp_binance_server.cli.doctor.cleaning import Cleaner
-from mcp_binance_server.cli.doctor.finding import Finding, Rung
+from mcp_binance_server.cli.doctor.finding import CheckResult, Rung
 from mcp_binance_server.cli.doctor.ladder import LADDER, climb
 from mcp_binance_server.cli.doctor.report import as_json, count, heading, lines, summary, under_way, wiped
 from mcp_binance_server.cli.terminal import Terminal
@@ -33,7 +33,7 @@ async def examine(
     told = _Silence() if as_object else _Trouble(terminal) if is_quiet else _Telling(terminal)
     cleaner = Cleaner(_secrets(environment), str(Path.home()))
 
-    def after(rung: Rung, finding: Finding) -> None:
+    def after(rung: Rung, finding: CheckResult) -> None:
         told.after(rung, cleaner.clean(finding))
 
     async with AsyncExitStack() as stack:
@@ -52,7 +52,7 @@ class _Silence:
 
     def before(self, rung: Rung) -> None: ...
 
-    def after(self, rung: Rung, finding: Finding) -> None: ...
+    def after(self, rung: Rung, finding: CheckResult) -> None: ...
 
 
 class _Telling(_Silence):
@@ -67,7 +67,7 @@ class _Telling(_Silence):
     def before(self, rung: Rung) -> None:
         _write(under_way(rung.title, self._terminal))
 
-    def after(self, rung: Rung, finding: Finding) -> None:
+    def after(self, rung: Rung, finding: CheckResult) -> None:
         _write(f"{wiped(self._terminal)}{lines(rung, finding, self._terminal)}")
 
 
@@ -77,7 +77,7 @@ class _Trouble(_Silence):
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
 
-    def after(self, rung: Rung, finding: Finding) -> None:
+    def after(self, rung: Rung, finding: CheckResult) -> None:
         if finding.status in ("warning", "problem"):
             _write(lines(rung, finding, self._terminal))
 

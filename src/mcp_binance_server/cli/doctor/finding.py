@@ -12,7 +12,7 @@ Status = Literal["ok", "warning", "problem", "skipped", "off"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """What was seen; for anything but good news also why that is likely, how to fix it, and one command or page.
 
     `off` means that nothing is wrong: what the rung is about is not in use. Without a word about it, it is not shown.
@@ -33,13 +33,13 @@ class Rung:
 
     id: str
     title: str
-    check: "Callable[[Bench], Awaitable[Finding]]"
+    check: "Callable[[Bench], Awaitable[CheckResult]]"
     needs: tuple[str, ...] = ()
 
 
-def good(seen: str) -> Finding:
-    return Finding("ok", seen)
+def good(seen: str) -> CheckResult:
+    return CheckResult("ok", seen)
 
 
-def off(seen: str = "") -> Finding:
-    return Finding("off", seen)
+def off(seen: str = "") -> CheckResult:
+    return CheckResult("off", seen)

@@ -1,7 +1,7 @@
 """The key: whether it can be one, where it belongs, whether it is accepted, what it may do and from where."""
 
 from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import Finding, good, off
+from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
 from mcp_binance_server.cli.doctor.shell import export, set_clock
 from mcp_binance_server.domain.account import WITHDRAW, Account
 from mcp_binance_server.errors import AppError, ExchangeError, InvalidCredentials
@@ -13,12 +13,12 @@ from mcp_binance_server.exchange.networks import host_of
 SECRET_CHARACTERS = 64
 
 
-async def form(bench: Bench) -> Finding:
+async def form(bench: Bench) -> CheckResult:
     if bench.principal is None:
         return off("none set: public data only, no account or order pages")
     credentials = bench.principal.credentials
     if not KEY_FORMAT.fullmatch(credentials.api_key):
-        return Finding(
+        return CheckResult(
             "problem",
             f"BINANCE_API_KEY has {len(credentials.api_key)} characters; an API key is 64 letters and digits",
             "It was not copied whole, or something else was: its name, quotes, blanks",
@@ -26,7 +26,7 @@ async def form(bench: Bench) -> Finding:
             bench.network.help_url,
         )
     if not credentials.is_pem and len(credentials.secret) != SECRET_CHARACTERS:
-        return Finding(
+        return CheckResult(
             "problem",
             f"BINANCE_SECRET_KEY has {len(credentials.secret)} characters; a secret of Binance has 64",
             "It was not copied whole, or it is a private key: that belongs in a file, BINANCE_PRIVATE_KEY_FILE",
@@ -36,10 +36,10 @@ async def form(bench: Bench) -> Finding:
     return good(f"{credentials.masked}, with {'a private key' if credentials.is_pem else 'a secret (HMAC)'}")
 
 
-async def network(bench: Bench) -> Finding:
+async def network(bench: Bench) -> CheckResult:
     name, host = bench.network.name, host_of(bench.network.rest_url)
     if (home := home_of(host)) is not None and home != name:
-        return Finding(
+        return CheckResult(
             "problem",
             f"BINANCE_NETWORK is {name}, but BINANCE_REST_URL leads to {host}, a host of {home}",
             "A key works only on the network that made it",
@@ -50,7 +50,7 @@ async def network(bench: Bench) -> Finding:
     if isinstance(answer, InvalidCredentials):
         return await _unknown_key(bench, answer) if answer.likely_cause == _UNKNOWN else good(f"{name} knows the key")
     if isinstance(answer, AppError) and not _is_timestamp(answer):
-        return Finding(
+        return CheckResult(
             "problem",
             f"the account could not be read: {answer.message}",
             answer.error_type,
@@ -60,10 +60,10 @@ async def network(bench: Bench) -> Finding:
     return good(f"{name} knows the key")
 
 
-async def signature(bench: Bench) -> Finding:
+async def signature(bench: Bench) -> CheckResult:
     answer = await bench.account()
     if isinstance(answer, InvalidCredentials) and answer.likely_cause in {"signature", "key_format"}:
-        return Finding(
+        return CheckResult(
             "problem",
             f"{host_of(bench.network.rest_url)} knows the key but not the signature",
             answer.explanation or "",
@@ -71,7 +71,7 @@ async def signature(bench: Bench) -> Finding:
             bench.network.help_url,
         )
     if isinstance(answer, AppError) and _is_timestamp(answer):
-        return Finding(
+        return CheckResult(
             "problem",
             "signed requests are refused as too early or too late (-1021)",
             "The exchange's clock and this one run apart faster than they can be compared",
@@ -81,10 +81,10 @@ async def signature(bench: Bench) -> Finding:
     return good("accepted")
 
 
-async def permissions(bench: Bench) -> Finding:
+async def permissions(bench: Bench) -> CheckResult:
     answer = await bench.account()
     if isinstance(answer, InvalidCredentials):
-        return Finding(
+        return CheckResult(
             "problem",
             "the key is right, but may not read the account",
             answer.explanation or "The key's IP access list lacks this machine, or Enable Reading is not ticked",
@@ -104,12 +104,12 @@ async def permissions(bench: Bench) -> Finding:
     return good("may read" if rights.withdrawals else "may read, and nothing else")
 
 
-async def addresses(bench: Bench) -> Finding:
+async def addresses(bench: Bench) -> CheckResult:
     if bench.rights is None:
         return off()
     if bench.rights.ip_restricted:
         return good("only addresses in its list may use the key")
-    return Finding(
+    return CheckResult(
         "warning",
         "any address may use the key",
         "Whoever gets hold of key and secret can use them from anywhere",
@@ -118,12 +118,12 @@ async def addresses(bench: Bench) -> Finding:
     )
 
 
-async def withdrawals(bench: Bench) -> Finding:
+async def withdrawals(bench: Bench) -> CheckResult:
     if bench.rights is None:
         return off()
     if not bench.rights.withdrawals:
         return good("the key cannot withdraw")
-    return Finding(
+    return CheckResult(
         "problem",
         "THIS KEY CAN WITHDRAW YOUR MONEY",
         "'Enable Withdrawals' is ticked; nothing here needs it, and a stolen key would empty the account",
@@ -136,17 +136,17 @@ async def withdrawals(bench: Bench) -> Finding:
 _UNKNOWN = "unknown_key_or_wrong_network"
 
 
-async def _unknown_key(bench: Bench, answer: InvalidCredentials) -> Finding:
+async def _unknown_key(bench: Bench, answer: InvalidCredentials) -> CheckResult:
     name, host = bench.network.name, host_of(bench.network.rest_url)
     if (home := await bench.home_of_key()) is not None:
-        return Finding(
+        return CheckResult(
             "problem",
             f"this is a key of {home}, and BINANCE_NETWORK is {name}",
             f"{host} does not know the key, {home} does: a key works only on the network that made it",
             f"Use {home}, or make a key for {name} at {bench.network.help_url}",
             export("BINANCE_NETWORK", home),
         )
-    return Finding(
+    return CheckResult(
         "problem",
         f"{host} does not accept the key at all",
         answer.explanation or "",

@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_binance_server.cli.doctor import clients, exchange, key, local, reach, services
 from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import Finding, Rung
+from mcp_binance_server.cli.doctor.finding import CheckResult, Rung
 from mcp_binance_server.errors import AppError
 
 LADDER: Final = (
@@ -34,12 +34,12 @@ _TITLES: Final = {rung.id: rung.title for rung in LADDER}
 # A rung may be off without those above it being so: there is no TLS on a plain address, and REST still works.
 _ESSENTIAL: Final = {"key"}
 
-Told = Callable[[Rung, Finding], None]
+Told = Callable[[Rung, CheckResult], None]
 
 
-async def climb(bench: Bench, *, before: Callable[[Rung], None], after: Told) -> dict[str, Finding]:
+async def climb(bench: Bench, *, before: Callable[[Rung], None], after: Told) -> dict[str, CheckResult]:
     """Try every rung that can be tried."""
-    found: dict[str, Finding] = {}
+    found: dict[str, CheckResult] = {}
     for rung in LADDER:
         finding = _hindrance(rung, found)
         if finding is None:
@@ -50,18 +50,18 @@ async def climb(bench: Bench, *, before: Callable[[Rung], None], after: Told) ->
     return found
 
 
-def _hindrance(rung: Rung, found: Mapping[str, Finding]) -> Finding | None:
+def _hindrance(rung: Rung, found: Mapping[str, CheckResult]) -> CheckResult | None:
     for need in rung.needs:
         status = found[need].status
         if status == "off" and (need in _ESSENTIAL or found[need].needs):
-            return Finding("off", needs=need)
+            return CheckResult("off", needs=need)
         if status in {"problem", "skipped"}:
-            return Finding("skipped", f"skipped (needs {_TITLES[need]})", needs=need)
+            return CheckResult("skipped", f"skipped (needs {_TITLES[need]})", needs=need)
     return None
 
 
-async def _tried(check: Callable[[Bench], Awaitable[Finding]], bench: Bench) -> Finding:
+async def _tried(check: Callable[[Bench], Awaitable[CheckResult]], bench: Bench) -> CheckResult:
     try:
         return await check(bench)
     except AppError as error:
-        return Finding("problem", error.message, error.error_type, error.recovery_suggestion)
+        return CheckResult("problem", error.message, error.error_type, error.recovery_suggestion)

@@ -7,7 +7,7 @@ from importlib import metadata
 
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import Finding, good, off
+from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
 from mcp_binance_server.cli.doctor.shell import forget
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.guide.config_file import read_config
@@ -22,20 +22,20 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)")
 _BOUND = re.compile(r"(>=|<|==)\s*([0-9.]+)")
 
 
-async def python(_bench: Bench) -> Finding:
+async def python(_bench: Bench) -> CheckResult:
     seen = f"{platform.python_version()} on {sys.platform}"
     if sys.version_info[:2] >= OLDEST_PYTHON:
         return good(seen)
-    return Finding("problem", seen, "3.11 is the oldest that works", "Install a newer Python", anew())
+    return CheckResult("problem", seen, "3.11 is the oldest that works", "Install a newer Python", anew())
 
 
-async def packages(_bench: Bench) -> Finding:
+async def packages(_bench: Bench) -> CheckResult:
     wrong = [each for each in metadata.requires(DISTRIBUTION) or () if "extra ==" not in each and not _is_met(each)]
     shown = ", ".join(f"{name} {_version(name)}" for name in SHOWN)
     if not wrong:
         return good(f"{__version__}; {shown}")
     named = ", ".join(f"{_name(each)} {_version(_name(each))} (needs{_wanted(each)})" for each in wrong)
-    return Finding(
+    return CheckResult(
         "problem",
         f"{__version__} does not fit with {named}",
         "Another program in this environment asked for these versions",
@@ -44,13 +44,13 @@ async def packages(_bench: Bench) -> Finding:
     )
 
 
-async def configuration(bench: Bench) -> Finding:
+async def configuration(bench: Bench) -> CheckResult:
     try:
         settings = read_settings(bench.environment)
         await bench.build(settings)
     except SettingsError as error:
         first = next(iter(error.problems), "")
-        return Finding(
+        return CheckResult(
             "problem",
             "; ".join(error.problems),
             "The server would not start with this",
@@ -61,7 +61,7 @@ async def configuration(bench: Bench) -> Finding:
     if not unknown:
         return good(f"{settings.network}, {_key_source(bench)}")
     hints = [hint for name in unknown if (hint := nearest_variable(name))]
-    return Finding(
+    return CheckResult(
         "warning",
         f"{', '.join(unknown)} {'means' if len(unknown) == 1 else 'mean'} nothing to this version",
         f"Most likely meant: {', '.join(hints)}" if hints else "A typing error, or meant for another program",
@@ -70,7 +70,7 @@ async def configuration(bench: Bench) -> Finding:
     )
 
 
-async def guide(bench: Bench) -> Finding:
+async def guide(bench: Bench) -> CheckResult:
     path = bench.settings.guide_config
     if path is None:
         return off("only the guides that ship; none of your own are set up")
@@ -79,7 +79,7 @@ async def guide(bench: Bench) -> Finding:
         return good(f"{path}")
     first = mistakes[0]
     more = f" ({len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
-    return Finding(
+    return CheckResult(
         "problem",
         f"{path}{f', line {first.line}' if first.line else ''}: {first.text}{more}",
         "The server ignores the file and serves the guides that ship",
@@ -88,7 +88,7 @@ async def guide(bench: Bench) -> Finding:
     )
 
 
-async def state(bench: Bench) -> Finding:
+async def state(bench: Bench) -> CheckResult:
     engine, key = bench.app.engine, "doctor:probe"
     started_ms = bench.clock.monotonic_ms()
     await engine.put(key, b"1", ttl_ms=10_000)
@@ -96,7 +96,7 @@ async def state(bench: Bench) -> Finding:
     took_ms = bench.clock.monotonic_ms() - started_ms
     kind = type(engine).__name__.removesuffix("Engine").lower()
     if not is_kept:
-        return Finding(
+        return CheckResult(
             "problem",
             f"{kind}: what was put was not there a moment later",
             "The engine is full, or loses its memory",

@@ -10,7 +10,7 @@ import httpx2
 from anyio.streams.tls import TLSAttribute
 
 from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import Finding, good, off
+from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
 from mcp_binance_server.cli.doctor.shell import knock
 
 PATIENCE_SECS = 5.0
@@ -19,7 +19,7 @@ CONNECT_SECS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class HostPort:
     """The host and port behind an address."""
 
     host: str
@@ -28,7 +28,7 @@ class Door:
     proxy: str = ""
 
     @classmethod
-    def of(cls, url: str) -> "Door":
+    def of(cls, url: str) -> "HostPort":
         parts = urlsplit(url)
         host, is_secure = parts.hostname or "", parts.scheme in {"https", "wss"}
         proxies = {} if urllib.request.proxy_bypass(host) else urllib.request.getproxies()
@@ -36,8 +36,8 @@ class Door:
         return cls(host, parts.port or (443 if is_secure else 80), is_secure, proxy and f"{proxy}_proxy")
 
 
-async def dns(bench: Bench) -> Finding:
-    door = Door.of(bench.network.rest_url)
+async def dns(bench: Bench) -> CheckResult:
+    door = HostPort.of(bench.network.rest_url)
     if door.proxy:
         return off(f"left to the proxy in {door.proxy}")
     try:
@@ -45,7 +45,7 @@ async def dns(bench: Bench) -> Finding:
             found = await anyio.getaddrinfo(door.host, door.port)
     except (OSError, UnicodeError, TimeoutError) as error:
         reason = "no answer" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or "not a name"
-        return Finding(
+        return CheckResult(
             "problem",
             f"the name {door.host} cannot be resolved ({reason})",
             "No network, a DNS server that does not answer or blocks the name, or a wrong BINANCE_REST_URL",
@@ -56,8 +56,8 @@ async def dns(bench: Bench) -> Finding:
     return good(f"{door.host} has {count} address{'es' if count != 1 else ''}")
 
 
-async def tcp(bench: Bench) -> Finding:
-    door = Door.of(bench.network.rest_url)
+async def tcp(bench: Bench) -> CheckResult:
+    door = HostPort.of(bench.network.rest_url)
     if door.proxy:
         return off()
     started_ms = bench.clock.monotonic_ms()
@@ -66,7 +66,7 @@ async def tcp(bench: Bench) -> Finding:
             await (await anyio.connect_tcp(door.host, door.port)).aclose()
     except (OSError, TimeoutError) as error:
         how = "does not answer" if isinstance(error, TimeoutError) else "refuses the connection or cannot be reached"
-        return Finding(
+        return CheckResult(
             "problem",
             f"{door.host} port {door.port} {how}",
             "A firewall, a VPN or the provider blocks it; or nothing listens at this address",
@@ -76,8 +76,8 @@ async def tcp(bench: Bench) -> Finding:
     return good(f"port {door.port} open, {bench.clock.monotonic_ms() - started_ms:.0f} ms")
 
 
-async def tls(bench: Bench) -> Finding:
-    door = Door.of(bench.network.rest_url)
+async def tls(bench: Bench) -> CheckResult:
+    door = HostPort.of(bench.network.rest_url)
     if door.proxy:
         return off()
     if not door.is_secure:
@@ -95,9 +95,9 @@ async def tls(bench: Bench) -> Finding:
     return good(f"{version}, the certificate is good")
 
 
-def _tls_problem(door: Door, error: Exception) -> Finding:
+def _tls_problem(door: HostPort, error: Exception) -> CheckResult:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return Finding(
+        return CheckResult(
             "problem",
             f"the certificate of {door.host} is not good: {error.verify_message}",
             "A company's proxy or a virus scanner reads along and shows its own certificate; or this machine's date "
@@ -105,7 +105,7 @@ def _tls_problem(door: Door, error: Exception) -> Finding:
             "Check the date; if the network is a company's, name its certificate file in SSL_CERT_FILE",
             f"openssl s_client -connect {door.host}:{door.port} -servername {door.host} -brief",
         )
-    return Finding(
+    return CheckResult(
         "problem",
         f"{door.host} port {door.port} does not speak TLS",
         "A sign-in page of a hotel or company network answers instead; or the address should begin with http://",

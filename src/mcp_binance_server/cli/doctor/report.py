@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_binance_server import __version__
-from mcp_binance_server.cli.doctor.finding import Finding, Rung, Status
+from mcp_binance_server.cli.doctor.finding import CheckResult, Rung, Status
 from mcp_binance_server.cli.terminal import Colour, Terminal
 
 SIGNS: Final[Mapping[Status, tuple[str, str, Colour]]] = {
@@ -34,7 +34,7 @@ def wiped(terminal: Terminal) -> str:
     return "\r\x1b[K" if terminal.is_terminal else ""
 
 
-def lines(rung: Rung, finding: Finding, terminal: Terminal) -> str:
+def lines(rung: Rung, finding: CheckResult, terminal: Terminal) -> str:
     """Return the lines of one rung; none for one that is off and has nothing to say."""
     if not finding.seen:
         return ""
@@ -49,7 +49,7 @@ def lines(rung: Rung, finding: Finding, terminal: Terminal) -> str:
     return text + _advice(finding, terminal)
 
 
-def summary(found: Mapping[str, Finding], terminal: Terminal) -> str:
+def summary(found: Mapping[str, CheckResult], terminal: Terminal) -> str:
     problems, warnings = count(found, "problem"), count(found, "warning")
     skipped = count(found, "skipped")
     told = [_many(problems, "problem") if problems else "", _many(warnings, "warning") if warnings else ""]
@@ -63,7 +63,7 @@ def summary(found: Mapping[str, Finding], terminal: Terminal) -> str:
     return f"\n{verdict}{f': {details}' if details else ''}.\n{advice}"
 
 
-def as_json(rungs: Sequence[Rung], found: Mapping[str, Finding], network: str | None) -> str:
+def as_json(rungs: Sequence[Rung], found: Mapping[str, CheckResult], network: str | None) -> str:
     """Return the report as one object; every rung is there, with every field."""
     report = {
         "version": __version__,
@@ -88,11 +88,11 @@ def as_json(rungs: Sequence[Rung], found: Mapping[str, Finding], network: str | 
     return json.dumps(report, indent=2) + "\n"
 
 
-def count(found: Mapping[str, Finding], status: Status) -> int:
+def count(found: Mapping[str, CheckResult], status: Status) -> int:
     return sum(finding.status == status for finding in found.values())
 
 
-def _advice(finding: Finding, terminal: Terminal) -> str:
+def _advice(finding: CheckResult, terminal: Terminal) -> str:
     text = ""
     for label, advice in (("why", finding.why), ("fix", finding.fix)):
         if advice:

@@ -4,7 +4,7 @@ import anyio
 
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartLimitReached, ChartServiceError
 from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import Finding, good, off
+from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
 from mcp_binance_server.cli.doctor.shell import export
 from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.networks import host_of
@@ -14,7 +14,7 @@ FIRST_EVENT_SECS = 5.0
 CHART_PAGE = "https://chart-img.com"
 
 
-async def streams(bench: Bench) -> Finding:
+async def streams(bench: Bench) -> CheckResult:
     url = bench.network.stream_url
     if url is None or not bench.settings.orderbook_analytics:
         why = "BINANCE_REST_URL is set, BINANCE_STREAM_URL is not" if url is None else "switched off"
@@ -37,14 +37,14 @@ async def streams(bench: Bench) -> Finding:
     return good(f"{host} sends, after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
 
 
-async def charts(bench: Bench) -> Finding:
+async def charts(bench: Bench) -> CheckResult:
     if not bench.charts.has_key:
         return off("no key set: charts of Binance pairs are drawn here, others are not")
     host = host_of(bench.charts.caller.address)
     try:
         exchanges = await bench.charts.exchanges()  # a list costs no image
     except ChartKeyRefused:
-        return Finding(
+        return CheckResult(
             "problem",
             f"{host} does not accept CHART_IMG_API_KEY",
             "It was mistyped, deleted, or its plan has ended",
@@ -52,7 +52,7 @@ async def charts(bench: Bench) -> Finding:
             CHART_PAGE,
         )
     except ChartLimitReached as error:
-        return Finding(
+        return CheckResult(
             "warning",
             f"{host} accepts the key, but its limit is reached for {error.retry_after_secs} s",
             "Too many requests, or the day's images are used up",
@@ -60,7 +60,7 @@ async def charts(bench: Bench) -> Finding:
             CHART_PAGE,
         )
     except ChartServiceError as error:
-        return Finding(
+        return CheckResult(
             "problem",
             error.message,
             "The service is down, or something between it and here is in the way",
@@ -70,8 +70,8 @@ async def charts(bench: Bench) -> Finding:
     return good(f"accepts the key, {len(exchanges)} exchanges; no image was spent")
 
 
-def _stream_problem(host: str, how: str) -> Finding:
-    return Finding(
+def _stream_problem(host: str, how: str) -> CheckResult:
+    return CheckResult(
         "problem",
         f"{host} {how}",
         "A firewall or proxy lets web pages through but no WebSockets; or BINANCE_STREAM_URL is wrong",

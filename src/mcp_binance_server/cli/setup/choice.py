@@ -10,7 +10,7 @@ from mcp_binance_server.cli.setup.files import read_text
 from mcp_binance_server.cli.setup.keys import ATTEMPTS, Talk
 from mcp_binance_server.cli.setup.machine import Machine
 from mcp_binance_server.cli.setup.plan import entry_of
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 from mcp_binance_server.cli.terminal import Terminal
 
 Which = Callable[[str], str | None]
@@ -104,5 +104,5 @@ def _is_here(client: Client, machine: Machine, which: Which) -> bool:
 def _has_entry(client: Client, machine: Machine, name: str) -> bool:
     try:
         return entry_of(client, read_text(Path(client.file(machine))) or "", name) is not None
-    except (Unreadable, UnicodeDecodeError, OSError):
+    except (UnreadableConfig, UnicodeDecodeError, OSError):
         return False

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from mcp_binance_server.cli.setup.json_text import BLANK, Member, Node, is_object, read_json
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.json_text import BLANK, JsonMember, Node, is_object, read_json
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 USUAL_INDENT = "  "
 
@@ -61,17 +61,17 @@ def _container(text: str, table: str, *, relaxed: bool) -> tuple[Node, Node | No
         return empty, None
     root = read_json(text, relaxed=relaxed)
     if root.members is None:
-        raise Unreadable.at(text, root.start, "an object in braces is expected here")
+        raise UnreadableConfig.at(text, root.start, "an object in braces is expected here")
     found = _only(text, root, table)
     if found is not None and not is_object(found.node.value):
-        raise Unreadable.at(text, found.node.start, f"'{table}' must be an object in braces")
+        raise UnreadableConfig.at(text, found.node.start, f"'{table}' must be an object in braces")
     return root, found.node if found else None
 
 
-def _only(text: str, node: Node, key: str) -> Member | None:
+def _only(text: str, node: Node, key: str) -> JsonMember | None:
     found = node.named(key)
     if len(found) > 1:
-        raise Unreadable.at(text, found[1].key_at, f"'{key}' stands here a second time")
+        raise UnreadableConfig.at(text, found[1].key_at, f"'{key}' stands here a second time")
     return found[0] if found else None
 
 
@@ -101,7 +101,7 @@ class _Editor:
         member = self._newline + indent + self._written(key, value, indent)
         return self._text[: last.node.end] + comma + self._text[last.node.end : body_end] + member + tail
 
-    def replace(self, member: Member, value: object) -> str:
+    def replace(self, member: JsonMember, value: object) -> str:
         if "\n" in self._text[member.node.start : member.node.end] or self._starts_line(member.key_at):
             written = self._lines(value, self._indent_at(member.key_at))
         else:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeGuard
 
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 DEEPEST: Final = 200
 BLANK: Final = " \t\r\n"
@@ -21,14 +21,14 @@ class Node:
     start: int
     end: int
     value: object
-    members: "tuple[Member, ...] | None" = None
+    members: "tuple[JsonMember, ...] | None" = None
 
-    def named(self, key: str) -> "list[Member]":
+    def named(self, key: str) -> "list[JsonMember]":
         return [each for each in self.members or () if each.key == key]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class JsonMember:
     """A key, where it stands, its value, and the comma behind it if there is one."""
 
     key: str
@@ -83,7 +83,7 @@ class _Scanner:
         return Node(at, end, value)
 
     def _object(self, start: int, depth: int) -> Node:
-        members: list[Member] = []
+        members: list[JsonMember] = []
         at = self._skip(start + 1)
         while self._text[at : at + 1] != "}":
             member, at = self._member(at, depth)
@@ -91,7 +91,7 @@ class _Scanner:
             at = self._after_item(at, "}", has_comma=member.comma_at is not None)
         return Node(start, at + 1, {each.key: each.node.value for each in members}, tuple(members))
 
-    def _member(self, at: int, depth: int) -> tuple[Member, int]:
+    def _member(self, at: int, depth: int) -> tuple[JsonMember, int]:
         if self._text[at : at + 1] != '"':
             self._refuse(at, "a name in double quotes is expected here")
         name = self._scalar(at)
@@ -101,7 +101,7 @@ class _Scanner:
         node = self._value(self._skip(colon + 1), depth + 1)
         end = self._skip(node.end)
         comma_at = end if self._text[end : end + 1] == "," else None
-        return Member(str(name.value), at, node, comma_at), end if comma_at is None else comma_at + 1
+        return JsonMember(str(name.value), at, node, comma_at), end if comma_at is None else comma_at + 1
 
     def _array(self, start: int, depth: int) -> Node:
         items: list[object] = []
@@ -145,7 +145,9 @@ class _Scanner:
 
     def _refuse(self, at: int, problem: str) -> NoReturn:
         at = min(at, len(self._text))
-        raise Unreadable.at(self._text, at, problem if at < len(self._text) else f"the file ends too early: {problem}")
+        raise UnreadableConfig.at(
+            self._text, at, problem if at < len(self._text) else f"the file ends too early: {problem}"
+        )
 
 
 def _no_constant(_: str) -> NoReturn:

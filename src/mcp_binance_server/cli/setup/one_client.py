@@ -13,8 +13,8 @@ from mcp_binance_server.cli.setup.files import keep_copy, read_text, write_text
 from mcp_binance_server.cli.setup.keys import KeyPlace, Talk, ask_for_keys, has_keyring
 from mcp_binance_server.cli.setup.machine import Machine, own_folder
 from mcp_binance_server.cli.setup.ours import our_entries
-from mcp_binance_server.cli.setup.plan import Plan, entry_of, plan_addition, plan_removal
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.plan import FileChange, entry_of, plan_addition, plan_removal
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import SettingsError
@@ -58,7 +58,7 @@ class Setup:
             self._plan(place, {})  # a file that cannot be edited is refused before anybody types a key
             keys = self._keys(place)
             plan = self._plan(place, keys)
-        except (Unreadable, UnicodeDecodeError, OSError) as problem:
+        except (UnreadableConfig, UnicodeDecodeError, OSError) as problem:
             return self._refuse(problem)
         self._show(plan, place, keys)
         if options.dry_run:
@@ -72,7 +72,7 @@ class Setup:
             self._say_next(place, is_last=is_last)
         return code
 
-    def _plan(self, place: KeyPlace, keys: dict[str, str]) -> Plan:
+    def _plan(self, place: KeyPlace, keys: dict[str, str]) -> FileChange:
         text = read_text(Path(self._client.file(self._machine)))
         if self._options.remove:
             return plan_removal(self._client, self._machine, text, name=self._options.name)
@@ -101,7 +101,7 @@ class Setup:
         keys = ask_for_keys(self._talk, kept, NETWORKS[self.network].help_url)
         return {} if keys == kept else keys
 
-    def _show(self, plan: Plan, place: KeyPlace, keys: dict[str, str]) -> None:
+    def _show(self, plan: FileChange, place: KeyPlace, keys: dict[str, str]) -> None:
         paint = self._terminal.paint
         self._say(f"\n{paint(self._client.title, 'bold')} reads {plan.path}\n")
         for line in plan.diff():
@@ -115,7 +115,7 @@ class Setup:
         if holds_keys(plan.entry_before) and not self._options.remove:
             self._say(paint("The entry there now holds a key in plain text.", "yellow") + self._what_of_it(plan))
 
-    def _what_of_it(self, plan: Plan) -> str:
+    def _what_of_it(self, plan: FileChange) -> str:
         if KEY_FILE in plan.after:
             return " It is taken out; the copy that is kept\nof the old file still has it: delete that copy.\n"
         return " Run setup without\n--no-keys to move it to a file that only you can read.\n"
@@ -129,7 +129,7 @@ class Setup:
             self._say("")
             return False
 
-    def _write(self, plan: Plan, place: KeyPlace, keys: dict[str, str]) -> int:
+    def _write(self, plan: FileChange, place: KeyPlace, keys: dict[str, str]) -> int:
         path = Path(plan.path)
         try:
             if plan.changes and read_text(path) != plan.before:
@@ -179,7 +179,7 @@ class Setup:
 
     def _refuse(self, problem: Exception) -> int:
         path = self._client.file(self._machine)
-        if isinstance(problem, Unreadable):
+        if isinstance(problem, UnreadableConfig):
             reason = f"{path}:{problem}"
         elif isinstance(problem, UnicodeDecodeError):
             reason = f"{path}: it is not UTF-8 text (byte {problem.start})"

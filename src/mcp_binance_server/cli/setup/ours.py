@@ -11,7 +11,7 @@ from mcp_binance_server.cli.setup.entry import variables_of
 from mcp_binance_server.cli.setup.files import read_text
 from mcp_binance_server.cli.setup.json_text import is_object, read_json
 from mcp_binance_server.cli.setup.machine import Machine
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 from mcp_binance_server.installation import MODULE, PACKAGE
 from mcp_binance_server.key_file import PAIR
 from mcp_binance_server.key_file import VARIABLE as KEY_FILE
@@ -46,7 +46,7 @@ def our_entries(machine: Machine) -> tuple[list[OurEntry], list[Path]]:
         file = Path(client.file(machine))
         try:
             entries += _entries(client, read_text(file) or "")
-        except (Unreadable, UnicodeDecodeError, OSError):
+        except (UnreadableConfig, UnicodeDecodeError, OSError):
             unreadable.append(file)
     return entries, unreadable
 
@@ -71,7 +71,7 @@ def _table(client: Client, text: str) -> dict[str, object]:
         try:
             document: object = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise Unreadable(1, 1, str(error)) from None
+            raise UnreadableConfig(1, 1, str(error)) from None
     else:
         document = read_json(text, relaxed=client.form == "jsonc").value
     table = document.get(client.table) if is_object(document) else None

@@ -12,7 +12,7 @@ from mcp_binance_server.cli.setup.json_edit import entry_in_json, put_in_json, t
 from mcp_binance_server.cli.setup.json_text import is_object, read_json
 from mcp_binance_server.cli.setup.machine import Machine
 from mcp_binance_server.cli.setup.toml_edit import entry_in_toml, put_in_toml, take_from_toml
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 # The lines around a change may hold the secrets of other servers: by their name, as a flag, or by their looks.
 _SECRET = re.compile(
@@ -28,7 +28,7 @@ _NO_SECRET = re.compile(r"MCP_BINANCE_KEY_FILE|BINANCE_PRIVATE_KEY_FILE")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FileChange:
     """A file, its text now (none: there is no file) and the text it is to have."""
 
     client: Client
@@ -51,7 +51,7 @@ class Plan:
 
 def plan_addition(
     client: Client, machine: Machine, text: str | None, *, name: str, environment: Mapping[str, str | None]
-) -> Plan:
+) -> FileChange:
     """Work out how our server gets into a client's file.
 
     Raises:
@@ -65,10 +65,10 @@ def plan_addition(
     else:
         after = put_in_json(before, client.table, name, entry, relaxed=client.form == "jsonc")
     _check(client, before, after, name, entry)
-    return Plan(client, client.file(machine), text, after, old)
+    return FileChange(client, client.file(machine), text, after, old)
 
 
-def plan_removal(client: Client, machine: Machine, text: str | None, *, name: str) -> Plan:
+def plan_removal(client: Client, machine: Machine, text: str | None, *, name: str) -> FileChange:
     """Work out how our server gets out of a client's file.
 
     Raises:
@@ -81,7 +81,7 @@ def plan_removal(client: Client, machine: Machine, text: str | None, *, name: st
     else:
         after = take_from_json(before, client.table, name, relaxed=client.form == "jsonc")
     _check(client, before, after, name, None)
-    return Plan(client, client.file(machine), text, after, old)
+    return FileChange(client, client.file(machine), text, after, old)
 
 
 def entry_of(client: Client, text: str, name: str) -> object:
@@ -105,7 +105,7 @@ def _check(client: Client, before: str, after: str, name: str, entry: Mapping[st
     servers = {key: value for key, value in _object(meant.get(client.table)).items() if key != name}
     meant[client.table] = servers if entry is None else {**servers, name: entry}
     if _without_empty(_object(found), client.table) != _without_empty(meant, client.table):
-        raise Unreadable(1, 1, "the file is written in a form that cannot be edited safely; do it by hand")
+        raise UnreadableConfig(1, 1, "the file is written in a form that cannot be edited safely; do it by hand")
 
 
 def _object(value: object) -> dict[str, object]:

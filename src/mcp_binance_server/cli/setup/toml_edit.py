@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 
 from mcp_binance_server.cli.setup.json_text import is_object
-from mcp_binance_server.cli.setup.unreadable import Unreadable
+from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)$")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -74,7 +74,7 @@ def _expected(text: str, table: str, name: str, entry: Mapping[str, object] | No
     document = _read(text)
     found = document.get(table, {})
     if not is_object(found):
-        raise Unreadable(1, 1, f"'{table}' must be a table")
+        raise UnreadableConfig(1, 1, f"'{table}' must be a table")
     others = {key: value for key, value in found.items() if key != name}
     tables = others if entry is None else {**others, name: dict(entry)}
     return {**document, table: tables}
@@ -83,11 +83,11 @@ def _expected(text: str, table: str, name: str, entry: Mapping[str, object] | No
 def _checked(after: str, expected: dict[str, object], before: str) -> str:
     try:
         found = _read(after)
-    except Unreadable:
+    except UnreadableConfig:
         found = {}
     if _without_empty(found) != _without_empty(expected):
         line = next((number for number, each in enumerate(before.splitlines(), 1) if "mcp_servers" in each), 1)
-        raise Unreadable(line, 1, "the servers are written in a form that cannot be edited safely; do it by hand")
+        raise UnreadableConfig(line, 1, "the servers are written in a form that cannot be edited safely; do it by hand")
     return after
 
 
@@ -101,7 +101,7 @@ def _read(text: str) -> dict[str, object]:
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.match(str(error))
         line, column = (int(place[2]), int(place[3])) if place else (text.count("\n") + 1, 1)
-        raise Unreadable(line, column, (place[1] if place else str(error)).lower()) from None
+        raise UnreadableConfig(line, column, (place[1] if place else str(error)).lower()) from None
 
 
 def _headers(text: str) -> Iterator[int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(eq=False)
-class Unreadable(Exception):
+class UnreadableConfig(Exception):
     """`line` and `column` count from one."""
 
     line: int
@@ -15,6 +15,6 @@ class Unreadable(Exception):
         return f"{self.line}:{self.column}: {self.problem}"
 
     @classmethod
-    def at(cls, text: str, offset: int, problem: str) -> "Unreadable":
+    def at(cls, text: str, offset: int, problem: str) -> "UnreadableConfig":
         before = text[:offset]
         return cls(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1, problem)

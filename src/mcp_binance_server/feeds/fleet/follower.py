@@ -9,7 +9,16 @@ import msgspec
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.feeds.fleet.journal import LOST, Line, Page, SharedBook, Thread, Want, decode_page, encode
+from mcp_binance_server.feeds.fleet.journal import (
+    LOST,
+    JournalLine,
+    JournalPage,
+    SharedBook,
+    Thread,
+    Want,
+    decode_page,
+    encode,
+)
 from mcp_binance_server.feeds.fleet.leader import LEASE_MS, PAGE_MS
 from mcp_binance_server.feeds.fleet.receipt import ReceiptTime
 from mcp_binance_server.feeds.hub import Hub
@@ -93,7 +102,7 @@ class Follower:
             pass
         self._is_cut_off = True
 
-    async def _take(self, page: Page) -> None:
+    async def _take(self, page: JournalPage) -> None:
         now_ms = self.engine.now_ms()
         verdict = self.thread.judge(page, now_ms)
         if verdict == "refused":
@@ -124,7 +133,7 @@ class Follower:
             self._is_told = False
             self.hub.on_lost(self.names)
 
-    def _hear(self, line: Line, now_ms: int) -> None:
+    def _hear(self, line: JournalLine, now_ms: int) -> None:
         with self.receipt.ago(now_ms - line.at_ms):
             if line.stream == LOST:
                 self.hub.on_lost(self.names)

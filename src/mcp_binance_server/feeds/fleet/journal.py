@@ -19,7 +19,7 @@ LOST = -1
 Verdict = Literal["next", "broken", "refused"]
 
 
-class Line(msgspec.Struct, array_like=True, frozen=True):
+class JournalLine(msgspec.Struct, array_like=True, frozen=True):
     """An event as the exchange sent it, when it arrived by engine time, and of which stream; LOST: some are missing."""
 
     stream: int
@@ -62,13 +62,13 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
         return BookSnapshot(self.last_update_id, _read(self.bids), _read(self.asks))
 
 
-class Page(msgspec.Struct, array_like=True, frozen=True):
+class JournalPage(msgspec.Struct, array_like=True, frozen=True):
     """What a leader heard since its page before; `token` is that of its lease, `at_ms` engine time."""
 
     token: int
     number: int
     at_ms: int
-    lines: list[Line]
+    lines: list[JournalLine]
     book: SharedBook | None = None
 
 
@@ -79,14 +79,18 @@ class Want(msgspec.Struct, array_like=True, frozen=True):
     book: bool
 
 
-_PAGES, _WANTS, _ENCODER = msgspec.msgpack.Decoder(Page), msgspec.msgpack.Decoder(Want), msgspec.msgpack.Encoder()
+_PAGES, _WANTS, _ENCODER = (
+    msgspec.msgpack.Decoder(JournalPage),
+    msgspec.msgpack.Decoder(Want),
+    msgspec.msgpack.Encoder(),
+)
 
 
-def encode(told: Page | Want) -> bytes:
+def encode(told: JournalPage | Want) -> bytes:
     return _ENCODER.encode(told)
 
 
-def decode_page(data: bytes) -> Page:
+def decode_page(data: bytes) -> JournalPage:
     """Read a page.
 
     Raises:
@@ -117,7 +121,7 @@ class Thread:
         """Take whatever comes next for a beginning."""
         self._token, self._number = -1, 0
 
-    def judge(self, page: Page, now_ms: int) -> Verdict:
+    def judge(self, page: JournalPage, now_ms: int) -> Verdict:
         """Say whether a page follows on the last, begins anew after a break, or must not be read."""
         is_next = (page.token, page.number) == (self._token, self._number + 1)
         is_behind = (page.token, page.number) <= (self._token, self._number)

@@ -7,7 +7,7 @@ import msgspec
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.feeds.fleet.journal import LOST, Line, Page, SharedBook, encode
+from mcp_binance_server.feeds.fleet.journal import LOST, JournalLine, JournalPage, SharedBook, encode
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, StateEngine
 
@@ -32,15 +32,15 @@ class Leader:
     began_ms: float
     book_is_due: bool = True
     _number: int = 0
-    _lines: list[Line] = field(default_factory=list[Line])
+    _lines: list[JournalLine] = field(default_factory=list[JournalLine])
 
     def note(self, stream: str, data: msgspec.Raw) -> None:
         """Write down an event."""
-        self._lines.append(Line(self.names.index(stream), self.engine.now_ms(), bytes(data)))
+        self._lines.append(JournalLine(self.names.index(stream), self.engine.now_ms(), bytes(data)))
 
     def note_lost(self) -> None:
         """Write down that the exchange was not heard for a moment."""
-        self._lines.append(Line(LOST, self.engine.now_ms()))
+        self._lines.append(JournalLine(LOST, self.engine.now_ms()))
 
     async def lead(self) -> None:
         """Write until another process leads; while the engine is away, its own readers are still served."""
@@ -75,7 +75,7 @@ class Leader:
         book = SharedBook.of(feed.book, feed.book_ms) if feed is not None and feed.is_live else None
         written = encode(self._page(lines, book))
         if len(written) > MAX_VALUE_BYTES:
-            written = encode(self._page([Line(LOST, self.engine.now_ms())], book))
+            written = encode(self._page([JournalLine(LOST, self.engine.now_ms())], book))
         outcome = await self.engine.put_fenced(
             self.channel, written, lease=self.lease, ttl_ms=KEPT_MS, channel=self.channel
         )
@@ -83,5 +83,5 @@ class Leader:
             self.book_is_due = False
         return outcome
 
-    def _page(self, lines: list[Line], book: SharedBook | None) -> Page:
-        return Page(int(self.lease.token), self._number, self.engine.now_ms(), lines, book)
+    def _page(self, lines: list[JournalLine], book: SharedBook | None) -> JournalPage:
+        return JournalPage(int(self.lease.token), self._number, self.engine.now_ms(), lines, book)

@@ -10,7 +10,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.state.redis.wire import Greet, Wire
+from mcp_binance_server.state.redis.wire import Greet, RedisWire
 
 # Anything else in the address could undo the settings below, certificate checks included.
 OPTIONS = frozenset({"db", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile"})
@@ -18,14 +18,14 @@ SCHEMES = ("redis", "rediss", "unix")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class StateAddress:
     """A server's address, parsed and shown without user and password."""
 
     shown: str
     _settings: dict[str, Any] = field(repr=False)
 
     @classmethod
-    def parse(cls, url: str) -> "Address":
+    def parse(cls, url: str) -> "StateAddress":
         """Read redis://, rediss:// or unix://.
 
         Raises:
@@ -45,7 +45,7 @@ class Address:
             raise _unusable(f"only the options {', '.join(sorted(OPTIONS))} are known")
         return cls(f"{split.scheme}://{host or split.path}", settings)
 
-    def connection(self, greet: Greet) -> Wire:
+    def connection(self, greet: Greet) -> RedisWire:
         """Make a connection that is not open yet; it greets the server as soon as it is."""
         settings = dict(self._settings)
         kind = settings.pop("connection_class", Connection)

@@ -13,7 +13,7 @@ from mcp_binance_server.state.channels import Channels
 from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.link import TROUBLES, Link
 from mcp_binance_server.state.redis.waiting import happened
-from mcp_binance_server.state.redis.wire import Reply, Wire
+from mcp_binance_server.state.redis.wire import RedisWire, Reply
 
 LOG = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class _Standing:
     broken: bool = False
 
 
-class Subscriptions:
+class RedisSubscriptions:
     """Hands messages to the queues of this process.
 
     A lost connection ends every iterator with `EngineUnavailable`: what was missed is gone, and only the subscriber
@@ -41,7 +41,7 @@ class Subscriptions:
         self._local = Channels()
         self._standing: dict[str, _Standing] = {}
         self._unconfirmed: dict[str, int] = {}
-        self._connection: Wire | None = None
+        self._connection: RedisWire | None = None
         self._reader: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -95,7 +95,7 @@ class Subscriptions:
                 await self._connection.send_command(verb, *names, check_health=False)
 
     async def _read(self) -> None:
-        connection: Wire | None = None
+        connection: RedisWire | None = None
         try:
             connection = self._connection = await self._link.dial()
             if self._standing:

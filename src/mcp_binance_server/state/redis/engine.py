@@ -20,8 +20,8 @@ from mcp_binance_server.state.engine import (
     check_ttl,
 )
 from mcp_binance_server.state.redis import keys
-from mcp_binance_server.state.redis.address import Address
-from mcp_binance_server.state.redis.channels import Subscriptions
+from mcp_binance_server.state.redis.address import StateAddress
+from mcp_binance_server.state.redis.channels import RedisSubscriptions
 from mcp_binance_server.state.redis.flight import SharedFlights
 from mcp_binance_server.state.redis.link import CALL_SECS, MAX_CONNECTIONS, Link
 from mcp_binance_server.state.redis.memory import Memory
@@ -44,7 +44,7 @@ class RedisEngine:
 
     def __init__(
         self,
-        address: Address,
+        address: StateAddress,
         clock: Clock,
         *,
         reserves: Reserves | None = None,
@@ -56,7 +56,7 @@ class RedisEngine:
         self._link = Link(address, clock, self._memory.greet, max_connections=max_connections, call_secs=call_secs)
         self._ledger = SharedLedger(self._link, self._memory, clock, reserves or Reserves(), edge_ms=edge_ms)
         self._places = SharedPlaces(self._link, self._memory, clock)
-        self._subscriptions = Subscriptions(self._link)
+        self._subscriptions = RedisSubscriptions(self._link)
         self._flights = SharedFlights(self._link, clock)
         self._closing = asyncio.Event()
         self._pulse: asyncio.Task[None] | None = None
@@ -68,7 +68,7 @@ class RedisEngine:
         Raises:
             SettingsError: the address cannot be used.
         """
-        return cls(Address.parse(url), clock or SystemClock(), max_connections=max_connections)
+        return cls(StateAddress.parse(url), clock or SystemClock(), max_connections=max_connections)
 
     def __repr__(self) -> str:
         return f"RedisEngine({self._link!r})"

@@ -7,9 +7,9 @@ from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseE
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.state.redis.address import Address
+from mcp_binance_server.state.redis.address import StateAddress
 from mcp_binance_server.state.redis.scripts import Script
-from mcp_binance_server.state.redis.wire import Greet, Reply, Wire, Word
+from mcp_binance_server.state.redis.wire import Greet, RedisWire, Reply, Word
 
 LOG = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Link:
 
     def __init__(
         self,
-        address: Address,
+        address: StateAddress,
         clock: Clock,
         greet: Greet,
         *,
@@ -39,7 +39,7 @@ class Link:
         self._address = address
         self._clock = clock
         self._greet = greet
-        self._idle: list[Wire] = []
+        self._idle: list[RedisWire] = []
         self._room = asyncio.Semaphore(max_connections)
         self._failures = 0
         self._complained: dict[str, float] = {}
@@ -87,7 +87,7 @@ class Link:
             self._recovered()
         return reply
 
-    async def dial(self) -> Wire:
+    async def dial(self) -> RedisWire:
         """Open a connection that the caller keeps and closes."""
         connection = self._address.connection(self._greet)
         try:
@@ -121,7 +121,7 @@ class Link:
                 await connection.disconnect(nowait=True)
         return reply
 
-    async def _take(self) -> Wire:
+    async def _take(self) -> RedisWire:
         while self._idle:
             connection = self._idle.pop()
             # Readable before anything was asked: the server has closed it.

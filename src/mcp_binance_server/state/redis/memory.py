@@ -11,7 +11,7 @@ from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.link import Link
 from mcp_binance_server.state.redis.scripts import GREET
-from mcp_binance_server.state.redis.wire import Reply, Wire
+from mcp_binance_server.state.redis.wire import RedisWire, Reply
 
 # How long a memory that follows a lost one gives no new places, so that those inside can come back first: every process
 # looks twice a second whether it is another one.
@@ -37,7 +37,7 @@ class Memory:
         """Say how long ago this memory took the place of one that was lost; None if nobody knew another."""
         return None if self._lost_at_ms is None else self._clock.monotonic_ms() - self._lost_at_ms
 
-    async def greet(self, connection: Wire) -> None:
+    async def greet(self, connection: RedisWire) -> None:
         """Shake hands and greet, before anything else is said on a connection."""
         await connection.on_connect()
         asked_ms = self._clock.monotonic_ms()

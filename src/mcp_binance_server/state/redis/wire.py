@@ -7,7 +7,7 @@ Word: TypeAlias = str | bytes | int
 Reply: TypeAlias = "bytes | int | list[Reply] | None"
 
 
-class Wire(Protocol):
+class RedisWire(Protocol):
     """A connection that sends words and reads replies, in order."""
 
     @property
@@ -32,4 +32,4 @@ class Wire(Protocol):
         ...
 
 
-Greet: TypeAlias = Callable[[Wire], Awaitable[None]]
+Greet: TypeAlias = Callable[[RedisWire], Awaitable[None]]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from mcp_binance_server.charts.catalogue import Catalogue, Indicator, StudyInput
+from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, StudyInput
 from mcp_binance_server.charts.facts import Documentation, Held
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Arguments, ToolAnswer, ToolSpec
@@ -98,7 +98,7 @@ def input_row(rule: StudyInput) -> InputRow:
     return InputRow(type=type_of(rule), default=rule.default, description=rule.label, min=least, max=most)
 
 
-def indicator_row(indicator: Indicator) -> IndicatorRow:
+def indicator_row(indicator: CatalogueStudy) -> IndicatorRow:
     return IndicatorRow(
         name=indicator.name,
         display_name=indicator.display_name,
@@ -124,13 +124,13 @@ def documentation_data(documentation: Documentation, section: Section) -> Docume
     )
 
 
-def _parameters(catalogue: Catalogue | None) -> ChartParameters:
+def _parameters(catalogue: ChartCatalogue | None) -> ChartParameters:
     named = ("interval", "range", "theme", "style", "scale", "session", "format")
     options = {f"{name}s": list(catalogue.options(name)) if catalogue else [] for name in named}
     return ChartParameters.model_validate(options)
 
 
-def _plans(catalogue: Catalogue) -> dict[str, PlanRow]:
+def _plans(catalogue: ChartCatalogue) -> dict[str, PlanRow]:
     return {
         name: PlanRow(
             requests_per_second=plan.requests_per_second,

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from mcp_binance_server.domain.market import MarketView, Reading
+from mcp_binance_server.domain.market import MarketView, Sourced
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
@@ -218,7 +218,7 @@ class ServerTimeAnswer(Answer):
     host: str
 
 
-def clock_answer(reading: Reading[ClockCheck]) -> ServerTimeAnswer:
+def clock_answer(reading: Sourced[ClockCheck]) -> ServerTimeAnswer:
     check = reading.value
     return ServerTimeAnswer(
         exchange_time=instant(check.exchange_ms),

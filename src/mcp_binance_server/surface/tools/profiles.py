@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mcp_binance_server.analytics.envelope import Basis, Metric
-from mcp_binance_server.analytics.liquidity import Stop, VacuumReport
+from mcp_binance_server.analytics.liquidity import StopPrice, VacuumReport
 from mcp_binance_server.analytics.profile_report import ProfileReport
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.money import Price
@@ -140,7 +140,7 @@ def vacuum_metrics(report: VacuumReport, percentile: int | None) -> dict[str, Me
     }
 
 
-def _stop(stop: Stop, tick: Price) -> dict[str, str | None]:
+def _stop(stop: StopPrice, tick: Price) -> dict[str, str | None]:
     edge = None if stop.edge is None else exact(stop.edge, tick)
     return {"price": exact(stop.price, tick), "from": stop.origin, "edge": edge}
 

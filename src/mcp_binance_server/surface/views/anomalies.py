@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from mcp_binance_server.analytics.anomalies import Anomaly, AnomalyType, Verdict
+from mcp_binance_server.analytics.anomalies import Anomaly, AnomalyType, AnomalyVerdict
 from mcp_binance_server.analytics.behaviour import BookSide
 from mcp_binance_server.analytics.envelope import Metric
 from mcp_binance_server.analytics.level_history import MOST_PASSING, MOST_PRICES
@@ -138,7 +138,7 @@ def not_assessed(unknown: Unknown) -> str:
     return f"needs {span(progress.need_ms)}{what}, have {span(progress.have_ms)}"
 
 
-def _cells(report: AnomalyReport, verdict: Verdict) -> list[tuple[str, str, str]]:
+def _cells(report: AnomalyReport, verdict: AnomalyVerdict) -> list[tuple[str, str, str]]:
     kind, measured = verdict.type, measured_words(verdict.type, verdict.measured)
     if verdict.unknown is not None:
         return [("not assessed", measured, not_assessed(verdict.unknown))]

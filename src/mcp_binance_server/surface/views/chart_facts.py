@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 
-from mcp_binance_server.charts.catalogue import Catalogue, Exchange, Indicator, Scalar, StudyInput
+from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, Exchange, Scalar, StudyInput
 from mcp_binance_server.charts.facts import Example, Held, ListedSymbol
 from mcp_binance_server.surface.views.markdown import instant, plain
 from mcp_binance_server.surface.views.paging import counted
@@ -21,7 +21,7 @@ def source_line(held: Held[object]) -> str:
     return f"*Source: {held.source}, as of {instant(held.at_ms)}{warning}*"
 
 
-def indicators_part(catalogue: Catalogue) -> str:
+def indicators_part(catalogue: ChartCatalogue) -> str:
     """Render every indicator by category: its name, and its inputs with their defaults."""
     ordered = sorted(catalogue.indicators, key=lambda each: each.category)
     parts = [
@@ -33,7 +33,7 @@ def indicators_part(catalogue: Catalogue) -> str:
     return "\n".join(parts)
 
 
-def parameters_part(catalogue: Catalogue, examples: Sequence[Example]) -> str:
+def parameters_part(catalogue: ChartCatalogue, examples: Sequence[Example]) -> str:
     """Render the values that a chart's parameters take, the plans and the examples."""
     named = ("interval", "range", "theme", "style", "scale", "session", "format")
     lines = ["## Parameters", *(f"**{name}**: {plain(' '.join(catalogue.options(name)))}" for name in named)]
@@ -77,7 +77,7 @@ def _example(example: Example) -> str:
     return f"- {plain(example.description)}: `{json.dumps(example.config, ensure_ascii=False)}`"
 
 
-def _indicator(indicator: Indicator) -> str:
+def _indicator(indicator: CatalogueStudy) -> str:
     inputs = ", ".join(map(_input, indicator.input.values()))
     names = [indicator.display_name] if indicator.name.partition("@")[0] != indicator.display_name else []
     names += [indicator.api_name] if indicator.api_name != indicator.display_name else []

@@ -2,13 +2,13 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.book_metrics import Walk
+from mcp_binance_server.analytics.book_metrics import BookWalk
 from mcp_binance_server.analytics.liquidity import (
     Costs,
     LiquidityReport,
     SidedWall,
     SlippageRow,
-    Stop,
+    StopPrice,
     VacuumReport,
     WallReport,
 )
@@ -218,7 +218,7 @@ def _cost_row(rules: SymbolRules, costs: Costs, row: SlippageRow) -> str:
     return f"| {notional} | {_bps(row.buy)} | {_bps(row.sell)} | {complete} |"
 
 
-def _bps(walk: Walk) -> str:
+def _bps(walk: BookWalk) -> str:
     return "n/a" if not walk.complete or walk.slip_mid_bps is None else bps(walk.slip_mid_bps, 1)
 
 
@@ -237,7 +237,7 @@ def _guidance(report: LiquidityReport) -> list[str]:
     return lines
 
 
-def _stop(rules: SymbolRules, stop: Stop, side: str) -> str:
+def _stop(rules: SymbolRules, stop: StopPrice, side: str) -> str:
     shown = _price(rules, stop.price)
     if stop.edge is None:
         return f"{shown} (2% away: no vacuum or wall known on this side)"

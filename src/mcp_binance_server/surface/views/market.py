@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.domain.market import MarketView, Origin, Reading
+from mcp_binance_server.domain.market import MarketView, Origin, Sourced
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
 from mcp_binance_server.surface.views.freshness import doubt_lines, doubts
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, amount, average, instant, percent, plain, price
@@ -84,7 +84,7 @@ def average_page(seen: Observation[AveragePrice]) -> str:
     return f"{line}\n{footer(seen.at_ms, seen.origin, seen.host)}"
 
 
-def clock_page(reading: Reading[ClockCheck]) -> str:
+def clock_page(reading: Sourced[ClockCheck]) -> str:
     """Render the exchange's clock and what ours makes of it."""
     check = reading.value
     return "\n".join(

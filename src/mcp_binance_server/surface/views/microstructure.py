@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.anomalies import Verdict
+from mcp_binance_server.analytics.anomalies import AnomalyVerdict
 from mcp_binance_server.analytics.book_metrics import Depth
-from mcp_binance_server.analytics.microstructure_report import BookReport, MarketPart, MicrostructureReport
+from mcp_binance_server.analytics.microstructure_report import MarketPart, MicrostructureReport, TouchReport
 from mcp_binance_server.analytics.profile_report import ProfileReport
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
@@ -91,7 +91,7 @@ def _market(report: MicrostructureReport) -> list[str]:
     ]
 
 
-def _book(rules: SymbolRules, book: BookReport, thresholds: Thresholds) -> list[str]:
+def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list[str]:
     bids, asks = book.levels
     heading = f"## Order Book (snapshot, age {book.age_ms:,} ms, {bids}/{asks} levels)"
     top, band = book.top, book.band
@@ -145,7 +145,7 @@ def _count(n: int, word: str) -> str:
     return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
-def _is_filling(verdict: Verdict) -> bool:
+def _is_filling(verdict: AnomalyVerdict) -> bool:
     return verdict.unknown is not None and verdict.unknown.why_null == "collecting"
 
 
@@ -157,7 +157,7 @@ def recommendation(rules: SymbolRules, part: MarketPart) -> str:
     return f"{_conditions(part)}; {_capacity(rules, book.buy, book.sell)}."
 
 
-def _no_mid(book: BookReport) -> str:
+def _no_mid(book: TouchReport) -> str:
     return why(book.top.why_null) if any(book.levels) else "the book is empty"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from mcp_binance_server.analytics.book_metrics import Depth, Walk
+from mcp_binance_server.analytics.book_metrics import BookWalk, Depth
 from mcp_binance_server.analytics.book_report import BookReport, CostReport
 from mcp_binance_server.analytics.book_view import BookView, NoFeed
 from mcp_binance_server.analytics.confidence import confidence_of_instant
@@ -175,7 +175,7 @@ def _average(value: float, rules: SymbolRules) -> str:
     return average(Decimal(repr(value)), rules.quote, rules.tick)
 
 
-def _priced(amount: int, walks: tuple[Walk, Walk]) -> str:
+def _priced(amount: int, walks: tuple[BookWalk, BookWalk]) -> str:
     costs = [bps(each.slip_mid_bps) if each.complete and each.slip_mid_bps is not None else "n/a" for each in walks]
     return f"${amount:,} costs {costs[0]} bps to buy, {costs[1]} to sell"
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from mcp_binance_server.analytics.levels import NoLevels, TradeLevels
 from mcp_binance_server.analytics.outlook import Outlook, TooFewBars, TradingReport, Trend
 from mcp_binance_server.analytics.sizing import PositionSize
-from mcp_binance_server.analytics.support import Cluster, Member
+from mcp_binance_server.analytics.support import Cluster, LevelReason
 from mcp_binance_server.domain.assets import name_of
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.domain.money import decimals_of
@@ -156,7 +156,7 @@ def _origins(cluster: Cluster) -> str:
     return ", ".join([*shown, *([f"{more} more"] if more else [])])
 
 
-def _origin(member: Member) -> str:
+def _origin(member: LevelReason) -> str:
     return member.origin if member.time_ms is None else f"{member.origin} {date_and_hour(member.time_ms)}"
 
 

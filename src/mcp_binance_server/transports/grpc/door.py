@@ -17,7 +17,7 @@ from mcp_binance_server.surface.errors import internal, to_mcp
 from mcp_binance_server.transports.grpc.callers import Callers
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY, IssuerUnavailable, TokenRefused, refusal_of
 from mcp_binance_server.transports.grpc.lobby import MESSAGE_SECS, first_message
-from mcp_binance_server.transports.grpc.service import Provider, Who
+from mcp_binance_server.transports.grpc.service import ProviderService, Who
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from mcp_binance_server.transports.standing import Standing
 
@@ -30,7 +30,7 @@ SERVICE = "provider.v1.Provider"
 CANNOT_TELL = "temporarily_unavailable"
 
 
-class Door:
+class ProviderCalls:
     """Lets calls in and counts those that are inside.
 
     Requests come as bytes: the library would answer what it cannot read as if it were our defect. They come as streams
@@ -38,7 +38,7 @@ class Door:
     """
 
     def __init__(
-        self, provider: Provider, callers: Callers, *, has_guides: bool, standing: Standing | None = None
+        self, provider: ProviderService, callers: Callers, *, has_guides: bool, standing: Standing | None = None
     ) -> None:
         self._provider = provider
         self._standing = standing

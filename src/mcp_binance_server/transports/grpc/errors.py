@@ -87,7 +87,7 @@ class ServerStopping(AppError):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class GrpcRefusal:
     """How a call ends that has no answer."""
 
     status: grpc.StatusCode
@@ -95,12 +95,12 @@ class Refusal:
     details: bytes
 
 
-def refusal_of(error: MCPError) -> Refusal:
+def refusal_of(error: MCPError) -> GrpcRefusal:
     """Return the status, the sentence and the JSON of an error, as much of it as fits."""
     data: dict[str, Any] = dict(error.data or {})
     status = _STATUS_BY_TYPE.get(str(data.get("error_type"))) or _STATUS_BY_CODE.get(error.code)
     sentence = error.message.encode()[:MOST_SENTENCE_BYTES].decode(errors="ignore")
-    return Refusal(status or grpc.StatusCode.INTERNAL, sentence, _fitting(error.code, sentence, data))
+    return GrpcRefusal(status or grpc.StatusCode.INTERNAL, sentence, _fitting(error.code, sentence, data))
 
 
 def _fitting(code: int, message: str, data: dict[str, Any]) -> bytes:

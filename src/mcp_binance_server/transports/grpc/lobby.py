@@ -46,7 +46,7 @@ class Lobby:
         context.add_done_callback(leave)  # pyright: ignore[reportArgumentType]
 
 
-class Health:
+class HealthService:
     """The standard health service. Each watcher waits for itself: one that does not read keeps no other waiting."""
 
     def __init__(self, *services: str) -> None:

@@ -32,7 +32,7 @@ Who = Caller | None
 Write = Callable[[pb.CloudEvent], Awaitable[None]]
 
 
-class Provider:
+class ProviderService:
     """Asks the dispatcher; only the live market event by event, which MCP has no way to tell, is followed here."""
 
     def __init__(self, dispatcher: Dispatcher, *, most_streams: int | None = None) -> None:

@@ -17,9 +17,9 @@ from mcp_binance_server.transports.addresses import is_loopback
 from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.certificate import Certificate
 from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
-from mcp_binance_server.transports.grpc.door import SERVICE, Door
-from mcp_binance_server.transports.grpc.lobby import Health, Reflection
-from mcp_binance_server.transports.grpc.service import Provider
+from mcp_binance_server.transports.grpc.door import SERVICE, ProviderCalls
+from mcp_binance_server.transports.grpc.lobby import HealthService, Reflection
+from mcp_binance_server.transports.grpc.service import ProviderService
 from mcp_binance_server.transports.standing import Standing
 
 HOST, PORT = "127.0.0.1", 50053
@@ -45,7 +45,7 @@ OPTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListeningAddress:
     """Where the service listens."""
 
     host: str
@@ -87,7 +87,7 @@ async def serve_grpc(
     Raises:
         SettingsError: the address cannot be used, or is open to others without a lock.
     """
-    address = Address(host, port)
+    address = ListeningAddress(host, port)
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         grace = Grace(grace_secs)
         async with running_service(
@@ -112,7 +112,7 @@ async def serve_grpc(
 @asynccontextmanager
 async def running_service(
     dispatcher: Dispatcher,
-    address: Address,
+    address: ListeningAddress,
     *,
     authenticate: Authenticate | None = None,
     lends_own_key: bool = True,
@@ -120,20 +120,20 @@ async def running_service(
     certificate: Certificate | None = None,
     standing: Standing | None = None,
     grace: Grace | None = None,
-) -> AsyncGenerator[Address]:
+) -> AsyncGenerator[ListeningAddress]:
     """Listen, with a port of the system's choice where it is 0, and say where; at the end, drain."""
     if authenticate is None and not address.is_loopback:
         raise SettingsError(
             problems=(f"--host: {address.host} can be reached by others, and nobody asks who they are",)
         )
-    provider = Provider(dispatcher)
+    provider = ProviderService(dispatcher)
     own = dispatcher.owner if lends_own_key else None
     accepted = dispatcher.context.live.client.caller.accepted
     callers = Callers(own, authenticate, Proxies(trusted_proxies), is_tls=certificate is not None, accepted=accepted)
-    door = Door(provider, callers, has_guides=dispatcher.catalogue.has_guides, standing=standing)
+    door = ProviderCalls(provider, callers, has_guides=dispatcher.catalogue.has_guides, standing=standing)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
     server.add_generic_rpc_handlers((door.handlers(),))
-    health = Health(SERVICE)
+    health = HealthService(SERVICE)
     server.add_generic_rpc_handlers((health.handlers(), Reflection(SERVICE).handlers()))
     tls = None if certificate is None else _credentials(certificate)
     _refuse_taken(address)
@@ -144,7 +144,7 @@ async def running_service(
     await server.start()
     try:
         async with standing.running() if standing else nullcontext():
-            yield Address(address.host, bound)
+            yield ListeningAddress(address.host, bound)
     finally:
         with anyio.CancelScope(shield=True):
             health.stop()
@@ -157,7 +157,7 @@ def _credentials(certificate: Certificate) -> grpc.ServerCredentials:
     return grpc.ssl_server_credentials([certificate.read()])
 
 
-def _refuse_taken(address: Address) -> None:
+def _refuse_taken(address: ListeningAddress) -> None:
     """Try the port first: the library would write lines of its own about one that is taken."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -169,7 +169,7 @@ def _refuse_taken(address: Address) -> None:
             raise SettingsError(problems=(f"cannot listen on {address}: {error.strerror}",)) from None
 
 
-async def _drain(server: grpc.aio.Server, door: Door, grace_secs: float) -> None:
+async def _drain(server: grpc.aio.Server, door: ProviderCalls, grace_secs: float) -> None:
     is_over = anyio.Event()
 
     async def stop() -> None:

@@ -20,7 +20,7 @@ from mcp_binance_server.sessions.model import new_connection_id
 from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.showcase import Showcase
-from mcp_binance_server.telemetry.metrics import Metrics, Moment
+from mcp_binance_server.telemetry.metrics import Gauges, Metrics
 from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.http.app import PROBES, ROUTES, Entrance, HttpApp
 from mcp_binance_server.transports.http.counting import counting_answers, counting_requests, for_caller
@@ -38,7 +38,7 @@ from mcp_binance_server.transports.http.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class HttpOptions:
     """What a host decides."""
 
     entrance: Entrance
@@ -79,7 +79,7 @@ class Assembled:
                         await self.relay.close()
 
 
-def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options: Options) -> Assembled:
+def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options: HttpOptions) -> Assembled:
     """Return the application for a server; the server counts its requests from here on."""
     context = dispatcher.context
     client = context.live.client
@@ -124,15 +124,15 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
     return Assembled(asgi, inside, heart, relay)
 
 
-def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None) -> Callable[[], Awaitable[Moment]]:
+def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None) -> Callable[[], Awaitable[Gauges]]:
     async def weight_used() -> float:
         try:
             return await client.caller.budget.used()
         except EngineUnavailable:  # all the others are known, and are needed just then
             return nan
 
-    async def moment() -> Moment:
-        return Moment(
+    async def moment() -> Gauges:
+        return Gauges(
             upstream_weight_used=await weight_used(),
             upstream_hosts_down=client.caller.attempts.hosts_down,
             sessions=registry.snapshot().live,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import anyio
 from starlette.types import Message, Receive
 
-from mcp_binance_server.transports.http.refusals import Refusal
+from mcp_binance_server.transports.http.refusals import HttpRefusal
 
 _SLOW = "The body of a request must be complete within {secs:g} seconds"
 
@@ -32,18 +32,20 @@ class Bodies:
     def __init__(self, limits: BodyLimits) -> None:
         self._limits = limits
         self._held = 0
-        self._too_long = Refusal(413, "too_long", f"A request must not be longer than {limits.most} bytes")
-        self._too_full = Refusal(413, "too_many_values", f"A request must not have more than {limits.values} values")
-        self._too_slow = Refusal(408, "too_slow", _SLOW.format(secs=limits.secs))
-        self._too_many = Refusal(
+        self._too_long = HttpRefusal(413, "too_long", f"A request must not be longer than {limits.most} bytes")
+        self._too_full = HttpRefusal(
+            413, "too_many_values", f"A request must not have more than {limits.values} values"
+        )
+        self._too_slow = HttpRefusal(408, "too_slow", _SLOW.format(secs=limits.secs))
+        self._too_many = HttpRefusal(
             503, "too_many", "Too many long requests at once; try again", ((b"retry-after", b"1"),)
         )
 
-    def judge(self, declared: int) -> Refusal | None:
+    def judge(self, declared: int) -> HttpRefusal | None:
         """Refuse a length that is too much already when it is announced."""
         return self._too_long if declared > self._limits.most else None
 
-    async def read(self, receive: Receive) -> bytes | Refusal | None:
+    async def read(self, receive: Receive) -> bytes | HttpRefusal | None:
         """Return the body, or why it is refused; None when the client has left."""
         with anyio.move_on_after(self._limits.secs):
             first = await receive()
@@ -52,7 +54,7 @@ class Bodies:
             return self._ended(first, first.get("body", b""))
         return self._too_slow
 
-    async def _rest(self, body: bytearray, receive: Receive) -> bytes | Refusal | None:
+    async def _rest(self, body: bytearray, receive: Receive) -> bytes | HttpRefusal | None:
         booked = 0
         try:
             while len(body) <= self._limits.most:
@@ -69,7 +71,7 @@ class Bodies:
         finally:
             self._held -= booked
 
-    def _ended(self, last: Message, body: bytes | bytearray) -> bytes | Refusal | None:
+    def _ended(self, last: Message, body: bytes | bytearray) -> bytes | HttpRefusal | None:
         if last["type"] != "http.request":
             return None
         if len(body) > self._limits.most:

@@ -53,7 +53,7 @@ class ConnectionLimits:
     last_secs: float = 1.0
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """A client's connection, closed when the client is too slow for its limits."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Connection(H11Protocol):
         state: ServerState,
         limits: ConnectionLimits,
         unsent: Unsent,
-        crowd: "ConnectionCrowd[Connection]",
+        crowd: "ConnectionCrowd[HttpConnection]",
     ) -> None:
         super().__init__(config, state, app_state={})
         self._unsent = unsent

@@ -4,19 +4,21 @@ from mcp.types import jsonrpc
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from mcp_binance_server.transports.frames import Refused, read_frame
+from mcp_binance_server.transports.frames import RefusedFrame, read_frame
 from mcp_binance_server.transports.http.leaving import ends_with_client
 from mcp_binance_server.transports.http.line import IdInUse
 from mcp_binance_server.transports.http.outlet import LineClosed
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import dumped, reply_empty, reply_from, reply_json
-from mcp_binance_server.transports.http.switchboard import Call, Switchboard, header
+from mcp_binance_server.transports.http.switchboard import OpenSession, Switchboard, header
 
 SESSION_ID = b"mcp-session-id"
 CONNECTION_ID = b"connection-id"
 
 
-async def converse(call: Call, message: jsonrpc.JSONRPCMessage, scope: Scope, receive: Receive, send: Send) -> None:
+async def converse(
+    call: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, receive: Receive, send: Send
+) -> None:
     """Hand a message to a session's line and answer with what comes back."""
     request = Request(scope)
     try:
@@ -35,7 +37,7 @@ async def converse(call: Call, message: jsonrpc.JSONRPCMessage, scope: Scope, re
 
 
 async def open_by_initialize(
-    switchboard: Switchboard, call: Call, message: jsonrpc.JSONRPCRequest, scope: Scope, send: Send
+    switchboard: Switchboard, call: OpenSession, message: jsonrpc.JSONRPCRequest, scope: Scope, send: Send
 ) -> None:
     """Answer the request that opened a session; a session whose opening failed does not stay."""
     answer: jsonrpc.JSONRPCMessage | None = None
@@ -61,7 +63,7 @@ async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.
         return None
     body = (await receive()).get("body", b"")
     message = read_frame(body)
-    if isinstance(message, Refused):
+    if isinstance(message, RefusedFrame):
         await reply_json(send, dumped(message.answer), status=400)
         return None
     return message
@@ -99,7 +101,7 @@ async def not_allowed(send: Send, allowed: bytes) -> None:
     await refuse(send, 405, "method_not_allowed", "Method not allowed", headers=[(b"allow", allowed)])
 
 
-def named(call: Call) -> list[tuple[bytes, bytes]]:
+def named(call: OpenSession) -> list[tuple[bytes, bytes]]:
     """Return the headers that name a session, by MCP's name for it and by the data model's."""
     name = call.session.connection_id.encode()
     return [(SESSION_ID, name), (CONNECTION_ID, name)]

@@ -7,13 +7,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_binance_server.transports.http.bodies import Bodies, BodyLimits, replayed
 from mcp_binance_server.transports.http.hosts import Allowed
-from mcp_binance_server.transports.http.refusals import Refusal
+from mcp_binance_server.transports.http.refusals import HttpRefusal
 
-_BAD_TARGET = Refusal(400, "bad_target", "The target of a request must be a path")
-_WRONG_HOST = Refusal(421, "wrong_host", "This server does not answer to that Host; see the setting for allowed hosts")
-_WRONG_ORIGIN = Refusal(403, "wrong_origin", "This server does not answer pages of that Origin")
-_ENCODED = Refusal(415, "encoded", "The body of a request must not be compressed", ((b"accept-encoding", b"identity"),))
-_BAD_LENGTH = Refusal(400, "bad_length", "A request has one Content-Length or a Transfer-Encoding, not more")
+_BAD_TARGET = HttpRefusal(400, "bad_target", "The target of a request must be a path")
+_WRONG_HOST = HttpRefusal(
+    421, "wrong_host", "This server does not answer to that Host; see the setting for allowed hosts"
+)
+_WRONG_ORIGIN = HttpRefusal(403, "wrong_origin", "This server does not answer pages of that Origin")
+_ENCODED = HttpRefusal(
+    415, "encoded", "The body of a request must not be compressed", ((b"accept-encoding", b"identity"),)
+)
+_BAD_LENGTH = HttpRefusal(400, "bad_length", "A request has one Content-Length or a Transfer-Encoding, not more")
 LONGEST_LENGTH = 20  # digits
 LONG = 2**20
 
@@ -64,7 +68,7 @@ class Guard:
             # It has had all the bytes and all the time there are: closed without another look.
             await body.and_close().answer(send)
 
-    def _judge(self, scope: Scope, headers: Watched) -> Refusal | None:
+    def _judge(self, scope: Scope, headers: Watched) -> HttpRefusal | None:
         # A target with a host of its own would outrank the Host that is looked at below.
         if not scope["path"].startswith("/"):
             return _BAD_TARGET
@@ -76,13 +80,13 @@ class Guard:
             return _ENCODED
         return self._judge_length(headers) if headers.length else None
 
-    def _judge_length(self, headers: Watched) -> Refusal | None:
+    def _judge_length(self, headers: Watched) -> HttpRefusal | None:
         declared, *others = headers.length
         if others or headers.transfer or not declared.isdigit() or len(declared) > LONGEST_LENGTH:
             return _BAD_LENGTH
         return self._bodies.judge(int(declared))
 
-    async def _turn_away(self, refusal: Refusal, receive: Receive, send: Send) -> None:
+    async def _turn_away(self, refusal: HttpRefusal, receive: Receive, send: Send) -> None:
         """Refuse a request whose body was not looked at, and close the connection once the client can know why."""
 
         async def unfinished(message: Message) -> None:

@@ -28,7 +28,7 @@ _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)")
 _LOOKS_LIKE_A_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 
-class Place(NamedTuple):
+class HostPlace(NamedTuple):
     """A host in its one spelling; the scheme only an origin has, the port only who says one."""
 
     scheme: str
@@ -40,8 +40,8 @@ class Place(NamedTuple):
 class Allowed:
     """The hosts that we answer to and the origins that we answer."""
 
-    hosts: frozenset[Place]
-    origins: frozenset[Place]
+    hosts: frozenset[HostPlace]
+    origins: frozenset[HostPlace]
 
     def is_host(self, sent: Sequence[bytes]) -> bool:
         """Whether these Host headers are one, well formed, and ours."""
@@ -69,7 +69,7 @@ def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBA
 
 
 @lru_cache(maxsize=256)  # clients send the same few on every request
-def read_host(text: str) -> Place | None:
+def read_host(text: str) -> HostPlace | None:
     """Return the host and port that a text is from end to end; None if it is anything else."""
     found = _HOST.fullmatch(text.lower()) if text.isascii() else None
     if found is None:
@@ -77,11 +77,11 @@ def read_host(text: str) -> Place | None:
     sixth, name, digits = found.groups()
     port = int(digits) if digits else None
     host = _in_one_spelling(sixth, name)
-    return Place("", host, port) if host and (port or 0) <= HIGHEST_PORT else None
+    return HostPlace("", host, port) if host and (port or 0) <= HIGHEST_PORT else None
 
 
 @lru_cache(maxsize=256)
-def read_origin(text: str) -> Place | None:
+def read_origin(text: str) -> HostPlace | None:
     """Return the origin that a text is: a scheme, a host, a port. `null`, a path or a second origin are none."""
     found = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
     place = read_host(found[2]) if found else None
@@ -97,7 +97,7 @@ def _in_one_spelling(sixth: str | None, name: str) -> str | None:
         return None
 
 
-def _is_listed(place: Place | None, listed: frozenset[Place]) -> bool:
+def _is_listed(place: HostPlace | None, listed: frozenset[HostPlace]) -> bool:
     return place is not None and (place in listed or place._replace(port=ANY_PORT) in listed)
 
 
@@ -109,7 +109,7 @@ def _portless(entry: str) -> str:
     return entry.strip().removesuffix(":*")
 
 
-def _entry(entry: str, place: Place | None, kind: str) -> Place:
+def _entry(entry: str, place: HostPlace | None, kind: str) -> HostPlace:
     is_any = entry.strip().endswith(":*")
     if place is None or (is_any and place.port is not None):
         raise SettingsError(problems=(f"not an allowed {kind}: {echo(entry)!r}; write name, name:port or name:*",))

@@ -27,7 +27,7 @@ class IdInUse(Exception):
     """A request with the id of one that is still being answered."""
 
 
-class Line:
+class SessionStream:
     """Runs the server for one session and sorts what it says.
 
     An answer goes to the POST that asked, or to the session's stream if the client chose to read answers there; a

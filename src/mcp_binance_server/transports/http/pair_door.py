@@ -25,7 +25,7 @@ from mcp_binance_server.transports.http.conversation import (
 from mcp_binance_server.transports.http.outlet import LineClosed
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import reply_empty, reply_json, reply_stream
-from mcp_binance_server.transports.http.switchboard import Call, Switchboard, header
+from mcp_binance_server.transports.http.switchboard import OpenSession, Switchboard, header
 
 MESSAGES = "/mcp/message"
 # The revision that the data model was written for; a client that says nothing speaks it.
@@ -116,7 +116,7 @@ class PairDoor:
                 with anyio.CancelScope(shield=True):
                     await self._registry.end(call.session)
 
-    async def _tell(self, call: Call, message: jsonrpc.JSONRPCMessage, scope: Scope, send: Send) -> None:
+    async def _tell(self, call: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, send: Send) -> None:
         try:
             await call.line.tell(message, Request(scope))
         except LineClosed:
@@ -130,7 +130,7 @@ class PairDoor:
             await self._registry.end(call.session)
             await reply_empty(send, 200)
 
-    async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> Call | None:
+    async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> OpenSession | None:
         given = header(scope, CONNECTION_ID) or header(scope, SESSION_ID) or _queried(scope)
         if given is None:
             await refuse(send, 400, "session_missing", "Connection-ID is missing: POST /mcp/sse gives one")
@@ -141,7 +141,7 @@ class PairDoor:
         return call
 
 
-async def _introduce(call: Call, scope: Scope) -> None:
+async def _introduce(call: OpenSession, scope: Scope) -> None:
     """Shake hands for a client that only opened a session, so that its first message can be a question."""
     request = Request(scope)
     params = {

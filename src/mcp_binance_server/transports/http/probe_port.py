@@ -16,7 +16,7 @@ from mcp_binance_server.transports.http.app import PROBES, HttpApp
 from mcp_binance_server.transports.http.conversation import not_allowed
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import reply_json
-from mcp_binance_server.transports.http.serving import Door, Stop, serve_doors
+from mcp_binance_server.transports.http.serving import ListeningApp, Shutdown, serve_doors
 
 BEAT_MS = 500.0
 # As long as a worker may be silent before it is replaced.
@@ -115,13 +115,13 @@ async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
 
 
 @contextmanager
-def served_beside(door: Door) -> Generator[None]:
+def served_beside(door: ListeningApp) -> Generator[None]:
     """Serve a door in a thread and a loop of its own for as long as the block takes."""
     is_ready = threading.Event()
-    ending: list[tuple[asyncio.AbstractEventLoop, Stop]] = []
+    ending: list[tuple[asyncio.AbstractEventLoop, Shutdown]] = []
 
     async def serve() -> None:
-        stop = Stop()
+        stop = Shutdown()
         ending.append((asyncio.get_running_loop(), stop))
         await serve_doors([door], ready=is_ready.set, drain=_nothing, stop=stop)
 

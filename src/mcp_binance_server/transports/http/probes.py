@@ -9,7 +9,7 @@ from starlette.types import Send
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError, RateLimited
-from mcp_binance_server.telemetry.metrics import Metrics, Moment
+from mcp_binance_server.telemetry.metrics import Gauges, Metrics
 from mcp_binance_server.transports.http.replies import reply_figures, reply_json
 
 Check = Callable[[], Awaitable[object]]
@@ -27,7 +27,7 @@ class Probes:
     metrics: Metrics
     engine: Check
     upstream: Check
-    moment: Callable[[], Awaitable[Moment]]
+    moment: Callable[[], Awaitable[Gauges]]
     draining: bool = False
     _upstream_said: str = field(default="", init=False)
     _upstream_asked_ms: float = field(default=float("-inf"), init=False)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from mcp_binance_server.transports.http.connection import Connection
+from mcp_binance_server.transports.http.connection import HttpConnection
 from mcp_binance_server.transports.http.first_look import FirstLooks
 
 # One read of a socket, which is 256 KiB otherwise. Tiny chunks cost more to parse than anything else; between two
@@ -17,10 +17,10 @@ SHARE = 0.25
 LEAST_SECS, MOST_SECS = 0.05, 1.0
 
 
-class Reading(asyncio.BufferedProtocol):
+class RequestReader(asyncio.BufferedProtocol):
     """Stands between a socket and its connection, because only such a protocol says how much is read at once."""
 
-    def __init__(self, connection: Connection, first_looks: FirstLooks) -> None:
+    def __init__(self, connection: HttpConnection, first_looks: FirstLooks) -> None:
         self._connection = connection
         self._first_looks: FirstLooks | None = first_looks
         self._first = b""

@@ -16,7 +16,7 @@ _MESSAGE_SIZE = 600
 _REASON_SIZE = 100
 
 
-class Refusal(NamedTuple):
+class HttpRefusal(NamedTuple):
     """Why a request goes no further, and what to say."""
 
     status: int

@@ -20,7 +20,7 @@ from mcp_binance_server.transports.http.conversation import unknown_session
 from mcp_binance_server.transports.http.crowd import tell_let_in
 from mcp_binance_server.transports.http.forwarded import ARRIVAL, arrival_of
 from mcp_binance_server.transports.http.merged_figures import merged
-from mcp_binance_server.transports.http.refusals import Refusal
+from mcp_binance_server.transports.http.refusals import HttpRefusal
 from mcp_binance_server.transports.http.replies import reply_figures
 from mcp_binance_server.transports.http.seat import KEPT_SECS, Seat, WorkerLines
 
@@ -35,8 +35,10 @@ _OF_ONE_HOP = frozenset({
 })  # fmt: skip
 _FIGURES_SECS = 2.0
 # Its sessions live on: whoever took this for the end of one would lose it.
-_BUSY = Refusal(503, "busy", "The process that has this session is busy; try again", ((b"retry-after", b"1"),))
-_NO_ANSWER = Refusal(504, "no_answer", "The process that has this session has not answered; it may have done its work")
+_BUSY = HttpRefusal(503, "busy", "The process that has this session is busy; try again", ((b"retry-after", b"1"),))
+_NO_ANSWER = HttpRefusal(
+    504, "no_answer", "The process that has this session has not answered; it may have done its work"
+)
 INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
 
 

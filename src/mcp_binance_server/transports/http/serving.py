@@ -17,11 +17,11 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from mcp_binance_server.clock import Clock, SystemClock
-from mcp_binance_server.transports.http.connection import Connection, ConnectionLimits
+from mcp_binance_server.transports.http.connection import ConnectionLimits, HttpConnection
 from mcp_binance_server.transports.http.crowd import ConnectionCrowd
 from mcp_binance_server.transports.http.first_look import FirstLooks
 from mcp_binance_server.transports.http.listening import AT_A_TIME, BACKLOG, listen, waiting_sockets
-from mcp_binance_server.transports.http.reading import Reading
+from mcp_binance_server.transports.http.reading import RequestReader
 from mcp_binance_server.transports.http.unsent import Unsent
 
 GRACE_SECS = 10.0
@@ -32,7 +32,7 @@ _LAST_WORDS_SECS = 1.0
 
 
 @dataclass(slots=True)
-class Stop:
+class Shutdown:
     """What the process is told: first to wind down, then to hurry; by Ctrl-C both at once."""
 
     asked: anyio.Event = field(default_factory=anyio.Event)
@@ -48,7 +48,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ListeningApp:
     """A socket that listens, and the application behind it."""
 
     listener: socket.socket
@@ -67,7 +67,7 @@ async def serve_http(
     grace_secs: float = GRACE_SECS,
     limits: ConnectionLimits | None = None,
     clock: Clock | None = None,
-    stop: Stop | None = None,
+    stop: Shutdown | None = None,
     tls: SSLContext | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, on the loop that runs, whichever the caller chose; then return.
@@ -82,21 +82,21 @@ async def serve_http(
     """
     listener = listen(host, port)
     await serve_doors(
-        [Door(listener, app, limits or ConnectionLimits(), tls)],
+        [ListeningApp(listener, app, limits or ConnectionLimits(), tls)],
         ready=lambda: ready(listener.getsockname()[1]),
         drain=drain,
-        stop=stop or Stop(),
+        stop=stop or Shutdown(),
         grace_secs=grace_secs,
         clock=clock,
     )
 
 
 async def serve_doors(
-    doors: Sequence[Door],
+    doors: Sequence[ListeningApp],
     *,
     ready: Callable[[], None],
     drain: Callable[[], Awaitable[None]],
-    stop: Stop,
+    stop: Shutdown,
     grace_secs: float = GRACE_SECS,
     clock: Clock | None = None,
 ) -> None:
@@ -132,7 +132,7 @@ class _House:
         self._app = app
         self._limits = limits
         self._unsent = Unsent(limits.unsent)
-        self._crowd: ConnectionCrowd[Connection] = ConnectionCrowd(limits.most)
+        self._crowd: ConnectionCrowd[HttpConnection] = ConnectionCrowd(limits.most)
         self._first_looks = FirstLooks()
         self._state = ServerState()
         self._servers: list[asyncio.Server] = []
@@ -193,9 +193,9 @@ class _House:
             for server in self._servers:
                 await server.wait_closed()
 
-    def _connection(self) -> Reading:
-        connection = Connection(self._config, self._state, self._limits, self._unsent, self._crowd)
-        return Reading(connection, self._first_looks)
+    def _connection(self) -> RequestReader:
+        connection = HttpConnection(self._config, self._state, self._limits, self._unsent, self._crowd)
+        return RequestReader(connection, self._first_looks)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -207,7 +207,7 @@ class _House:
 
 
 @contextmanager
-def told_by_signals(stop: Stop) -> Generator[None]:
+def told_by_signals(stop: Shutdown) -> Generator[None]:
     """Let signals tell; they reach the main thread only, elsewhere whoever started the thread must end it."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -17,7 +17,7 @@ from mcp_binance_server.transports.http.conversation import (
 )
 from mcp_binance_server.transports.http.refusals import refuse
 from mcp_binance_server.transports.http.replies import reply_empty, reply_stream
-from mcp_binance_server.transports.http.switchboard import Call, Switchboard, header
+from mcp_binance_server.transports.http.switchboard import OpenSession, Switchboard, header
 
 
 class SessionDoor:
@@ -80,7 +80,7 @@ class SessionDoor:
             await self._switchboard.registry.end(call.session)
             await reply_empty(send, 200)
 
-    async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> Call | None:
+    async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> OpenSession | None:
         session_id = header(scope, SESSION_ID)
         if session_id is None:
             await refuse(send, 400, "session_missing", "Mcp-Session-Id is missing")

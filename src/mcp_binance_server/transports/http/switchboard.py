@@ -21,17 +21,17 @@ from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.crowd import tell_let_in
 from mcp_binance_server.transports.http.forwarded import arrival_of
 from mcp_binance_server.transports.http.keys import KeysMisplaced, named_key, principal_in
-from mcp_binance_server.transports.http.line import Line
+from mcp_binance_server.transports.http.line import SessionStream
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OpenSession:
     """A session and its line."""
 
     session: Session[Principal]
-    line: Line
+    line: SessionStream
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Switchboard:
     own: Principal | None
     """The key this process lends to callers who bring none, each time anew by how they came."""
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
-    _calls: dict[ConnectionId, Call] = field(default_factory=dict[ConnectionId, Call])
+    _calls: dict[ConnectionId, OpenSession] = field(default_factory=dict[ConnectionId, OpenSession])
     _group: TaskGroup | None = None
 
     @asynccontextmanager
@@ -58,7 +58,7 @@ class Switchboard:
                 self._group = None
                 group.cancel_scope.cancel()
 
-    async def open(self, scope: Scope, visitor: Visitor) -> Call:
+    async def open(self, scope: Scope, visitor: Visitor) -> OpenSession:
         """Open a session for the request and start its line.
 
         Raises:
@@ -79,12 +79,12 @@ class Switchboard:
         except TooManySessions:  # it began to wind down while the engine answered
             await self.registry.end(session)
             raise
-        call = self._calls[session.connection_id] = Call(session, Line(self.server))
+        call = self._calls[session.connection_id] = OpenSession(session, SessionStream(self.server))
         session.on_end(self._cut(call))
         lines.start_soon(self._run, call)
         return self._noted(scope, visitor, call)
 
-    def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> Call | None:
+    def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> OpenSession | None:
         """Return the visitor's own live session; None for any other id, however it is wrong.
 
         Raises:
@@ -100,7 +100,7 @@ class Switchboard:
             raise KeysMisplaced
         return self._noted(scope, visitor, call)
 
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[OpenSession]:
         """Return every session that is open, with its line."""
         return [*self._calls.values()]
 
@@ -125,7 +125,7 @@ class Switchboard:
             raise TooManySessions(retry_after_secs=1)
         return self._group
 
-    def _noted(self, scope: Scope, visitor: Visitor, call: Call) -> Call:
+    def _noted(self, scope: Scope, visitor: Visitor, call: OpenSession) -> OpenSession:
         session, brought = call.session, call.session.credentials
         vault = session.vault if brought else Vault(self._lent(scope, visitor))
         _introduce(scope, Caller(visitor, vault, self._party(scope, visitor, brought)))
@@ -138,7 +138,7 @@ class Switchboard:
     def _lent(self, scope: Scope, visitor: Visitor) -> Principal | None:
         return self.own if arrival_of(scope).lends_to(visitor) else None
 
-    async def _run(self, call: Call) -> None:
+    async def _run(self, call: OpenSession) -> None:
         try:
             await call.line.run()
         except Exception:
@@ -152,7 +152,7 @@ class Switchboard:
         for call in self.calls():
             call.line.hush()
 
-    def _cut(self, call: Call) -> Farewell:
+    def _cut(self, call: OpenSession) -> Farewell:
         async def cut() -> None:
             self._calls.pop(call.session.connection_id, None)
             call.line.close()

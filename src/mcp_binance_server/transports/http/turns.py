@@ -41,8 +41,8 @@ class Turns:
         self._clock = clock
         self._use = use or LoopUse()
         self._claims = Claims()
-        self._patient = _Waiting(self._use)
-        self._ahead = _Waiting(self._use)
+        self._patient = _WaitingRequest(self._use)
+        self._ahead = _WaitingRequest(self._use)
         self._since_ahead = 0
         self._began_ms = 0.0
         self._begun = 0
@@ -88,7 +88,7 @@ class Turns:
         self._begin(request)
         return True
 
-    async def _wait_among(self, others: "_Waiting", request: LoopRequest, leaving: Leaving | None) -> None:
+    async def _wait_among(self, others: "_WaitingRequest", request: LoopRequest, leaving: Leaving | None) -> None:
         if others is self._patient and not self._use.is_heavy(request.account, self._use.now_ms()):
             self._is_crowded = True
         woken = others.add(request, self._watch())
@@ -128,7 +128,7 @@ class Turns:
         elif (self._patient or self._ahead) and not self._begun:
             self._look_again(min(self._patient.rest_ms(now), self._ahead.rest_ms(now)))
 
-    def _let_go(self, waiting: "_Waiting", most: int) -> bool:
+    def _let_go(self, waiting: "_WaitingRequest", most: int) -> bool:
         """Let so many begin; tell whether that was everybody who could."""
         for number, turn in enumerate(waiting.in_order(self._use.now_ms())):
             if number == most:
@@ -164,7 +164,7 @@ class _Turn(NamedTuple):
     woken: asyncio.Future[None]
 
 
-class _Waiting:
+class _WaitingRequest:
     """Those who wait, by party, each in the order in which it asked."""
 
     def __init__(self, use: LoopUse) -> None:

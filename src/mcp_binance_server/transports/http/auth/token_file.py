@@ -13,7 +13,7 @@ from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated
 from mcp_binance_server.transports.http.auth.bearer import bearer_token
-from mcp_binance_server.transports.http.auth.token_lines import Mistake, TokenEntry, holder, parse_lines
+from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, TokenMistake, holder, parse_lines
 
 LOG = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Tokens:
     """What a file holds, and what is wrong with it."""
 
     entries: tuple[TokenEntry, ...] = ()
-    mistakes: tuple[Mistake, ...] = ()
+    mistakes: tuple[TokenMistake, ...] = ()
     is_private: bool = True
     """Whether only its owner can read it, as far as this system knows."""
 
@@ -49,7 +49,7 @@ def read_tokens(path: Path) -> Tokens:
     try:
         entries, mistakes = parse_lines(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        entries, mistakes = (), (Mistake(0, "the file is not UTF-8"),)
+        entries, mistakes = (), (TokenMistake(0, "the file is not UTF-8"),)
     is_private = os.name == "nt" or not facts.st_mode & 0o077
     return Tokens(entries, mistakes, is_private)
 

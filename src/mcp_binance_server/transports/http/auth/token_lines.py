@@ -38,7 +38,7 @@ class TokenEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class TokenMistake:
     """A line that cannot be used. The text shows none of it: people paste tokens into wrong places."""
 
     line: int
@@ -79,11 +79,11 @@ def check_name(name: str) -> str:
     return name
 
 
-def parse_lines(text: str) -> tuple[tuple[TokenEntry, ...], tuple[Mistake, ...]]:
+def parse_lines(text: str) -> tuple[tuple[TokenEntry, ...], tuple[TokenMistake, ...]]:
     """Read a file; every line stands for itself, so what is good is returned with what is not."""
     entries: dict[str, TokenEntry] = {}
     digests: set[bytes] = set()
-    mistakes: list[Mistake] = []
+    mistakes: list[TokenMistake] = []
     for number, line in enumerate(text.split("\n"), 1):
         words = line.partition("#")[0].split()
         if not words:
@@ -91,12 +91,12 @@ def parse_lines(text: str) -> tuple[tuple[TokenEntry, ...], tuple[Mistake, ...]]
         try:
             entry = _entry(words)
         except ValueError as problem:
-            mistakes.append(Mistake(number, str(problem)))
+            mistakes.append(TokenMistake(number, str(problem)))
             continue
         if entry.name in entries:
-            mistakes.append(Mistake(number, "the name is taken by a line above"))
+            mistakes.append(TokenMistake(number, "the name is taken by a line above"))
         elif entry.digest in digests:
-            mistakes.append(Mistake(number, "the token is the same as that of a line above"))
+            mistakes.append(TokenMistake(number, "the token is the same as that of a line above"))
         else:
             entries[entry.name] = entry
             digests.add(entry.digest)
