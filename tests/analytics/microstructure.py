@@ -5,18 +5,26 @@ from dataclasses import asdict
 from typing import Any
 
 from analytics.samples import levels, price, trade
-from mcp_binance_server.analytics import health, impact
-from mcp_binance_server.analytics.behaviour import fleeting_level, iceberg
-from mcp_binance_server.analytics.book_events import QuoteState, multi_level_imbalance, order_flow_imbalance
-from mcp_binance_server.analytics.book_metrics import AmountUnit, Taker, capacity, imbalance_of_band, top_of_book, walk
-from mcp_binance_server.analytics.book_metrics import imbalance_of_levels as of_levels
+from mcp_binance_server.analytics.book import impact
+from mcp_binance_server.analytics.book.behaviour import fleeting_level, iceberg
+from mcp_binance_server.analytics.book.metrics import (
+    AmountUnit,
+    Taker,
+    capacity,
+    imbalance_of_band,
+    price_adjustment,
+    top_of_book,
+    walk,
+)
+from mcp_binance_server.analytics.book.metrics import imbalance_of_levels as of_levels
+from mcp_binance_server.analytics.book.walls import gaps
 from mcp_binance_server.analytics.confidence import wilson
-from mcp_binance_server.analytics.flow import cvd_path, flow_of_trades, rate
-from mcp_binance_server.analytics.microprice import price_adjustment
+from mcp_binance_server.analytics.flow.book_events import QuoteState, multi_level_imbalance, order_flow_imbalance
+from mcp_binance_server.analytics.flow.direction import bulk_shares, vpin, vpin_of_shares
+from mcp_binance_server.analytics.flow.volume import cvd_path, flow_of_trades, rate
+from mcp_binance_server.analytics.market import microstructure as health
 from mcp_binance_server.analytics.robust import Measure, robust_z
 from mcp_binance_server.analytics.thresholds import Component
-from mcp_binance_server.analytics.vpin import bulk_shares, vpin, vpin_of_shares
-from mcp_binance_server.analytics.walls import gaps
 from mcp_binance_server.domain.book import BookSnapshot
 
 Pairs = list[list[float]]

@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.anomalies import Anomaly, AnomalyVerdict, Ladder, Ladders, pattern_verdicts
-from mcp_binance_server.analytics.level_history import SIDES, LevelWindow, level_window
-from mcp_binance_server.analytics.market_hour import MarketHour
-from mcp_binance_server.analytics.unknown import Unknown
+from mcp_binance_server.analytics.book.level_history import SIDES, LevelWindow, level_window
+from mcp_binance_server.analytics.envelope import Unknown
+from mcp_binance_server.analytics.market.anomalies import Anomaly, AnomalyVerdict, Ladder, Ladders, pattern_verdicts
+from mcp_binance_server.analytics.market.stress import MarketHour
 from mcp_binance_server.domain.book import BookDelta, WrittenLevel
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity

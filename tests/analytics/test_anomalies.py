@@ -3,10 +3,9 @@
 import pytest
 
 from analytics.stories import HOUR_MS, Story, eaten, hour
-from mcp_binance_server.analytics.anomalies import MOST_FOUND, crash_verdict, stuffing_verdict
-from mcp_binance_server.analytics.envelope import Progress
-from mcp_binance_server.analytics.market_hour import MarketHour, minute_volatility
-from mcp_binance_server.analytics.unknown import Unknown
+from mcp_binance_server.analytics.envelope import Progress, Unknown
+from mcp_binance_server.analytics.market.anomalies import MOST_FOUND, crash_verdict, stuffing_verdict
+from mcp_binance_server.analytics.market.stress import MarketHour, minute_volatility
 
 WAITING = Unknown("insufficient_baseline", Progress(have_ms=0, need_ms=HOUR_MS, ready_ms=HOUR_MS))
 

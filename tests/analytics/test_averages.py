@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_binance_server.analytics import averages
+from mcp_binance_server.analytics.indicators import averages
 
 
 def test_weights_fall_from_the_newest_value() -> None:

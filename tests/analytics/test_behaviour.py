@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_binance_server.analytics.behaviour import (
+from mcp_binance_server.analytics.book.behaviour import (
     BookSide,
     LevelState,
     absorption,
@@ -11,8 +11,8 @@ from mcp_binance_server.analytics.behaviour import (
     iceberg_at,
     refills,
 )
-from mcp_binance_server.analytics.flow import Rate
-from mcp_binance_server.analytics.stress import Baseline, CrashFlags, crash_flags, quote_stuffing
+from mcp_binance_server.analytics.flow.volume import Rate
+from mcp_binance_server.analytics.market.stress import Baseline, CrashFlags, crash_flags, quote_stuffing
 
 HOUR_MS = 3_600_000
 CALM = [Rate(90.0 + at % 20, 9.0 + at % 3) for at in range(60)]

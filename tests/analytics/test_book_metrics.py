@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.samples import books, levels, quantity
-from mcp_binance_server.analytics.book_metrics import (
+from mcp_binance_server.analytics.book.metrics import (
     Levels,
     capacity,
     imbalance_of_band,

@@ -16,8 +16,8 @@ from mcp_binance_server.analytics.confidence import (
     wilson,
 )
 from mcp_binance_server.analytics.envelope import Confidence, Window
-from mcp_binance_server.analytics.flow import SecondFlow, seconds_of_trades
-from mcp_binance_server.analytics.flow_direction import FlowDirection, direction_of, flow_direction
+from mcp_binance_server.analytics.flow.direction import FlowDirection, direction_of, flow_direction
+from mcp_binance_server.analytics.flow.volume import SecondFlow, seconds_of_trades
 from mcp_binance_server.analytics.thresholds import Thresholds
 
 WINDOW = Window(0, 60_000)

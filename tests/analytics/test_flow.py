@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.samples import candle, levels, price, quantity, trade
-from mcp_binance_server.analytics.book_events import QuoteState, multi_level_imbalance, order_flow_imbalance
-from mcp_binance_server.analytics.flow import (
+from mcp_binance_server.analytics.flow.book_events import QuoteState, multi_level_imbalance, order_flow_imbalance
+from mcp_binance_server.analytics.flow.direction import vpin
+from mcp_binance_server.analytics.flow.volume import (
     SecondFlow,
     cvd_path,
     flow_of_candles,
@@ -18,7 +19,6 @@ from mcp_binance_server.analytics.flow import (
     seconds_of_candles,
     seconds_of_trades,
 )
-from mcp_binance_server.analytics.vpin import vpin
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.market import Trade
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.analytics.health import (
+from mcp_binance_server.analytics.market.microstructure import (
     DepthSample,
     HealthState,
     Recoveries,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.analytics.impact import amihud, kyle_lambda, roll_spread, spread_parts
+from mcp_binance_server.analytics.book.impact import amihud, kyle_lambda, roll_spread, spread_parts
 
 prices = st.floats(50, 150)
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.samples import candle, series, walk
-from mcp_binance_server.analytics import indicators
-from mcp_binance_server.analytics.anchors import vwap
-from mcp_binance_server.analytics.indicator_table import INDICATORS, Indicator
-from mcp_binance_server.analytics.indicators import Line, closes
+from mcp_binance_server.analytics.indicators import basic as indicators
+from mcp_binance_server.analytics.indicators.basic import Line, closes
+from mcp_binance_server.analytics.indicators.table import INDICATORS, Indicator
+from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
 from mcp_binance_server.domain.candles import Candle
 
 pytestmark = pytest.mark.flood

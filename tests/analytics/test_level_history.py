@@ -3,8 +3,8 @@
 import pytest
 
 from analytics.stories import Story, eaten
-from mcp_binance_server.analytics import level_history
-from mcp_binance_server.analytics.behaviour import LevelState
+from mcp_binance_server.analytics.book import level_history
+from mcp_binance_server.analytics.book.behaviour import LevelState
 
 
 def states(story: Story, from_ms: int = 0) -> tuple[LevelState, ...]:

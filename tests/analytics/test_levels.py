@@ -7,9 +7,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from analytics.samples import price, quantity
-from mcp_binance_server.analytics.levels import NoLevels, TradeLevels, atr_levels, range_levels
-from mcp_binance_server.analytics.sizing import NoPosition, PositionSize, position_size
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy
+from mcp_binance_server.analytics.trend.levels import (
+    NoLevels,
+    NoPosition,
+    PositionSize,
+    TradeLevels,
+    atr_levels,
+    position_size,
+    range_levels,
+)
 from mcp_binance_server.domain.money import Price
 
 STRATEGIES = st.sampled_from(["aggressive", "balanced", "conservative"])

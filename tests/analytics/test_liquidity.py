@@ -4,15 +4,15 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.analytics.liquidity import (
+from mcp_binance_server.analytics.book.walls import Wall, WallCandidate
+from mcp_binance_server.analytics.liquidity.report import (
     SidedWall,
     WallReport,
     costs_of,
     stop_guidance,
     walls_of_book,
 )
-from mcp_binance_server.analytics.vacuums import Vacuum
-from mcp_binance_server.analytics.walls import Wall, WallCandidate
+from mcp_binance_server.analytics.liquidity.vacuums import Vacuum
 from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 

@@ -1,6 +1,6 @@
 """The microprice: symmetric data has one, anything else is refused."""
 
-from mcp_binance_server.analytics.microprice import price_adjustment
+from mcp_binance_server.analytics.book.metrics import price_adjustment
 
 EVEN = [[0.3, 0.2], [0.2, 0.3]]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from analytics.samples import candle, series
-from mcp_binance_server.analytics import oscillators
+from mcp_binance_server.analytics.indicators import oscillators
 from mcp_binance_server.domain.candles import Candle
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analytics.samples import Number, candle, price, quantity, series
 from mcp_binance_server.analytics.envelope import Window
-from mcp_binance_server.analytics.profile import profile_of_candles, profile_of_trades, value_area
+from mcp_binance_server.analytics.market.profile import profile_of_candles, profile_of_trades, value_area
 from mcp_binance_server.analytics.thresholds import Rows, Thresholds
 from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import Trade

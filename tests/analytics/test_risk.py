@@ -8,10 +8,15 @@ from hypothesis import strategies as st
 
 from analytics.samples import candle, price
 from mcp_binance_server.analytics.envelope import Window
-from mcp_binance_server.analytics.history import DAY_MS, align, chained, daily_closes, inverted, ordered_closes
-from mcp_binance_server.analytics.risk import (
+from mcp_binance_server.analytics.portfolio.risk import (
+    DAY_MS,
+    align,
+    chained,
     correlate,
     covariances,
+    daily_closes,
+    inverted,
+    ordered_closes,
     portfolio_returns,
     risk_contributions,
     tail_risk,

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 
 from analytics.samples import candle, price, series, walk
-from mcp_binance_server.analytics import indicators
-from mcp_binance_server.analytics.bias import Bias, find_bias, offers_entry, position_in_range, summarise_day
-from mcp_binance_server.analytics.profile import VolumeProfile, profile_of_candles
-from mcp_binance_server.analytics.support import SupportResistance, support_and_resistance
-from mcp_binance_server.analytics.swings import find_swings
+from mcp_binance_server.analytics.indicators import basic as indicators
+from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles
+from mcp_binance_server.analytics.robust import find_swings
+from mcp_binance_server.analytics.trend.bias import Bias, find_bias, offers_entry, position_in_range, summarise_day
+from mcp_binance_server.analytics.trend.support import SupportResistance, support_and_resistance
 from mcp_binance_server.domain.candles import Candle
 
 CENT = price("0.01")

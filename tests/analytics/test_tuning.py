@@ -7,8 +7,7 @@ from decimal import Decimal
 import pytest
 
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.analytics.tunable import TUNABLE
-from mcp_binance_server.analytics.tuning import ChangedThreshold, Simple, changes, plain_number, tuned
+from mcp_binance_server.analytics.tuning import TUNABLE, ChangedThreshold, Simple, changes, plain_number, tuned
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import ANALYTICS_PREFIX as PREFIX
 from mcp_binance_server.settings import read_settings

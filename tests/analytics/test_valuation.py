@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.samples import Number, price, quantity
-from mcp_binance_server.analytics.concentration import concentration
-from mcp_binance_server.analytics.valuation import find_route, value_portfolio
+from mcp_binance_server.analytics.portfolio.valuation import concentration, find_route, value_portfolio
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol

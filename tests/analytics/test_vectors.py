@@ -11,18 +11,17 @@ import pytest
 from analytics.microstructure import MICROSTRUCTURE
 from analytics.samples import candle, exact, price, quantity
 from analytics.weights import WEIGHT
-from mcp_binance_server.analytics import indicators, volatility
-from mcp_binance_server.analytics.concentration import concentration
 from mcp_binance_server.analytics.envelope import Measured
-from mcp_binance_server.analytics.indicators import Line
-from mcp_binance_server.analytics.levels import NoLevels, range_levels
-from mcp_binance_server.analytics.profile import value_area
-from mcp_binance_server.analytics.risk import correlate, portfolio_returns, risk_contributions, tail_risk
-from mcp_binance_server.analytics.scenarios import shock
-from mcp_binance_server.analytics.sizing import NoPosition, position_size
-from mcp_binance_server.analytics.swings import find_swings
+from mcp_binance_server.analytics.indicators import basic as indicators
+from mcp_binance_server.analytics.indicators.basic import Line
+from mcp_binance_server.analytics.market import volatility
+from mcp_binance_server.analytics.market.profile import value_area
+from mcp_binance_server.analytics.portfolio.risk import correlate, portfolio_returns, risk_contributions, tail_risk
+from mcp_binance_server.analytics.portfolio.scenarios import shock
+from mcp_binance_server.analytics.portfolio.valuation import concentration, find_route
+from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Rows, Strategy
-from mcp_binance_server.analytics.valuation import find_route
+from mcp_binance_server.analytics.trend.levels import NoLevels, NoPosition, position_size, range_levels
 from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.symbols import Symbol
 from support.fixtures import DATA

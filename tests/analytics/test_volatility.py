@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 from analytics.samples import candle, series, walk
-from mcp_binance_server.analytics import volatility
 from mcp_binance_server.analytics.envelope import Measured
-from mcp_binance_server.analytics.indicators import closes
+from mcp_binance_server.analytics.indicators.basic import closes
+from mcp_binance_server.analytics.market import volatility
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.assets import STABLECOINS, name_of
 from mcp_binance_server.domain.candles import Candle

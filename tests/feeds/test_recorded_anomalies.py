@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from feeds.recorded import Pair, Recording, recording
-from mcp_binance_server.analytics.anomalies import Ladder, Ladders, pattern_verdicts
-from mcp_binance_server.analytics.level_history import level_window
+from mcp_binance_server.analytics.book.level_history import level_window
+from mcp_binance_server.analytics.market.anomalies import Ladder, Ladders, pattern_verdicts
 from mcp_binance_server.feeds.book import LocalBook
 from support.fixtures import RECORDED_MARKET, needs
 

@@ -48,10 +48,10 @@ class Fact:
 def facts(node: object, path: Path = ()) -> Iterator[Fact]:
     """Return every leaf that says something."""
     if isinstance(node, Mapping):
-        for name, each in cast(Mapping[str, object], node).items():
+        for name, each in cast("Mapping[str, object]", node).items():
             yield from facts(each, (*path, name))
     elif isinstance(node, list):
-        for each in cast(list[object], node):
+        for each in cast("list[object]", node):
             yield from facts(each, path)
     elif isinstance(node, str | int | float) and node != "" and path[-1] not in SILENT:
         yield Fact(path, node)
@@ -252,20 +252,20 @@ def _same_moment(shown: str, moment: str) -> bool:
 
 def _names_in(node: object) -> Iterator[str]:
     if isinstance(node, Mapping):
-        for name, each in cast(Mapping[str, object], node).items():
+        for name, each in cast("Mapping[str, object]", node).items():
             yield " ".join(_words_of(name))
             yield name
             yield from _names_in(each)
     elif isinstance(node, Sequence) and not isinstance(node, str):
-        for each in cast(Sequence[object], node):
+        for each in cast("Sequence[object]", node):
             yield from _names_in(each)
 
 
 def _lengths(node: object) -> Iterator[int]:
     if isinstance(node, Mapping):
-        for each in cast(Mapping[str, object], node).values():
+        for each in cast("Mapping[str, object]", node).values():
             yield from _lengths(each)
     elif isinstance(node, list):
-        yield len(cast(list[object], node))
-        for each in cast(list[object], node):
+        yield len(cast("list[object]", node))
+        for each in cast("list[object]", node):
             yield from _lengths(each)

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import validate
 from mcp import Client, types
 
-from mcp_binance_server.analytics import indicators
+from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.app import App
 from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.candles import Candle

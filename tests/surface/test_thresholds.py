@@ -6,8 +6,7 @@ import pytest
 from mcp import Client
 
 from mcp_binance_server.analytics.thresholds import DEFAULTS
-from mcp_binance_server.analytics.tunable import TUNABLE
-from mcp_binance_server.analytics.tuning import plain_number
+from mcp_binance_server.analytics.tuning import TUNABLE, plain_number
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import ANALYTICS_PREFIX as PREFIX
 from mcp_binance_server.simulator.exchange import SimulatedExchange

@@ -7,11 +7,10 @@ from random import Random
 
 import pytest
 
-from mcp_binance_server.analytics.envelope import Progress, Window
-from mcp_binance_server.analytics.flow import large_trades
-from mcp_binance_server.analytics.flow_direction import flow_direction
-from mcp_binance_server.analytics.flow_report import FlowReport, sample_of_trades
-from mcp_binance_server.analytics.unknown import Unknown
+from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
+from mcp_binance_server.analytics.flow.direction import flow_direction
+from mcp_binance_server.analytics.flow.report import FlowReport, sample_of_trades
+from mcp_binance_server.analytics.flow.volume import large_trades
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules

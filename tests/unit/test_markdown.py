@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.analytics.ticks import nearest
+from mcp_binance_server.analytics.market.profile import nearest
 from mcp_binance_server.domain.money import Price, decimals_of
 from mcp_binance_server.surface.views.decimals import exact_average
 from mcp_binance_server.surface.views.markdown import amount, average, bps, instant, money, percent, plain, price, span

@@ -4,10 +4,16 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.analytics.book_metrics import capacity, imbalance_of_band, top_of_book
+from mcp_binance_server.analytics.book.metrics import capacity, imbalance_of_band, top_of_book
 from mcp_binance_server.analytics.envelope import Basis, Window
-from mcp_binance_server.analytics.health import Recoveries, health
-from mcp_binance_server.analytics.microstructure_report import AnomalyReport, HealthReport, MarketPart, TouchReport
+from mcp_binance_server.analytics.market.microstructure import (
+    AnomalyReport,
+    HealthReport,
+    MarketPart,
+    Recoveries,
+    TouchReport,
+    health,
+)
 from mcp_binance_server.analytics.thresholds import Component
 from mcp_binance_server.domain.book import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity

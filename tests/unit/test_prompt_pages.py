@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.analytics.outlook import Equity, TradingReport, judge
-from mcp_binance_server.analytics.portfolio_report import judge_portfolio
-from mcp_binance_server.analytics.valuation import value_portfolio
+from mcp_binance_server.analytics.portfolio.report import judge_portfolio
+from mcp_binance_server.analytics.portfolio.valuation import value_portfolio
+from mcp_binance_server.analytics.trend.outlook import Equity, TradingReport, judge
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import MarketView, Ticker

@@ -1,4 +1,4 @@
-"""What every measure says of itself: its value or why there is none, its unit, its sample."""
+"""What every measure says of itself: window, sample, coverage, and why it is missing where it is."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -106,3 +106,11 @@ class Basis:
     truncated: bool = False
     gaps: int = 0
     stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Why there is no value, and how far it has come where it is still collecting."""
+
+    why_null: WhyNull
+    progress: Progress | None = None

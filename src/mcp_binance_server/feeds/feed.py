@@ -4,9 +4,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_binance_server.analytics.book_events import QuoteState
+from mcp_binance_server.analytics.book.walls import WallSighting
+from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.analytics.walls import WallSighting
 from mcp_binance_server.domain.book import BookDelta, BookSnapshot
 from mcp_binance_server.domain.market import Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol

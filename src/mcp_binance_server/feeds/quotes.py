@@ -3,7 +3,7 @@
 from collections import deque
 from typing import NamedTuple
 
-from mcp_binance_server.analytics.book_events import QuoteState, change
+from mcp_binance_server.analytics.flow.book_events import QuoteState, change
 
 
 class SeenQuote(NamedTuple):

@@ -3,8 +3,8 @@
 from decimal import Decimal
 from typing import NamedTuple
 
+from mcp_binance_server.analytics.book.walls import WallCandidate, wall_places
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.analytics.walls import WallCandidate, wall_places
 from mcp_binance_server.domain.book import WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.feeds.book import LocalBook

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_binance_server.analytics.valuation import Portfolio, value_portfolio
+from mcp_binance_server.analytics.portfolio.valuation import Portfolio, value_portfolio
 from mcp_binance_server.domain.account import AccountView, KeyRights, Venue
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol

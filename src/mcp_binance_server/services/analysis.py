@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from mcp_binance_server.analytics.outlook import Equity, TradingReport, judge
+from mcp_binance_server.analytics.indicators.talipp_adapter import ONE_REQUEST, closed_window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
-from mcp_binance_server.analytics.window import ONE_REQUEST, closed_window
+from mcp_binance_server.analytics.trend.outlook import Equity, TradingReport, judge
 from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.rest import SpotClient

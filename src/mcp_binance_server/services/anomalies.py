@@ -6,7 +6,9 @@ from functools import partial
 
 import anyio.to_thread
 
-from mcp_binance_server.analytics.anomalies import (
+from mcp_binance_server.analytics.book.level_history import level_window
+from mcp_binance_server.analytics.envelope import Basis, Unknown, Window
+from mcp_binance_server.analytics.market.anomalies import (
     AnomalyType,
     AnomalyVerdict,
     Ladder,
@@ -15,12 +17,9 @@ from mcp_binance_server.analytics.anomalies import (
     pattern_verdicts,
     stuffing_verdict,
 )
-from mcp_binance_server.analytics.envelope import Basis, Window
-from mcp_binance_server.analytics.level_history import level_window
-from mcp_binance_server.analytics.market_hour import MarketHour
-from mcp_binance_server.analytics.microstructure_report import AnomalyReport
+from mcp_binance_server.analytics.market.microstructure import AnomalyReport
+from mcp_binance_server.analytics.market.stress import MarketHour
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.feeds.changes import TimedDelta
 from mcp_binance_server.feeds.feed import SymbolFeed

@@ -5,8 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mcp_binance_server.analytics.anchors import ANCHORS, Anchor, anchor_of, span_of, usual_anchor, vwap
-from mcp_binance_server.analytics.window import CLOSED_BARS, ONE_REQUEST, window
+from mcp_binance_server.analytics.indicators.talipp_adapter import (
+    ANCHORS,
+    CLOSED_BARS,
+    ONE_REQUEST,
+    Anchor,
+    anchor_of,
+    span_of,
+    usual_anchor,
+    vwap,
+    window,
+)
 from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.observations import CandleSeries, Observation
 from mcp_binance_server.errors import InvalidArguments, echo
@@ -14,7 +23,7 @@ from mcp_binance_server.services.candle_pages import candles_before
 from mcp_binance_server.services.market import MarketService
 
 if TYPE_CHECKING:
-    from mcp_binance_server.analytics.indicator_table import Indicator
+    from mcp_binance_server.analytics.indicators.table import Indicator
 
 # Three requests: two days of minutes, a year of four-hour bars.
 MOST_OLDER_BARS: Final = 3000
@@ -104,7 +113,7 @@ async def _since_anchor(
 def asked_indicator(written: str) -> AskedIndicator:
     """Read one indicator; numbers that are left out have their defaults."""
     # Loaded late: the library behind it takes a tenth of a second, and only this tool needs it.
-    from mcp_binance_server.analytics.indicator_table import INDICATORS  # noqa: PLC0415
+    from mcp_binance_server.analytics.indicators.table import INDICATORS  # noqa: PLC0415
 
     match = _WRITTEN.fullmatch(" ".join(written.lower().split()))
     name = _ALIASES.get(match[1], match[1]) if match else ""

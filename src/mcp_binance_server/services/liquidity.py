@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.envelope import Progress, Source, Window
-from mcp_binance_server.analytics.liquidity import (
+from mcp_binance_server.analytics.liquidity.report import (
     LiquidityReport,
     StopGuidance,
     VacuumReport,
@@ -14,8 +14,8 @@ from mcp_binance_server.analytics.liquidity import (
     walls_of_book,
     walls_of_sightings,
 )
-from mcp_binance_server.analytics.profile import VolumeProfile, profile_of_candles, profile_of_trades
-from mcp_binance_server.analytics.vacuums import Vacuum, find_vacuums
+from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, find_vacuums
+from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles, profile_of_trades
 from mcp_binance_server.domain.assets import STABLECOINS
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import SymbolRules

@@ -4,9 +4,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from mcp_binance_server.analytics.book_view import BookView, NoFeed
+from mcp_binance_server.analytics.book.report import BookView, NoFeed
+from mcp_binance_server.analytics.envelope import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.rest import SpotClient

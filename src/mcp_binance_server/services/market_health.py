@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from mcp_binance_server.analytics.book_metrics import BandImbalance, TopOfBook, imbalance_of_band, top_of_book
-from mcp_binance_server.analytics.envelope import Basis, Window
-from mcp_binance_server.analytics.health import (
+from mcp_binance_server.analytics.book.metrics import BandImbalance, TopOfBook, imbalance_of_band, top_of_book
+from mcp_binance_server.analytics.envelope import Basis, Unknown, Window
+from mcp_binance_server.analytics.market.microstructure import (
     DepthSample,
+    HealthReport,
     HealthState,
     Recoveries,
     balance_score,
@@ -18,9 +19,7 @@ from mcp_binance_server.analytics.health import (
     resilience_score,
     spread_score,
 )
-from mcp_binance_server.analytics.microstructure_report import HealthReport
 from mcp_binance_server.analytics.thresholds import Component, Thresholds
-from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.feeds.sampling import MOST_LEVELS, NEAR_BPS
 from mcp_binance_server.feeds.seconds import Second
 from mcp_binance_server.services.anomalies import COLD_LEVELS

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from mcp_binance_server.analytics.book_metrics import capacity, imbalance_of_band, top_of_book
-from mcp_binance_server.analytics.market_hour import minute_volatility
-from mcp_binance_server.analytics.microstructure_report import (
+from mcp_binance_server.analytics.book.metrics import capacity, imbalance_of_band, top_of_book
+from mcp_binance_server.analytics.market.microstructure import (
     AnalysisDepth,
     MarketPart,
     MicrostructureReport,
     TouchReport,
 )
+from mcp_binance_server.analytics.market.stress import minute_volatility
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.exchange.rest import SpotClient

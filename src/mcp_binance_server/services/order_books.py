@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from mcp_binance_server.analytics.book_metrics import AmountUnit, Taker
-from mcp_binance_server.analytics.book_report import BookReport, CostReport, cost_of, describe_book
-from mcp_binance_server.analytics.book_view import BookView
+from mcp_binance_server.analytics.book.metrics import AmountUnit, Taker
+from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, cost_of, describe_book
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import LevelCounts
 from mcp_binance_server.feeds.feed import FeedCounts, SymbolFeed

@@ -6,11 +6,10 @@ from functools import partial
 
 import anyio.to_thread
 
-from mcp_binance_server.analytics.book_events import OrderFlowImbalance, order_flow_imbalance
-from mcp_binance_server.analytics.envelope import Progress, Window
-from mcp_binance_server.analytics.flow import LargeTrades, large_trades
-from mcp_binance_server.analytics.flow_direction import FlowDirection, flow_direction
-from mcp_binance_server.analytics.flow_report import (
+from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
+from mcp_binance_server.analytics.flow.book_events import OrderFlowImbalance, order_flow_imbalance
+from mcp_binance_server.analytics.flow.direction import FlowDirection, Vpin, flow_direction, vpin
+from mcp_binance_server.analytics.flow.report import (
     FlowReport,
     FlowSample,
     LevelRates,
@@ -19,9 +18,8 @@ from mcp_binance_server.analytics.flow_report import (
     sample_of_candles,
     sample_of_trades,
 )
+from mcp_binance_server.analytics.flow.volume import LargeTrades, large_trades
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.analytics.unknown import Unknown
-from mcp_binance_server.analytics.vpin import Vpin, vpin
 from mcp_binance_server.domain.assets import STABLECOINS
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.errors import AppError

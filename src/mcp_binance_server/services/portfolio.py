@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from functools import partial
 
-from mcp_binance_server.analytics.history import History, chained, daily_closes, inverted
-from mcp_binance_server.analytics.portfolio import REFERENCE
-from mcp_binance_server.analytics.portfolio_report import PortfolioReport, judge_portfolio
+from mcp_binance_server.analytics.portfolio.measures import REFERENCE
+from mcp_binance_server.analytics.portfolio.report import PortfolioReport, judge_portfolio
+from mcp_binance_server.analytics.portfolio.risk import History, chained, daily_closes, inverted
+from mcp_binance_server.analytics.portfolio.valuation import find_route
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.analytics.valuation import find_route
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.rest import SpotClient

@@ -1,7 +1,6 @@
 """The live tape as far as it can be relied on: whole seconds without a missing trade."""
 
-from mcp_binance_server.analytics.envelope import Progress, Window
-from mcp_binance_server.analytics.unknown import Unknown
+from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.services.live import Watch
 

@@ -5,8 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.envelope import Source, Window
-from mcp_binance_server.analytics.profile import VolumeProfile, profile_of_candles, profile_of_trades
-from mcp_binance_server.analytics.profile_report import ProfileReport
+from mcp_binance_server.analytics.market.profile import (
+    ProfileReport,
+    VolumeProfile,
+    profile_of_candles,
+    profile_of_trades,
+)
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
 from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.market import Trade

@@ -108,7 +108,7 @@ class StreamSession(Session):
             return list(self._streams)
         if not isinstance(params, list):
             raise ControlError(2, "Invalid request: params must be an array")
-        values = cast(list[object], params)
+        values = cast("list[object]", params)
         if method == "SET_PROPERTY":
             return self._set_property(values)
         if method == "GET_PROPERTY":
@@ -183,7 +183,7 @@ def _decoded(text: str) -> dict[str, object]:
         raise ControlError(3, "Invalid JSON: expected value at line 1 column 1") from None
     if not isinstance(request, dict):
         raise ControlError(2, "Invalid request: expected a JSON object")
-    return cast(dict[str, object], request)
+    return cast("dict[str, object]", request)
 
 
 def _identity(request: dict[str, object]) -> int | str | None:

@@ -58,7 +58,7 @@ class WsApiSession(Session):
                 # Unlike the Retry-After of REST, this is a moment: epoch milliseconds.
                 error["data"] = {"serverTime": now_ms, "retryAfter": refusal.retry_at_ms}
             answer = {"status": refusal.status, "error": error}
-        request.status = cast(int, answer["status"])
+        request.status = cast("int", answer["status"])
         return [encoded({"id": identity, **answer, "rateLimits": [self._weight(now_ms)]})]
 
     def _obey(self, request: ReceivedRequest, method: str, params: Params, now_ms: int) -> object:

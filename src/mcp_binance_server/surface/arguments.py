@@ -34,7 +34,7 @@ class Arguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, given: Any) -> Any:  # noqa: ANN401 - what a client sent
-        return _renamed(cls, cast(Mapping[str, Any], given)) if isinstance(given, Mapping) else given
+        return _renamed(cls, cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) else given
 
     @field_validator("*", mode="before")
     @classmethod

@@ -4,7 +4,7 @@ from typing import get_args
 
 from mcp import types
 
-from mcp_binance_server.analytics.microstructure_report import AnalysisDepth
+from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.domain.candles import INTERVALS
 from mcp_binance_server.errors import AppError

@@ -133,9 +133,9 @@ def _rest(members: dict[str, Any], said: str) -> str:
 def _leaves(name: str, value: Any) -> list[str]:  # noqa: ANN401 - JSON
     """Return the texts of a member; a number or a yes says nothing without its name."""
     if isinstance(value, dict):
-        return [leaf for each, inner in cast(dict[str, Any], value).items() for leaf in _leaves(each, inner)]
+        return [leaf for each, inner in cast("dict[str, Any]", value).items() for leaf in _leaves(each, inner)]
     if isinstance(value, list | tuple):
-        return [leaf for inner in cast(list[Any], value) for leaf in _leaves(name, inner)]
+        return [leaf for inner in cast("list[Any]", value) for leaf in _leaves(name, inner)]
     if isinstance(value, str):
         return [value]
     return [] if value is None else [f"{name} {_shown(value)}"]
@@ -145,9 +145,9 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - JSON
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(each)}" for name, each in cast(dict[str, Any], value).items())
+        return ", ".join(f"{name} {_shown(each)}" for name, each in cast("dict[str, Any]", value).items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(_shown, cast(list[Any], value)))
+        return ", ".join(map(_shown, cast("list[Any]", value)))
     return str(value)
 
 

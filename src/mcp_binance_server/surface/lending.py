@@ -35,7 +35,7 @@ def ways_to_accounts(whole: object) -> Ways:
 
 def lent_to(principal: Principal | None, whole: WholeT, ways: Ways, *, is_withheld: bool = False) -> WholeT:
     """Return a copy in which every account client is this principal's; what leads to none is shared, not copied."""
-    return cast(WholeT, _Loan(principal, ways, is_withheld).copy(whole))
+    return cast("WholeT", _Loan(principal, ways, is_withheld).copy(whole))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def _told(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
         node = {**options[0], **{k: v for k, v in node.items() if k != "anyOf"}}
     told = {name: each for name, each in node.items() if name not in UNSAID}
     if isinstance(kind := told.get("type"), list):
-        told["type"] = next(each for each in cast(list[str], kind) if each != "null")
+        told["type"] = next(each for each in cast("list[str]", kind) if each != "null")
     if told.get("maximum", 0) >= LARGEST:
         del told["maximum"]
     if "items" in told:
@@ -57,10 +57,10 @@ def _told(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
 def _slim(node: Any) -> Any:  # noqa: ANN401 - JSON
     """Say "or null" in one word, and leave out that anything else is allowed, which is so anyway."""
     if isinstance(node, list):
-        return [_slim(each) for each in cast(list[Any], node)]
+        return [_slim(each) for each in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
-    schema = {name: _slim(each) for name, each in cast(dict[str, Any], node).items()}
+    schema = {name: _slim(each) for name, each in cast("dict[str, Any]", node).items()}
     if schema.get("additionalProperties") is True:
         del schema["additionalProperties"]
     if "default" in schema and schema["default"] is None:

@@ -9,7 +9,7 @@ import pytest
 
 from analytics.samples import candle, walk
 from charts.render.market import market
-from mcp_binance_server.analytics.talipp_face import Line
+from mcp_binance_server.analytics.indicators.talipp_adapter import Line
 from mcp_binance_server.charts.catalogue import bundled_catalogue
 from mcp_binance_server.charts.studies.study import Inputs, Scalar, Study, shifted
 from mcp_binance_server.charts.studies.table import STUDIES, settle

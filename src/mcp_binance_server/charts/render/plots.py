@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from mcp_binance_server.analytics.anchors import period_start, usual_anchor
-from mcp_binance_server.analytics.talipp_face import Line
+from mcp_binance_server.analytics.indicators.talipp_adapter import Line, period_start, usual_anchor
 from mcp_binance_server.charts.render.canvas import Point, Rect
 from mcp_binance_server.charts.render.colours import Colour
 from mcp_binance_server.charts.render.columns import Columns

@@ -6,8 +6,13 @@ from math import ceil, isfinite
 
 from msgspec import structs
 
-from mcp_binance_server.analytics.anchors import anchor_of, span_of, usual_anchor
-from mcp_binance_server.analytics.window import ONE_REQUEST, over_window
+from mcp_binance_server.analytics.indicators.talipp_adapter import (
+    ONE_REQUEST,
+    anchor_of,
+    over_window,
+    span_of,
+    usual_anchor,
+)
 from mcp_binance_server.charts.render.colours import THEMES, Theme
 from mcp_binance_server.charts.render.columns import Columns, columns_of, heikin_ashi
 from mcp_binance_server.charts.render.compared import compared_view

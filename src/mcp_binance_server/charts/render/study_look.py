@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_binance_server.analytics.talipp_face import Line
+from mcp_binance_server.analytics.indicators.talipp_adapter import Line
 from mcp_binance_server.charts.render.colours import Colour, read_colour
 from mcp_binance_server.charts.render.options import OverrideReader
 from mcp_binance_server.charts.render.study_colours import Colouring

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from mcp_binance_server.analytics.profile import VolumeProfile, profile_of_candles
+from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.charts.render.colours import Colour
 from mcp_binance_server.charts.render.options import OverrideReader

@@ -1,6 +1,6 @@
 """How many bars a chart is computed from: those shown, and what its studies want before the first of them."""
 
-from mcp_binance_server.analytics.window import ONE_REQUEST
+from mcp_binance_server.analytics.indicators.talipp_adapter import ONE_REQUEST
 from mcp_binance_server.charts.render.spec import MOST_BARS, ChartSpec
 from mcp_binance_server.charts.studies.study import RECURSIVE
 from mcp_binance_server.charts.studies.table import STUDIES, settle

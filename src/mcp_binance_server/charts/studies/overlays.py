@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from math import isqrt
 
-from mcp_binance_server.analytics import averages, channels
-from mcp_binance_server.analytics.anchors import vwap
-from mcp_binance_server.analytics.indicators import bollinger, ema, sma
-from mcp_binance_server.analytics.talipp_face import Line
+from mcp_binance_server.analytics.indicators import averages
+from mcp_binance_server.analytics.indicators.basic import bollinger, ema, sma
+from mcp_binance_server.analytics.indicators.talipp_adapter import Line, vwap
 from mcp_binance_server.charts.studies.study import (
     Band,
     Inputs,
@@ -68,12 +67,12 @@ def _bollinger(candles: Sequence[Candle], given: Inputs) -> Lines:
 
 
 def _keltner(candles: Sequence[Candle], given: Inputs) -> Lines:
-    got = channels.keltner(candles, given.whole("length"), given.number("mult"), true_range=given.flag("trueRange"))
+    got = averages.keltner(candles, given.whole("length"), given.number("mult"), true_range=given.flag("trueRange"))
     return {"Upper": got.upper, "Middle": got.middle, "Lower": got.lower}
 
 
 def _donchian(candles: Sequence[Candle], given: Inputs) -> Lines:
-    got = channels.donchian(candles, given.whole("length"))
+    got = averages.donchian(candles, given.whole("length"))
     return {"Upper": got.upper, "Basis": got.middle, "Lower": got.lower}
 
 
@@ -88,7 +87,7 @@ def _envelopes(candles: Sequence[Candle], given: Inputs) -> Lines:
 
 
 def _ichimoku(candles: Sequence[Candle], given: Inputs) -> Lines:
-    got = channels.ichimoku(candles, given.whole("conversion"), given.whole("base"), given.whole("spanB"))
+    got = averages.ichimoku(candles, given.whole("conversion"), given.whole("base"), given.whole("spanB"))
     ahead = given.whole("lagging") - 1
     closes: Line = [float(each.close) for each in candles]
     return {
@@ -101,13 +100,13 @@ def _ichimoku(candles: Sequence[Candle], given: Inputs) -> Lines:
 
 
 def _super_trend(candles: Sequence[Candle], given: Inputs) -> Lines:
-    got = channels.super_trend(candles, given.whole("length"), given.number("factor"))
+    got = averages.super_trend(candles, given.whole("length"), given.number("factor"))
     return {"SuperTrend.0": got.rising, "SuperTrend.1": got.falling}
 
 
 def _sar(candles: Sequence[Candle], given: Inputs) -> Lines:
     return {
-        "Plot": channels.parabolic_sar(candles, given.number("start"), given.number("increment"), given.number("max"))
+        "Plot": averages.parabolic_sar(candles, given.number("start"), given.number("increment"), given.number("max"))
     }
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from mcp_binance_server.analytics import oscillators
-from mcp_binance_server.analytics.indicators import adx, atr, bollinger, macd, obv, rsi
-from mcp_binance_server.analytics.talipp_face import Line, bars_of, library
+from mcp_binance_server.analytics.indicators import oscillators
+from mcp_binance_server.analytics.indicators.basic import adx, atr, bollinger, macd, obv, rsi
+from mcp_binance_server.analytics.indicators.talipp_adapter import Line, bars_of, library
 from mcp_binance_server.charts.studies.overlays import BLUE, ORANGE, SMOOTHING
 from mcp_binance_server.charts.studies.study import Inputs, Level, Lines, Plot, Study, recursive, window
 from mcp_binance_server.domain.candles import Candle

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal
 
-from mcp_binance_server.analytics.talipp_face import Line
+from mcp_binance_server.analytics.indicators.talipp_adapter import Line
 from mcp_binance_server.domain.candles import Candle
 
 Scalar = str | float | int | bool

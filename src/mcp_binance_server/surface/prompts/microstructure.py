@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.analytics.agreement import disagreements
-from mcp_binance_server.analytics.microstructure_report import AnalysisDepth
+from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
+from mcp_binance_server.analytics.trend.bias import disagreements
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.freshness import doubts_about
 from mcp_binance_server.surface.prompts.whole_numbers import within

@@ -2,10 +2,9 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.envelope import Basis, Metric, Unit
-from mcp_binance_server.analytics.flow import LargeTrades
-from mcp_binance_server.analytics.flow_report import FlowReport
-from mcp_binance_server.analytics.unknown import Unknown
+from mcp_binance_server.analytics.envelope import Basis, Metric, Unit, Unknown
+from mcp_binance_server.analytics.flow.report import FlowReport
+from mcp_binance_server.analytics.flow.volume import LargeTrades
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Arguments, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.measured import MeasuredAnswer, WindowSecs, measured

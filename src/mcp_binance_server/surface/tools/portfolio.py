@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.analytics.portfolio import AssetRisk
-from mcp_binance_server.analytics.portfolio_report import PortfolioReport
-from mcp_binance_server.analytics.valuation import Holding
+from mcp_binance_server.analytics.portfolio.measures import AssetRisk
+from mcp_binance_server.analytics.portfolio.report import PortfolioReport
+from mcp_binance_server.analytics.portfolio.valuation import Holding
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.services.portfolio import JudgedPortfolio
 from mcp_binance_server.surface.arguments import Arguments

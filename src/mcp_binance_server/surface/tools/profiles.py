@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mcp_binance_server.analytics.envelope import Basis, Metric
-from mcp_binance_server.analytics.liquidity import StopPrice, VacuumReport
-from mcp_binance_server.analytics.profile_report import ProfileReport
+from mcp_binance_server.analytics.liquidity.report import StopPrice, VacuumReport
+from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.errors import InvalidArguments

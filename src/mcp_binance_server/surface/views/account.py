@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from mcp_binance_server.analytics.valuation import DOLLAR, Holding, Portfolio
+from mcp_binance_server.analytics.portfolio.valuation import DOLLAR, Holding, Portfolio
 from mcp_binance_server.domain.account import AccountView, Balance, Commission, KeyRights, Venue
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.surface.views.decimals import NO_STEP

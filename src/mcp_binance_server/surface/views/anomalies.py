@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from mcp_binance_server.analytics.anomalies import Anomaly, AnomalyType, AnomalyVerdict
-from mcp_binance_server.analytics.behaviour import BookSide
-from mcp_binance_server.analytics.envelope import Metric
-from mcp_binance_server.analytics.level_history import MOST_PASSING, MOST_PRICES
-from mcp_binance_server.analytics.microstructure_report import AnomalyReport
+from mcp_binance_server.analytics.book.behaviour import BookSide
+from mcp_binance_server.analytics.book.level_history import MOST_PASSING, MOST_PRICES
+from mcp_binance_server.analytics.envelope import Metric, Unknown
+from mcp_binance_server.analytics.market.anomalies import Anomaly, AnomalyType, AnomalyVerdict
+from mcp_binance_server.analytics.market.microstructure import AnomalyReport
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.tuning import plain_number
-from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.decimals import exact
 from mcp_binance_server.surface.views.markdown import plain, price, share, span

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mcp_binance_server.analytics.agreement import Disagreement, Witness, disagreements
+from mcp_binance_server.analytics.trend.bias import Disagreement, Witness, disagreements
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import SymbolRules

@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.portfolio import AssetRisk
-from mcp_binance_server.analytics.portfolio_report import PortfolioReport
-from mcp_binance_server.analytics.valuation import DOLLAR, Holding
+from mcp_binance_server.analytics.portfolio.measures import AssetRisk
+from mcp_binance_server.analytics.portfolio.report import PortfolioReport
+from mcp_binance_server.analytics.portfolio.valuation import DOLLAR, Holding
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.surface.views.account import NO_HOLDINGS, source
 from mcp_binance_server.surface.views.decimals import exact

@@ -1,6 +1,6 @@
 """Index pages: what a category of addresses holds, with its newest facts at a glance."""
 
-from mcp_binance_server.analytics.valuation import DOLLAR, Portfolio
+from mcp_binance_server.analytics.portfolio.valuation import DOLLAR, Portfolio
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.observations import TickerBoard
 from mcp_binance_server.domain.orders import OpenOrders

@@ -2,8 +2,8 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.book_metrics import BookWalk
-from mcp_binance_server.analytics.liquidity import (
+from mcp_binance_server.analytics.book.metrics import BookWalk
+from mcp_binance_server.analytics.liquidity.report import (
     Costs,
     LiquidityReport,
     SidedWall,
@@ -12,8 +12,8 @@ from mcp_binance_server.analytics.liquidity import (
     VacuumReport,
     WallReport,
 )
+from mcp_binance_server.analytics.liquidity.vacuums import Vacuum
 from mcp_binance_server.analytics.tuning import plain_number
-from mcp_binance_server.analytics.vacuums import Vacuum
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, bps, percent, plain, price, share, span, stamp
 from mcp_binance_server.surface.views.measures import collecting, why

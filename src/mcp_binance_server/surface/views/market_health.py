@@ -3,7 +3,7 @@
 from typing import Any
 
 from mcp_binance_server.analytics.envelope import Confidence, Metric
-from mcp_binance_server.analytics.microstructure_report import HealthReport
+from mcp_binance_server.analytics.market.microstructure import HealthReport
 from mcp_binance_server.analytics.thresholds import Component
 from mcp_binance_server.surface.views.anomalies import not_assessed
 from mcp_binance_server.surface.views.markdown import plain

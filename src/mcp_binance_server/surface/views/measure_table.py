@@ -84,13 +84,13 @@ def _title(name: str, measure: Mapping[str, Any], units: Mapping[str, str]) -> s
 def _has_rows(value: object) -> bool:
     """Tell whether a value is a list of records, or records by name."""
     if isinstance(value, Mapping):
-        return any(isinstance(each, Mapping) for each in cast(Mapping[str, object], value).values())
-    return isinstance(value, list) and bool(cast(list[object], value))
+        return any(isinstance(each, Mapping) for each in cast("Mapping[str, object]", value).values())
+    return isinstance(value, list) and bool(cast("list[object]", value))
 
 
 def _rows(value: Any) -> list[str]:  # noqa: ANN401 - a measure's value
     if isinstance(value, Mapping):
-        named = cast(Mapping[str, Mapping[str, Any]], value)
+        named = cast("Mapping[str, Mapping[str, Any]]", value)
         records: list[Mapping[str, Any]] = [{"": words(name), **each} for name, each in named.items()]
     else:
         records = value
@@ -120,9 +120,9 @@ def _cell(value: Any) -> str:  # noqa: ANN401 - a measure's value
     if isinstance(value, bool):
         return _yes(value)
     if isinstance(value, Mapping):
-        return _pairs(cast(Mapping[str, Any], value)) or NOTHING
+        return _pairs(cast("Mapping[str, Any]", value)) or NOTHING
     if isinstance(value, list):
-        return ", ".join(map(_cell, cast(list[Any], value))) or NOTHING
+        return ", ".join(map(_cell, cast("list[Any]", value))) or NOTHING
     return f"{Decimal(repr(value)):f}" if isinstance(value, float) else str(value)
 
 

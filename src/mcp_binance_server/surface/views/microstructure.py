@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.anomalies import AnomalyVerdict
-from mcp_binance_server.analytics.book_metrics import Depth
-from mcp_binance_server.analytics.microstructure_report import MarketPart, MicrostructureReport, TouchReport
-from mcp_binance_server.analytics.profile_report import ProfileReport
+from mcp_binance_server.analytics.book.metrics import Depth
+from mcp_binance_server.analytics.market.anomalies import AnomalyVerdict
+from mcp_binance_server.analytics.market.microstructure import MarketPart, MicrostructureReport, TouchReport
+from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.anomalies import NAMES, anomaly_rows

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from mcp_binance_server.analytics.book_metrics import BookWalk, Depth
-from mcp_binance_server.analytics.book_report import BookReport, CostReport
-from mcp_binance_server.analytics.book_view import BookView, NoFeed
+from mcp_binance_server.analytics.book.metrics import BookWalk, Depth
+from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed
 from mcp_binance_server.analytics.confidence import confidence_of_instant
 from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Unit, WhyNull, Window
 from mcp_binance_server.domain.book import PriceLevel

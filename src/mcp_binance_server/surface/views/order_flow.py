@@ -2,12 +2,11 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.envelope import WhyNull
-from mcp_binance_server.analytics.flow import LargeTrades
-from mcp_binance_server.analytics.flow_direction import FlowDirection
-from mcp_binance_server.analytics.flow_report import FlowReport, References
+from mcp_binance_server.analytics.envelope import Unknown, WhyNull
+from mcp_binance_server.analytics.flow.direction import FlowDirection
+from mcp_binance_server.analytics.flow.report import FlowReport, References
+from mcp_binance_server.analytics.flow.volume import LargeTrades
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.analytics.unknown import Unknown
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import amount, average, money, plain, price, share, stamp

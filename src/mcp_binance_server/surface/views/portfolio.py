@@ -2,13 +2,12 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.assessment import Advice, Assessment
-from mcp_binance_server.analytics.portfolio import AssetRisk, PortfolioRisk
-from mcp_binance_server.analytics.portfolio_report import PortfolioReport
-from mcp_binance_server.analytics.scenarios import Shock
+from mcp_binance_server.analytics.market.volatility import CLASSES
+from mcp_binance_server.analytics.portfolio.measures import AssetRisk, PortfolioRisk
+from mcp_binance_server.analytics.portfolio.report import Advice, Assessment, PortfolioReport
+from mcp_binance_server.analytics.portfolio.scenarios import Shock
+from mcp_binance_server.analytics.portfolio.valuation import Holding
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.analytics.valuation import Holding
-from mcp_binance_server.analytics.volatility import CLASSES
 from mcp_binance_server.surface.views.markdown import amount, day_of, money, percent, plain, share, stamp
 from mcp_binance_server.surface.views.thresholds import changed_lines, in_percent
 from mcp_binance_server.surface.views.trading import NOT_ADVICE

@@ -1,6 +1,6 @@
 """Words for a volume profile."""
 
-from mcp_binance_server.analytics.profile_report import ProfileReport
+from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.surface.views.markdown import plain, price
 from mcp_binance_server.surface.views.measures import why
 

@@ -2,10 +2,9 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.levels import NoLevels, TradeLevels
-from mcp_binance_server.analytics.outlook import Outlook, TooFewBars, TradingReport, Trend
-from mcp_binance_server.analytics.sizing import PositionSize
-from mcp_binance_server.analytics.support import Cluster, LevelReason
+from mcp_binance_server.analytics.trend.levels import NoLevels, PositionSize, TradeLevels
+from mcp_binance_server.analytics.trend.outlook import Outlook, TooFewBars, TradingReport, Trend
+from mcp_binance_server.analytics.trend.support import Cluster, LevelReason
 from mcp_binance_server.domain.assets import name_of
 from mcp_binance_server.domain.market import MarketView
 from mcp_binance_server.domain.money import decimals_of

@@ -1,0 +1,1 @@
+"""Who trades against whom: signed volume, order-flow imbalance, direction."""

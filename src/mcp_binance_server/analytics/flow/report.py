@@ -1,0 +1,137 @@
+"""What takers did in the whole seconds of a window, from trades or from candles: both say the same of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+
+from mcp_binance_server.analytics.envelope import Source, Unknown, Window
+from mcp_binance_server.analytics.flow.book_events import OrderFlowImbalance
+from mcp_binance_server.analytics.flow.direction import FlowDirection, Vpin
+from mcp_binance_server.analytics.flow.volume import (
+    LargeTrades,
+    SecondFlow,
+    SignedFlow,
+    flow_of_candles,
+    flow_of_trades,
+    seconds_of_candles,
+    seconds_of_trades,
+)
+from mcp_binance_server.analytics.robust import find_swings
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.symbols import SymbolRules
+
+SECOND_MS = 1_000
+_NONE = Quantity(Decimal(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowSample:
+    """Exact volumes by aggressor, and second by second; `gaps` seconds of the window are not known."""
+
+    window: Window
+    bought: Quantity
+    sold: Quantity
+    flow: SignedFlow
+    seconds: tuple[SecondFlow, ...]
+    trades: int
+    gaps: int
+    source: Source
+
+    @property
+    def known_ms(self) -> int:
+        return self.window.to_ms - self.window.from_ms - self.gaps * SECOND_MS
+
+
+class LevelRates(NamedTuple):
+    """How many levels of each side were set anew in a second, removals included, over so many seconds."""
+
+    bids: float
+    asks: float
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Prices to measure a trade against: the last swings of the minutes, and the value area of the day."""
+
+    swing_low: Price | None
+    swing_high: Price | None
+    val: Price | None
+    vah: Price | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowReport:
+    """One window of order flow; `references` are only asked for by a page, and may be missing there."""
+
+    rules: SymbolRules
+    requested_ms: int
+    sample: FlowSample
+    direction: FlowDirection
+    large: LargeTrades | Unknown
+    ofi: OrderFlowImbalance | Unknown
+    vpin: Vpin | Unknown
+    rates: LevelRates | Unknown
+    now_ms: int
+    references: References | None = None
+    missing: tuple[str, ...] = ()
+    thresholds: Thresholds = DEFAULTS
+
+    @property
+    def coverage(self) -> float:
+        return self.sample.known_ms / self.requested_ms
+
+
+def sample_of_trades(trades: Sequence[Trade], window: Window) -> FlowSample:
+    """Add up the trades of a window that is known to hold all of them."""
+    bought = sum((each.quantity for each in trades if not each.buyer_is_maker), _NONE)
+    sold = sum((each.quantity for each in trades if each.buyer_is_maker), _NONE)
+    return FlowSample(
+        window=window,
+        bought=Quantity(bought),
+        sold=Quantity(sold),
+        flow=flow_of_trades(trades),
+        seconds=tuple(seconds_of_trades(trades)),
+        # An aggregate stands for the fills of one order at one price; candles count the fills.
+        trades=sum(each.last_id - each.first_id + 1 for each in trades),
+        gaps=0,
+        source="aggTrade",
+    )
+
+
+def sample_of_candles(candles: Sequence[Candle], window: Window) -> FlowSample:
+    """Add up one-second candles; where the first ones are missing the window begins later."""
+    inside = [each for each in candles if window.from_ms <= each.open_time_ms < window.to_ms]
+    known = Window(inside[0].open_time_ms if inside else window.to_ms, window.to_ms)
+    bought = sum((each.taker_buy_volume for each in inside), _NONE)
+    volume = sum((each.volume for each in inside), _NONE)
+    return FlowSample(
+        window=known,
+        bought=Quantity(bought),
+        sold=Quantity(volume - bought),
+        flow=flow_of_candles(inside),
+        seconds=tuple(seconds_of_candles(inside)),
+        trades=sum(each.trade_count for each in inside),
+        gaps=(known.to_ms - known.from_ms) // SECOND_MS - len(inside),
+        source="klines_1s",
+    )
+
+
+def reference_levels(
+    minutes: Sequence[Candle], val: Price | None, vah: Price | None, *, thresholds: Thresholds = DEFAULTS
+) -> References:
+    """Take the last swing low and high of bars of one minute; a price that the market has passed is no reference."""
+    swings = find_swings(minutes, thresholds.swing_side)
+    last = minutes[-1].close if minutes else None
+    lows = [minutes[at].low for at in swings.lows]
+    highs = [minutes[at].high for at in swings.highs]
+    return References(
+        next((each for each in reversed(lows) if last is not None and each < last), None),
+        next((each for each in reversed(highs) if last is not None and each > last), None),
+        val if val is not None and last is not None and val < last else None,
+        vah if vah is not None and last is not None and vah > last else None,
+    )

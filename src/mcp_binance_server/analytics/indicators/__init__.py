@@ -1,0 +1,1 @@
+"""Indicators over candles."""

@@ -1,0 +1,121 @@
+"""Indicators over a series: a typed face of talipp, each line as long as its input, None while warming up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from mcp_binance_server.analytics.indicators.talipp_adapter import Line, after, bars_of, column, library, wilder
+from mcp_binance_server.domain.candles import Candle
+
+
+@dataclass(frozen=True, slots=True)
+class Macd:
+    """The distance of two averages, its own average, and the difference of both."""
+
+    macd: Line
+    signal: Line
+    histogram: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Bollinger:
+    """An average and the bands above and below it."""
+
+    lower: Line
+    middle: Line
+    upper: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Stochastic:
+    """Where the close stands in the range of the last bars, and the average of that."""
+
+    k: Line
+    d: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Adx:
+    """The strength of a trend and the two directions it is made of."""
+
+    adx: Line
+    plus_di: Line
+    minus_di: Line
+
+
+def closes(candles: Sequence[Candle]) -> list[float]:
+    """Return the closing prices as an indicator takes them."""
+    return [float(candle.close) for candle in candles]
+
+
+def latest(line: Line) -> float | None:
+    """Return the value at the last bar, None while warming up."""
+    return line[-1] if line else None
+
+
+def sma(values: Sequence[float], n: int) -> Line:
+    """Average the last n values."""
+    return list(library().SMA(n, list(values)).output_values)
+
+
+def ema(values: Sequence[float], n: int) -> Line:
+    """Average exponentially, seeded with the simple average of the first n values as TA-Lib does."""
+    return list(library().EMA(n, list(values)).output_values)
+
+
+def rsi(values: Sequence[float], n: int) -> Line:
+    """Compare gains with losses by Wilder's smoothing; a series that never moved is 50, not talipp's 100."""
+    moves = [after - before for before, after in pairwise(values)]
+    gains = wilder([max(move, 0.0) for move in moves], n)
+    losses = wilder([max(-move, 0.0) for move in moves], n)
+    strengths = [_strength(gain, loss) for gain, loss in zip(gains, losses, strict=True)]
+    return after(values, strengths)
+
+
+def true_ranges(candles: Sequence[Candle]) -> list[float]:
+    """Return the range of each bar with the gap before it, from the second bar on."""
+    return [float(max(bar.high, before.close) - min(bar.low, before.close)) for before, bar in pairwise(candles)]
+
+
+def atr(candles: Sequence[Candle], n: int) -> Line:
+    """Smooth true ranges by Wilder from the second bar as TA-Lib does; plain talipp counts the first bar's range."""
+    return after(candles, wilder(true_ranges(candles), n))
+
+
+def macd(values: Sequence[float], fast: int = 12, slow: int = 26, signal: int = 9) -> Macd:
+    """Subtract a slow EMA from a fast one; TA-Lib starts both at the slow one's first bar, so early bars differ."""
+    rows = library().MACD(fast, slow, signal, list(values)).output_values
+    return Macd(column(rows, "macd"), column(rows, "signal"), column(rows, "histogram"))
+
+
+def bollinger(values: Sequence[float], n: int = 20, deviations: float = 2.0) -> Bollinger:
+    """Draw bands of population standard deviations around the simple average."""
+    rows = library().BB(n, deviations, list(values)).output_values
+    return Bollinger(column(rows, "lb"), column(rows, "cb"), column(rows, "ub"))
+
+
+def stochastic(candles: Sequence[Candle], n: int = 14, smooth: int = 3) -> Stochastic:
+    """Place the close in the range of n bars (fast %K) and average that (%D); a flat range is 50 as with the RSI."""
+    places: list[float] = []
+    for end in range(n, len(candles) + 1):
+        bars = candles[end - n : end]
+        low, high = min(bar.low for bar in bars), max(bar.high for bar in bars)
+        places.append(float(100 * (bars[-1].close - low) / (high - low)) if high > low else 50.0)
+    return Stochastic(after(candles, list(places)), after(candles, sma(places, smooth)))
+
+
+def adx(candles: Sequence[Candle], n: int = 14) -> Adx:
+    """Measure trend strength by Wilder; talipp and TA-Lib seed the sums differently and meet after about 200 bars."""
+    rows = library().ADX(n, n, bars_of(candles)).output_values
+    return Adx(column(rows, "adx"), column(rows, "plus_di"), column(rows, "minus_di"))
+
+
+def obv(candles: Sequence[Candle]) -> Line:
+    """Add the volume of rising bars and take off that of falling ones, from the first bar's volume on."""
+    return list(library().OBV(bars_of(candles)).output_values)
+
+
+def _strength(gain: float | None, loss: float | None) -> float | None:
+    if gain is None or loss is None:
+        return None
+    return 100.0 * gain / (gain + loss) if gain + loss else 50.0

@@ -1,0 +1,118 @@
+"""The indicators a caller may ask for: their parameters, their lines, and the bars they need."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from mcp_binance_server.analytics.indicators import basic as indicators
+from mcp_binance_server.analytics.indicators.basic import Line, closes
+from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
+from mcp_binance_server.domain.candles import Candle
+
+Arguments = Mapping[str, float]
+Lines = dict[str, Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number an indicator takes, its default and the range it may have."""
+
+    name: str
+    default: float
+    low: float
+    high: float
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Indicator:
+    """One entry of the table; `compute` and `minimum_bars` take every parameter by name."""
+
+    name: str
+    title: str
+    parameters: tuple[Parameter, ...]
+    lines: tuple[str, ...]
+    minimum_bars: Callable[[Arguments], int]
+    compute: Callable[[Sequence[Candle], Arguments], Lines]
+    anchored: bool = False  # begins anew with each period, which a caller may name
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return {each.name: each.default for each in self.parameters}
+
+
+def _period(default: int, low: int = 2) -> Parameter:
+    return Parameter("n", default, low, 200)
+
+
+def _n(arguments: Arguments) -> int:
+    return int(arguments["n"])
+
+
+def _macd(candles: Sequence[Candle], arguments: Arguments) -> Lines:
+    got = indicators.macd(closes(candles), int(arguments["fast"]), int(arguments["slow"]), int(arguments["signal"]))
+    return {"macd": got.macd, "signal": got.signal, "histogram": got.histogram}
+
+
+def _bollinger(candles: Sequence[Candle], arguments: Arguments) -> Lines:
+    got = indicators.bollinger(closes(candles), _n(arguments), arguments["deviations"])
+    return {"lower": got.lower, "middle": got.middle, "upper": got.upper}
+
+
+def _stochastic(candles: Sequence[Candle], arguments: Arguments) -> Lines:
+    got = indicators.stochastic(candles, _n(arguments), int(arguments["smooth"]))
+    return {"k": got.k, "d": got.d}
+
+
+def _adx(candles: Sequence[Candle], arguments: Arguments) -> Lines:
+    got = indicators.adx(candles, _n(arguments))
+    return {"adx": got.adx, "plus_di": got.plus_di, "minus_di": got.minus_di}
+
+
+_ENTRIES = (
+    Indicator(
+        "sma", "Simple moving average", (_period(20, 1),), ("sma",), _n,
+        lambda candles, given: {"sma": indicators.sma(closes(candles), _n(given))},
+    ),
+    Indicator(
+        "ema", "Exponential moving average", (_period(20, 1),), ("ema",), _n,
+        lambda candles, given: {"ema": indicators.ema(closes(candles), _n(given))},
+    ),
+    Indicator(
+        "rsi", "Relative strength index (Wilder)", (_period(14),), ("rsi",), lambda given: _n(given) + 1,
+        lambda candles, given: {"rsi": indicators.rsi(closes(candles), _n(given))},
+    ),
+    Indicator(
+        "atr", "Average true range (Wilder)", (_period(14, 1),), ("atr",), lambda given: _n(given) + 1,
+        lambda candles, given: {"atr": indicators.atr(candles, _n(given))},
+    ),
+    Indicator(
+        "macd", "Moving average convergence divergence",
+        (Parameter("fast", 12, 2, 100), Parameter("slow", 26, 3, 200), Parameter("signal", 9, 1, 100)),
+        ("macd", "signal", "histogram"),
+        lambda given: int(max(given["fast"], given["slow"]) + given["signal"]) - 1, _macd,
+    ),
+    Indicator(
+        "bollinger", "Bollinger bands (population deviation)",
+        (_period(20), Parameter("deviations", 2.0, 0.5, 5.0, whole=False)), ("lower", "middle", "upper"), _n,
+        _bollinger,
+    ),
+    Indicator(
+        "stochastic", "Fast stochastic", (_period(14), Parameter("smooth", 3, 1, 50)), ("k", "d"),
+        lambda given: _n(given) + int(given["smooth"]) - 1, _stochastic,
+    ),
+    Indicator(
+        "adx", "Average directional index (Wilder)", (_period(14),), ("adx", "plus_di", "minus_di"),
+        lambda given: 2 * _n(given), _adx,
+    ),
+    Indicator(
+        "obv", "On-balance volume", (), ("obv",), lambda _: 1,
+        lambda candles, _: {"obv": indicators.obv(candles)},
+    ),
+    Indicator(
+        "vwap", "Volume-weighted average price since the day or month began", (), ("vwap",), lambda _: 1,
+        lambda candles, _: {"vwap": vwap(candles)}, anchored=True,
+    ),
+)  # fmt: skip
+
+INDICATORS: Mapping[str, Indicator] = MappingProxyType({each.name: each for each in _ENTRIES})

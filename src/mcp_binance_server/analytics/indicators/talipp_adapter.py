@@ -1,0 +1,127 @@
+"""The library talipp as we use it: candles in, values out, how many candles, from which anchor."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from importlib import import_module
+from typing import Any, Final, Literal, get_args
+
+from mcp_binance_server.domain.candles import Candle
+
+Line = list[float | None]
+
+# With the bar that is still open they are what the exchange answers at once.
+CLOSED_BARS: Final = 999
+ONE_REQUEST: Final = CLOSED_BARS + 1
+# So many of the newest values are the window's own where a picture shows more bars than the window can warm up.
+NEWEST: Final = 300
+
+Lines = dict[str, Line]
+
+Anchor = Literal["day", "week", "month", "year"]
+ANCHORS: tuple[Anchor, ...] = get_args(Anchor)
+DAY_MS = 86_400_000
+_MONDAY_MS = 4 * DAY_MS  # the first Monday after the epoch
+
+
+def library() -> Any:  # noqa: ANN401 - the library ships no types; every line leaves as a list of floats
+    """Return talipp's indicators; they cost a tenth of a second, and most starts never ask for one."""
+    return import_module("talipp.indicators")
+
+
+def column(rows: Iterable[object], name: str) -> Line:
+    """Take one member out of rows that are None while warming up."""
+    return [None if row is None else getattr(row, name) for row in rows]
+
+
+def wilder(values: list[float], n: int) -> Line:
+    """Average by Wilder's smoothing, seeded with the simple average of the first n values."""
+    return list(library().SMMA(n, values).output_values)
+
+
+def after(whole: Sequence[object], tail: Line) -> Line:
+    """Fill a line that starts late with None, so that it is as long as the series it belongs to."""
+    return [*([None] * (len(whole) - len(tail))), *tail]
+
+
+def bars_of(candles: Sequence[Candle]) -> list[Any]:
+    """Return the candles as talipp takes them."""
+    bar = import_module("talipp.ohlcv").OHLCV
+    return [
+        bar(float(each.open), float(each.high), float(each.low), float(each.close), float(each.volume))
+        for each in candles
+    ]
+
+
+def window(candles: Sequence[Candle], now_ms: int) -> Sequence[Candle]:
+    """Return the newest 999 closed bars and the one still open, so that it changes no value at a closed bar."""
+    still_open = bool(candles) and candles[-1].close_time_ms >= now_ms
+    return candles[-(CLOSED_BARS + still_open) :]
+
+
+def closed_window(candles: Sequence[Candle], now_ms: int) -> Sequence[Candle]:
+    """Return the same window without the bar that is still open."""
+    return [candle for candle in window(candles, now_ms) if candle.close_time_ms < now_ms]
+
+
+def over_window(
+    candles: Sequence[Candle], now_ms: int, compute: Callable[[Sequence[Candle]], Lines], *, running: bool = False
+) -> Lines:
+    """Compute lines over all candles, the newest values of each on the window alone.
+
+    A running sum only means its changes: all of it is counted from where the window begins.
+    """
+    recent = window(candles, now_ms)
+    if len(recent) == len(candles):
+        return compute(candles)
+    newest, whole = compute(recent), compute(candles)
+    if running:
+        return {key: _shifted(line, newest[key]) for key, line in whole.items()}
+    # What an average began with fades: where the two meet, the difference is below a pixel.
+    return {key: [*line[: len(candles) - NEWEST], *newest[key][len(recent) - NEWEST :]] for key, line in whole.items()}
+
+
+def _shifted(whole: Line, newest: Line) -> Line:
+    by = (newest[-1] or 0.0) - (whole[-1] or 0.0)
+    return [None if value is None else value + by for value in whole]
+
+
+def usual_anchor(span_ms: int) -> Anchor:
+    """Return the anchor of bars that last so long."""
+    return "day" if span_ms < DAY_MS else "month"
+
+
+def period_start(opened_ms: int, anchor: Anchor) -> int:
+    """Return when the day, week, month or year began that a bar opened in."""
+    if anchor == "day":
+        return opened_ms - opened_ms % DAY_MS
+    if anchor == "week":
+        return opened_ms - (opened_ms - _MONDAY_MS) % (7 * DAY_MS)
+    at = datetime.fromtimestamp(opened_ms / 1000, UTC)
+    return int(datetime(at.year, at.month if anchor == "month" else 1, 1, tzinfo=UTC).timestamp()) * 1000
+
+
+def span_of(candle: Candle) -> int:
+    """Return how long a bar lasts."""
+    return candle.close_time_ms + 1 - candle.open_time_ms
+
+
+def anchor_of(candle: Candle, named: Anchor | None = None) -> int:
+    """Return where the average at a bar begins."""
+    return period_start(candle.open_time_ms, named or usual_anchor(span_of(candle)))
+
+
+def vwap(candles: Sequence[Candle], named: Anchor | None = None) -> Line:
+    """Return quote volume over base volume since the anchor, None before the first trade.
+
+    Exact and the same on every interval, where an average of (high+low+close)/3 only estimates.
+    """
+    line: Line = []
+    began, base, quote = -1, Decimal(0), Decimal(0)
+    for candle in candles:
+        start = anchor_of(candle, named)
+        if start != began:
+            began, base, quote = start, Decimal(0), Decimal(0)
+        base, quote = base + candle.volume, quote + candle.quote_volume
+        line.append(float(quote / base) if base else None)
+    return line

@@ -1,0 +1,1 @@
+"""Where a book can take size and where it cannot."""

@@ -1,0 +1,1 @@
+"""A market as a whole: volatility, volume by price, health, anomalies."""

@@ -1,0 +1,1 @@
+"""What is held, what it is worth, and what could be lost."""
