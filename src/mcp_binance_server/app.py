@@ -31,29 +31,25 @@ from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.foundation import streams_markets, thresholds_of
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.loading import load
-from mcp_binance_server.services.account import AccountService
-from mcp_binance_server.services.analysis import AnalysisService
-from mcp_binance_server.services.anomalies import AnomalyService
-from mcp_binance_server.services.chart_facts import ChartFactsService
-from mcp_binance_server.services.chart_language import ChartLanguageService
-from mcp_binance_server.services.chart_validation import ChartValidationService
-from mcp_binance_server.services.charting import ChartingService
+from mcp_binance_server.services.account.orders import OrdersService
+from mcp_binance_server.services.account.portfolio import AccountService, PortfolioService
+from mcp_binance_server.services.account.preview import PreviewService
+from mcp_binance_server.services.analysis.anomalies import AnomalyService
+from mcp_binance_server.services.analysis.flow import OrderFlowService
+from mcp_binance_server.services.analysis.liquidity import LiquidityService
+from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
+from mcp_binance_server.services.analysis.profile import VolumeProfileService
+from mcp_binance_server.services.analysis.trend import AnalysisService
+from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
+from mcp_binance_server.services.charts.facts import ChartFactsService
+from mcp_binance_server.services.charts.local import AT_A_TIME, LocalCharts
+from mcp_binance_server.services.charts.remote import RemoteCharts
+from mcp_binance_server.services.charts.service import ChartingService
 from mcp_binance_server.services.guides import GuideService
-from mcp_binance_server.services.liquidity import LiquidityService
-from mcp_binance_server.services.live import LiveService
-from mcp_binance_server.services.local_charts import AT_A_TIME, LocalCharts
-from mcp_binance_server.services.market import MarketService
-from mcp_binance_server.services.market_health import MarketHealthService
-from mcp_binance_server.services.microstructure import MicrostructureService
-from mcp_binance_server.services.order_books import OrderBookService
-from mcp_binance_server.services.order_flow import OrderFlowService
-from mcp_binance_server.services.orders import OrdersService
-from mcp_binance_server.services.portfolio import PortfolioService
-from mcp_binance_server.services.preview import PreviewService
-from mcp_binance_server.services.remote_charts import RemoteCharts
-from mcp_binance_server.services.streamed import Streamed
-from mcp_binance_server.services.updates import UpdateService
-from mcp_binance_server.services.volume_profile import VolumeProfileService
+from mcp_binance_server.services.live.books import OrderBookService
+from mcp_binance_server.services.live.service import LiveService
+from mcp_binance_server.services.live.updates import UpdateService
+from mcp_binance_server.services.market.service import MarketService, Streamed
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.fair_turns import FairTurns

@@ -63,7 +63,7 @@ BROKEN = """
 import sys
 from mcp_binance_server.cli.main import main
 
-sys.modules["mcp_binance_server.services.market"] = None
+sys.modules["mcp_binance_server.services.market.service"] = None
 sys.exit(main(["--stdio"]))
 """
 Loaded = Callable[[Callable[[Process], object]], set[str]]
@@ -161,4 +161,4 @@ def test_a_catalogue_that_cannot_be_loaded_is_told_to_all_who_need_it() -> None:
     assert code == 1
     log = process.errors.read_text(encoding="utf-8")
     assert all(each["error"]["data"]["error_id"] in log for each in failures)
-    assert "mcp_binance_server.services.market" in log
+    assert "mcp_binance_server.services.market.service" in log

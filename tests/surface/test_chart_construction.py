@@ -255,7 +255,7 @@ async def test_the_plan_in_the_settings_is_kept_to(
 
 @requirement("charts/construct_chart_config/log")
 async def test_choices_are_logged_for_debugging(app: App, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("DEBUG", logger="mcp_binance_server.services.chart_language"):
+    with caplog.at_level("DEBUG", logger="mcp_binance_server.services.charts.configuration"):
         await app.context.chart_language.construct("bitcoin 4h with rsi")
 
     assert "Detected Bitcoin (BTCUSDT), used the requested 4h interval" in caplog.text

@@ -18,7 +18,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.observations import CandleSeries, Observation
 from mcp_binance_server.domain.periods import Period
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
-from mcp_binance_server.services.symbol_search import matching
+from mcp_binance_server.services.market.service import matching
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, MCPError, types
 
 from mcp_binance_server.app import App
-from mcp_binance_server.services.page_watch import shown
+from mcp_binance_server.services.live.updates import shown
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.simulator.stream_faults import StreamFault
 from mcp_binance_server.surface.subscriber import MOST_PAGES
@@ -325,7 +325,7 @@ async def test_a_server_without_live_pages_says_so(era: str, environment: dict[s
 
 
 async def test_only_so_many_streams_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_binance_server.services.updates.MOST_STREAMS", 1)
+    monkeypatch.setattr("mcp_binance_server.services.live.updates.MOST_STREAMS", 1)
     async with live_market() as market, Client(market.app.server, cache=None) as client:
         async with hearing(market.app.server, "auto", BTC):
             with pytest.raises(MCPError) as refused:

@@ -61,7 +61,7 @@ async def told(lines: AsyncIterator[str]) -> dict[str, Any]:
 async def test_a_listener_with_most_streams_loses_the_oldest_to_one_with_few(
     holders: Holders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_binance_server.services.updates.MOST_STREAMS", MOST)
+    monkeypatch.setattr("mcp_binance_server.services.live.updates.MOST_STREAMS", MOST)
     async with http_floor(holders) as (market, client), AsyncExitStack() as stack:
 
         async def listen(name: str) -> AsyncIterator[str]:

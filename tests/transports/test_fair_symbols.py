@@ -137,7 +137,7 @@ async def test_grpc_readers_are_told_at_once_however_seldom_they_want_to_hear(tm
 
 
 async def test_pages_are_shared_as_symbols_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_binance_server.services.updates.MOST_PAGES", 3)
+    monkeypatch.setattr("mcp_binance_server.services.live.updates.MOST_PAGES", 3)
     spellings = [BTC, BTC.replace("btc", "BTC"), BTC.replace("usdt", "USDT"), BTC.replace("btcusdt", "BtcUsdt")]
     wish = request("subscriptions/listen", {"notifications": {"resourceSubscriptions": [BTC]}, "_meta": ENVELOPE})
     async with floor(tmp_path, {}) as place:

@@ -5,26 +5,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.services.account import AccountService
-from mcp_binance_server.services.analysis import AnalysisService
-from mcp_binance_server.services.anomalies import AnomalyService
-from mcp_binance_server.services.chart_facts import ChartFactsService
-from mcp_binance_server.services.chart_language import ChartLanguageService
-from mcp_binance_server.services.chart_validation import ChartValidationService
-from mcp_binance_server.services.charting import ChartingService
+from mcp_binance_server.services.account.orders import OrdersService
+from mcp_binance_server.services.account.portfolio import AccountService, PortfolioService
+from mcp_binance_server.services.account.preview import PreviewService
+from mcp_binance_server.services.analysis.anomalies import AnomalyService
+from mcp_binance_server.services.analysis.flow import OrderFlowService
+from mcp_binance_server.services.analysis.liquidity import LiquidityService
+from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
+from mcp_binance_server.services.analysis.profile import VolumeProfileService
+from mcp_binance_server.services.analysis.trend import AnalysisService
+from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
+from mcp_binance_server.services.charts.facts import ChartFactsService
+from mcp_binance_server.services.charts.service import ChartingService
 from mcp_binance_server.services.guides import GuideService
-from mcp_binance_server.services.liquidity import LiquidityService
-from mcp_binance_server.services.live import LiveService
-from mcp_binance_server.services.market import MarketService
-from mcp_binance_server.services.market_health import MarketHealthService
-from mcp_binance_server.services.microstructure import MicrostructureService
-from mcp_binance_server.services.order_books import OrderBookService
-from mcp_binance_server.services.order_flow import OrderFlowService
-from mcp_binance_server.services.orders import OrdersService
-from mcp_binance_server.services.portfolio import PortfolioService
-from mcp_binance_server.services.preview import PreviewService
-from mcp_binance_server.services.updates import UpdateService
-from mcp_binance_server.services.volume_profile import VolumeProfileService
+from mcp_binance_server.services.live.books import OrderBookService
+from mcp_binance_server.services.live.service import LiveService
+from mcp_binance_server.services.live.updates import UpdateService
+from mcp_binance_server.services.market.service import MarketService
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.state.shared_use import FleetUse
 from mcp_binance_server.surface.lending import Ways, lent_to, ways_to_accounts

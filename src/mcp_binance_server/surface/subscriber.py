@@ -9,7 +9,7 @@ import anyio
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.feeds.errors import StreamsFull
-from mcp_binance_server.services.updates import Release, UpdateService
+from mcp_binance_server.services.live.updates import Release, UpdateService
 
 LOG = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from mcp import types
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from mcp_binance_server.services.chart_image import ChartImage, ImageFormat
+from mcp_binance_server.services.charts.remote import ChartImage, ImageFormat
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.progress import reporting
 from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from mcp_binance_server.charts.plan_memory import PlanSource
-from mcp_binance_server.services.chart_validation import JudgedChart
+from mcp_binance_server.services.charts.configuration import JudgedChart
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import Row, optional

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from mcp_binance_server.domain.candles import Interval
 from mcp_binance_server.domain.observations import Observation
-from mcp_binance_server.services.indicators import IndicatorReading, read_indicators
+from mcp_binance_server.services.market.indicators import IndicatorReading, read_indicators
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row

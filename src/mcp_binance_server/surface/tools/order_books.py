@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mcp_binance_server.services.order_books import FeedHealth
+from mcp_binance_server.services.live.books import FeedHealth
 from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mcp_binance_server.domain.orders import Fill, FillsOfSymbol, OpenOrders, Order, OrderHistory, OrdersOfSymbol
-from mcp_binance_server.services.orders import HISTORY_ROWS
+from mcp_binance_server.services.account.orders import HISTORY_ROWS
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, Arguments, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row, omitted, optional

@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.portfolio.measures import AssetRisk
 from mcp_binance_server.analytics.portfolio.report import PortfolioReport
 from mcp_binance_server.analytics.portfolio.valuation import Holding
 from mcp_binance_server.domain.money import round_to_places
-from mcp_binance_server.services.portfolio import JudgedPortfolio
+from mcp_binance_server.services.account.portfolio import JudgedPortfolio
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ListAnswer, ToolAnswer, ToolSpec

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mcp_binance_server.services.following import BookNews, FeedNews, News, TickerNews, TradeNews
+from mcp_binance_server.services.live.following import BookNews, FeedNews, News, TickerNews, TradeNews
 from mcp_binance_server.surface.tools.market import ticker_answer
 from mcp_binance_server.surface.views.book import BookSummary, aggressor, level_pairs
 from mcp_binance_server.surface.views.decimals import exact

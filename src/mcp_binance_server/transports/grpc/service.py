@@ -10,7 +10,7 @@ from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.domain.holdings import LentPlaces
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.feeds.errors import StreamsFull, given_away
-from mcp_binance_server.services.following import Kind, Wish, following
+from mcp_binance_server.services.live.following import Kind, Wish, following
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.transports.grpc.answers import capabilities, invoked, page, prompt

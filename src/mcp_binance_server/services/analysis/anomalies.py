@@ -23,8 +23,8 @@ from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.feeds.changes import TimedDelta
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.services.live import BookView, LiveService, Watch
-from mcp_binance_server.services.taped import collecting
+from mcp_binance_server.services.analysis.tape_window import collecting
+from mcp_binance_server.services.live.service import BookView, LiveService, Watch
 
 SECOND_MS = 1_000
 # Below this much history no flag says anything.

@@ -1,9 +1,11 @@
-"""The market as a caller asks for it: by a symbol in their own spelling."""
+"""Prices, trades, candles and symbols, streamed where a stream has them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.domain.assets import ASSET_NAMES
 from mcp_binance_server.domain.book import BookSnapshot
 from mcp_binance_server.domain.candles import Interval
 from mcp_binance_server.domain.market import MarketView, Origin, Sourced, Ticker, Trade
@@ -16,18 +18,106 @@ from mcp_binance_server.domain.observations import (
     TickerBoard,
 )
 from mcp_binance_server.domain.periods import Written, read_period
-from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.domain.suggestions import suggest
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold
 from mcp_binance_server.errors import InvalidSymbol
 from mcp_binance_server.exchange.directory import Directory
+from mcp_binance_server.exchange.networks import Network, host_of
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.feeds.feed import SymbolFeed
+from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.gathering import gather
-from mcp_binance_server.services.streamed import Streamed
-from mcp_binance_server.services.symbol_search import matching
 
 ValueT = TypeVar("ValueT")
+
+# Shorter pieces are in too many names to mean one.
+SHORTEST_NAME = 3
 Question = Callable[[Symbol], Awaitable[Sourced[ValueT]]]
 Stream = Callable[[SymbolRules], Observation[ValueT] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Reads the feeds that somebody else has opened, while they are as fresh as an answer would be."""
+
+    hub: Hub | None
+    network: Network
+    time: ServerTime
+    thresholds: Thresholds = DEFAULTS
+
+    def ticker(self, rules: SymbolRules) -> Observation[Ticker] | None:
+        """Return the last 24 hours, if they were told a moment ago."""
+        feed = self._fresh(rules)
+        if feed is None or feed.ticker is None or not self._is_fresh(feed.ticker.close_time_ms):
+            return None
+        return self._told(feed.ticker, rules, feed.ticker.close_time_ms)
+
+    def book(self, rules: SymbolRules, levels: int) -> Observation[BookSnapshot] | None:
+        """Return the best levels of a book that is in step."""
+        feed = self._fresh(rules)
+        return None if feed is None else self._told(feed.book.top(levels), rules, feed.book_ms)
+
+    def trades(self, rules: SymbolRules, count: int) -> Observation[tuple[Trade, ...]] | None:
+        """Return the newest aggregate trades, if so many are held and none among them is missing."""
+        feed = self._fresh(rules)
+        newest = None if feed is None else feed.tape.last(count)
+        if feed is None or newest is None:
+            return None
+        return self._told(newest, rules, max(feed.book_ms, newest[-1].time_ms if newest else 0))
+
+    def _fresh(self, rules: SymbolRules) -> SymbolFeed | None:
+        feed = self.hub.peek(rules.symbol) if self.hub else None
+        if feed is None or not feed.is_live or feed.is_late(self.thresholds.stale_ms):
+            return None
+        return feed if self._is_fresh(feed.book_ms) else None
+
+    def _is_fresh(self, at_ms: int) -> bool:
+        return self.time.now_ms() - at_ms <= self.thresholds.stale_ms
+
+    def _told(self, value: ValueT, rules: SymbolRules, at_ms: int) -> Observation[ValueT]:
+        origin: Origin = "simulated_stream" if self.network.simulated else "streamed"
+        return Observation(value, rules, host_of(self.network.stream_url or self.network.rest_url), origin, at_ms)
+
+
+def matching(query: str, quote: str | None, table: SymbolTable) -> list[SymbolRules]:
+    """Return every symbol that fits: trading ones first, then the closest, then as the table orders them."""
+    wanted = _bare(query)
+    named = _named(wanted)
+    against = None if quote is None else fold(quote)
+    everything = [table.rules[symbol] for symbol in table.ordered]
+    listed = [rules for rules in everything if against is None or rules.quote == against]
+    ranked = [(rank, rules) for rules in listed if (rank := _rank(rules, wanted, named)) is not None]
+    if not ranked:
+        # A second name (ripple, ether) or a misspelling: whatever the suggestions make of it.
+        suggested = suggest(query, table)
+        bases = {rules.base for rules in everything if rules.symbol in suggested}
+        ranked = [(0, rules) for rules in listed if rules.base in bases]
+    ranked.sort(key=lambda found: (not found[1].is_trading, found[0]))  # stable: the table's order stays
+    return [rules for _, rules in ranked]
+
+
+def _bare(text: str) -> str:
+    return "".join(character for character in fold(text) if character.isalnum())
+
+
+def _named(wanted: str) -> dict[str, int]:
+    if len(wanted) < SHORTEST_NAME:
+        return {}
+    names = {asset: _bare(name) for asset, name in ASSET_NAMES.items()}
+    return {asset: 1 if name == wanted else 2 for asset, name in names.items() if name.startswith(wanted)}
+
+
+def _rank(rules: SymbolRules, wanted: str, named: dict[str, int]) -> int | None:
+    fits = (
+        (rules.symbol == wanted, 0),
+        (rules.base == wanted, 1),
+        (rules.base in named, named.get(rules.base, 2)),
+        (bool(wanted) and rules.symbol.startswith(wanted), 3),
+        (rules.quote == wanted, 4),
+        (bool(wanted) and wanted in rules.symbol, 5),
+    )
+    return next((rank for fit, rank in fits if fit), None)
 
 
 def _no_stream(_: SymbolRules) -> None:

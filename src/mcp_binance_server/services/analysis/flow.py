@@ -24,12 +24,19 @@ from mcp_binance_server.domain.assets import STABLECOINS
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.services.analysis.profile import VolumeProfileService
+from mcp_binance_server.services.analysis.tape_window import (
+    A_PAGE,
+    Kept,
+    closed_candles,
+    collecting,
+    covered_from_ms,
+    settled_ms,
+    tape_progress,
+    taped,
+)
 from mcp_binance_server.services.gathering import gather
-from mcp_binance_server.services.history import A_PAGE, closed_candles, settled_ms
-from mcp_binance_server.services.kept import Kept
-from mcp_binance_server.services.live import LiveService, Watch
-from mcp_binance_server.services.taped import collecting, covered_from_ms, tape_progress, taped
-from mcp_binance_server.services.volume_profile import VolumeProfileService
+from mcp_binance_server.services.live.service import LiveService, Watch
 
 SECOND_MS = 1_000
 MINUTE_MS = 60_000

@@ -12,9 +12,8 @@ from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError,
 from mcp_binance_server.charts.jpeg import MISSING, JpegEncoder
 from mcp_binance_server.charts.pictures import KEPT_MS, Pictures
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
-from mcp_binance_server.services.chart_image import ChartImage, ChartOrder, ImageFormat
-from mcp_binance_server.services.local_charts import LocalCharts
-from mcp_binance_server.services.remote_charts import RemoteCharts, Translated
+from mcp_binance_server.services.charts.local import LocalCharts
+from mcp_binance_server.services.charts.remote import ChartImage, ChartOrder, ImageFormat, RemoteCharts, Translated
 
 if TYPE_CHECKING:
     from mcp_binance_server.charts.spec import LocalChart

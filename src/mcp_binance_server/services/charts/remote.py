@@ -1,8 +1,9 @@
-"""Charts drawn by chart-img.com: translated, within its plan, and equal ones asked for once."""
+"""Pictures drawn by chart-img.com."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, Literal
 
 import msgspec
 
@@ -10,12 +11,51 @@ from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogu
 from mcp_binance_server.charts.client import ChartImgClient
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.services.chart_image import ChartImage, ChartOrder
 from mcp_binance_server.state.flight import Flights
+
+ImageFormat = Literal["png", "jpeg"]
 
 MINUTE_MS: Final = 60_000
 # Half a minute as asked for, and half a minute in a size that fits the plan.
 LONGEST_MS: Final = 70_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChartOrder:
+    """A configuration in either dialect, whether the image is to be kept, and when this was asked."""
+
+    config: Mapping[str, object]
+    storage: bool
+    format: ImageFormat | None
+    now: datetime
+
+    @property
+    def wants_jpeg(self) -> bool:
+        """Whether the argument, or else the configuration, asks for a JPEG."""
+        return str(self.format or self.config.get("format")).casefold() in {"jpeg", "jpg"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChartImage:
+    """An image, or where it is kept and until when; who drew it, and what to tell the user ("code: sentence").
+
+    `status` is what chart-img.com answered, 0 if it did not or was not asked.
+    """
+
+    renderer: Literal["chart-img", "local"]
+    format: ImageFormat
+    width: int
+    height: int
+    at_ms: int
+    warnings: tuple[str, ...]
+    data: bytes | None = field(default=None, repr=False)
+    url: str | None = None
+    svg_url: str | None = None
+    expires_at: str | None = None
+    status: int = 0
+    images_left: int | None = None
+    bars: int | None = None
+    last_bar_closed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

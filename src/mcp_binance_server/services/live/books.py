@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.book.report import BookReport, BookView, CostR
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import LevelCounts
 from mcp_binance_server.feeds.feed import FeedCounts, SymbolFeed
-from mcp_binance_server.services.live import LiveService
+from mcp_binance_server.services.live.service import LiveService
 
 Status = Literal["ok", "degraded", "error"]
 

@@ -1,4 +1,4 @@
-"""Charts described in words; the only thing asked of the network is the symbol list, and nobody waits long for it."""
+"""Words to a chart's configuration, and whether a configuration can be drawn."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -14,6 +14,7 @@ from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogu
 from mcp_binance_server.charts.dialect.symbol import is_binance_spot
 from mcp_binance_server.charts.plan_memory import PlanInUse, PlanMemory
 from mcp_binance_server.charts.plan_rules import doubts, key_needed
+from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.charts.usage import usage_of
 from mcp_binance_server.domain.symbols import SymbolTable
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from mcp_binance_server.charts.language.construct import Construction
     from mcp_binance_server.charts.language.preferences import Preferences
     from mcp_binance_server.charts.language.understanding import Knowledge
+if TYPE_CHECKING:
+    from mcp_binance_server.charts.validate import ConfigVerdict
+
 
 LOG = logging.getLogger(__name__)
 # Who describes a chart waits for the network no longer; loading goes on for the next one.
@@ -99,3 +103,46 @@ class ChartLanguageService:
             known = await anyio.to_thread.run_sync(Knowledge.of, catalogue, table)
             self._arranged = (catalogue, table, known)
         return self._arranged[2]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedChart:
+    """A verdict, and the plan it was reached by."""
+
+    verdict: "ConfigVerdict"
+    by: PlanInUse
+
+
+@dataclass(frozen=True, slots=True)
+class ChartValidationService:
+    """Judges by the plan a caller names or this server has, and by the symbol list if it happens to be loaded."""
+
+    directory: Directory
+    time: ServerTime
+    plans: PlanMemory
+    draws_jpeg: bool
+    catalogue: Callable[[], ChartCatalogue] = bundled_catalogue
+
+    def validate(self, config: Mapping[str, object], plan_level: str | None = None) -> JudgedChart:
+        """Say what is wrong with a configuration and what would mend it."""
+        # Loaded late: a server whose user draws nothing should not start slower for it.
+        from mcp_binance_server.charts.validate import Conditions, validate_chart  # noqa: PLC0415
+
+        catalogue = self.catalogue()
+        by = self.plans.current()
+        if plan_level is not None:
+            by = PlanInUse(catalogue.plans.get(plan_level) or PLANS[plan_level], "requested")
+        conditions = Conditions(
+            plan=by.plan,
+            now=_EPOCH + timedelta(milliseconds=self.time.now_ms()),
+            asked=plan_level is not None,
+            binds=by.binds,
+            drawn_here=not self.plans.has_key,
+            draws_jpeg=self.draws_jpeg,
+            is_listed=self._is_listed,
+        )
+        return JudgedChart(validate_chart(config, catalogue=catalogue, conditions=conditions), by)
+
+    def _is_listed(self, pair: str) -> bool | None:
+        table = self.directory.loaded
+        return None if table is None else table.find(pair) is not None

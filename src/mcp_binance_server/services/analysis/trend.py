@@ -10,9 +10,9 @@ from mcp_binance_server.analytics.trend.outlook import Equity, TradingReport, ju
 from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.rest import SpotClient
-from mcp_binance_server.services.account import AccountService
+from mcp_binance_server.services.account.portfolio import AccountService
 from mcp_binance_server.services.gathering import Part, gather
-from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.services.market.service import MarketService
 
 # A day in bars of three minutes is one call; bars of one minute would be two.
 PROFILE_INTERVAL: Interval = "3m"

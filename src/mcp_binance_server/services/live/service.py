@@ -13,7 +13,7 @@ from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
-from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.services.market.service import MarketService
 
 
 @dataclass(frozen=True, slots=True)

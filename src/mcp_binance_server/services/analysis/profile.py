@@ -17,10 +17,16 @@ from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.services.analysis.tape_window import (
+    A_PAGE,
+    INTERVAL_MS,
+    Kept,
+    closed_candles,
+    settled_ms,
+    trades_between,
+)
 from mcp_binance_server.services.gathering import gather
-from mcp_binance_server.services.history import A_PAGE, INTERVAL_MS, closed_candles, settled_ms, trades_between
-from mcp_binance_server.services.kept import Kept
-from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.services.market.service import MarketService
 
 HOUR_MS = 3_600_000
 # Bars of a minute for a day are two calls, bars of five for a week three.

@@ -20,11 +20,16 @@ from mcp_binance_server.domain.assets import STABLECOINS
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.services.analysis.tape_window import (
+    A_PAGE,
+    Kept,
+    closed_candles,
+    settled_ms,
+    taped,
+    trades_between,
+)
 from mcp_binance_server.services.gathering import Part, gather
-from mcp_binance_server.services.history import A_PAGE, closed_candles, settled_ms, trades_between
-from mcp_binance_server.services.kept import Kept
-from mcp_binance_server.services.live import BookView, LiveService, Watch
-from mcp_binance_server.services.taped import taped
+from mcp_binance_server.services.live.service import BookView, LiveService, Watch
 
 MINUTE_MS = 60_000
 MOST_PAGES = 5

@@ -15,7 +15,7 @@ from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.networks import host_of
 from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, symbol_given_away
 from mcp_binance_server.feeds.feed import FeedState, SymbolFeed
-from mcp_binance_server.services.live import LiveService
+from mcp_binance_server.services.live.service import LiveService
 
 Kind = Literal["ticker", "book", "trades"]
 

@@ -1,4 +1,4 @@
-"""Indicators as a caller writes them, "ema(50)", "macd" or "vwap(week)", each on the one window all surfaces use."""
+"""Indicators of a symbol from as many candles as they need."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,35 @@ from mcp_binance_server.analytics.indicators.talipp_adapter import (
     window,
 )
 from mcp_binance_server.domain.candles import Candle, Interval
-from mcp_binance_server.domain.observations import CandleSeries, Observation
+from mcp_binance_server.domain.observations import MOST_CANDLES, CandleSeries, Observation
+from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import InvalidArguments, echo
-from mcp_binance_server.services.candle_pages import candles_before
-from mcp_binance_server.services.market import MarketService
+from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.services.market.service import MarketService
 
 if TYPE_CHECKING:
     from mcp_binance_server.analytics.indicators.table import Indicator
+
 
 # Three requests: two days of minutes, a year of four-hour bars.
 MOST_OLDER_BARS: Final = 3000
 _WRITTEN = re.compile(r"([a-z]+) ?(?:\(([a-z0-9., ]*)\)|([0-9]*))")
 _ALIASES = {"bb": "bollinger", "bbands": "bollinger", "stoch": "stochastic"}
+
+
+async def candles_before(
+    client: SpotClient, symbol: Symbol, interval: Interval, missing: int, *, until_ms: int | None
+) -> tuple[Candle, ...]:
+    """Return so many candles that opened up to a moment, oldest first; fewer when the market is younger."""
+    candles: tuple[Candle, ...] = ()
+    while missing > 0:
+        asked = min(missing, MOST_CANDLES)
+        page = (await client.candles(symbol, interval, asked, until_ms=until_ms)).value
+        candles = (*page, *candles)
+        if len(page) < asked:
+            break
+        missing, until_ms = missing - asked, candles[0].open_time_ms - 1
+    return candles
 
 
 @dataclass(frozen=True, slots=True)

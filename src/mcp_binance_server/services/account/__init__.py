@@ -1,0 +1,1 @@
+"""What an account holds and has ordered."""

@@ -1,0 +1,1 @@
+"""What is streamed: books as they are now, and who is told of changes."""

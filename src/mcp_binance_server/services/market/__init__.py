@@ -1,0 +1,1 @@
+"""Prices, candles, symbols and indicators."""
