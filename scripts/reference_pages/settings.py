@@ -2,7 +2,7 @@
 
 from mcp_binance_server.analytics.tuning import threshold_table
 from mcp_binance_server.settings import ANALYTICS, ANALYTICS_PREFIX, Settings
-from mcp_binance_server.surface.schemas import plain_schema
+from mcp_binance_server.surface.arguments import plain_schema
 from reference_pages.markdown import code, page, table
 from reference_pages.schemas import fields_of
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 from mcp_binance_server.settings import Toolset
+from mcp_binance_server.surface.arguments import plain_schema
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from mcp_binance_server.surface.schemas import plain_schema
 from mcp_binance_server.surface.spec import PromptSpec, ToolSpec, scope_of
 from reference_pages.costs import COSTS
 from reference_pages.markdown import code, page, table

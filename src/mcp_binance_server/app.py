@@ -56,11 +56,11 @@ from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.opening import MEMORY
 from mcp_binance_server.state.shared_use import FleetUse
+from mcp_binance_server.surface.answers import SharedAnswers
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
-from mcp_binance_server.surface.shared_answers import SharedAnswers
 from mcp_binance_server.telemetry.tracing import flush_spans
 from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 

@@ -20,7 +20,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 from mcp_binance_server.surface.spec import PromptSpec
-from mcp_binance_server.surface.tools.analysis import analysis_tool
+from mcp_binance_server.surface.tools.trend import analysis_tool
 from mcp_binance_server.transports.http.app import Entrance
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

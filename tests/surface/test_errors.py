@@ -161,7 +161,7 @@ async def test_a_defect_of_ours_shows_an_id_and_no_text(
     def broken(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("mcp_binance_server.surface.resources.market.market_page", broken)
+    monkeypatch.setattr("mcp_binance_server.surface.resources.market_page", broken)
 
     error = await refused(client, "binance://market/btcusdt")
 

@@ -9,7 +9,7 @@ from mcp import Client, MCPError, types
 
 from mcp_binance_server.app import App
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.surface.resources.guide import SOURCE_KEY
+from mcp_binance_server.surface.resources import SOURCE_KEY
 from support.clock import FakeClock
 from support.guides import GuideFolder
 from support.raw import ask_in_memory

@@ -10,7 +10,7 @@ from mcp import Client, MCPError, types
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.surface.tools.profiles import GET_LIQUIDITY_VACUUMS
+from mcp_binance_server.surface.tools.liquidity import GET_LIQUIDITY_VACUUMS
 from support.clock import FakeClock
 from support.desk import raw
 from support.golden import Golden

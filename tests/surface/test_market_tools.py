@@ -22,11 +22,11 @@ from mcp_binance_server.services.market.service import matching
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from mcp_binance_server.surface.tools.candles import klines_answer
-from mcp_binance_server.surface.tools.symbols import SearchSymbols, more_symbols
-from mcp_binance_server.surface.views.book import BookSummary, aggressor
+from mcp_binance_server.surface.tools.market.candles import klines_answer
+from mcp_binance_server.surface.tools.market.symbols import SearchSymbols, more_symbols
+from mcp_binance_server.surface.views.book.levels import BookSummary, aggressor
 from mcp_binance_server.surface.views.candles import candle_page, is_final
-from mcp_binance_server.surface.views.decimals import exact, volume
+from mcp_binance_server.surface.views.markdown import exact, volume
 from support.golden import Golden
 
 HOUR_MS = 3_600_000

@@ -7,7 +7,7 @@ from mcp import Client
 
 from mcp_binance_server.app import App
 from mcp_binance_server.surface.dispatch import Dispatcher
-from mcp_binance_server.surface.opening import Opening
+from mcp_binance_server.surface.lazy_dispatcher import Opening
 from mcp_binance_server.surface.server import build_early_server
 
 

@@ -12,7 +12,7 @@ from mcp_binance_server.exchange.networks import OFFLINE
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.surface.tools.preview import PREVIEW_ORDER
+from mcp_binance_server.surface.tools.orders.preview import PREVIEW_ORDER
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.golden import Golden

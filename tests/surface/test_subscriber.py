@@ -4,7 +4,7 @@ import asyncio
 
 import anyio
 
-from mcp_binance_server.surface.subscriber import Subscriber
+from mcp_binance_server.surface.subscriptions import Subscriber
 from support.stepped import live_market, settled
 from support.updates import BTC, hearing, readers
 

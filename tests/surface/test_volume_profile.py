@@ -8,7 +8,7 @@ from jsonschema import validate
 from mcp import Client
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.surface.tools.profiles import GET_VOLUME_PROFILE
+from mcp_binance_server.surface.tools.liquidity import GET_VOLUME_PROFILE
 from support.clock import FakeClock
 from support.desk import raw
 from support.independent import thin_bins, trades_of

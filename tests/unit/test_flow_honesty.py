@@ -14,8 +14,8 @@ from mcp_binance_server.analytics.flow.volume import large_trades
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.surface.tools.order_flow import flow_metrics
-from mcp_binance_server.surface.views.order_flow import order_flow_line, order_flow_page
+from mcp_binance_server.surface.tools.flow import flow_metrics
+from mcp_binance_server.surface.views.flow import order_flow_line, order_flow_page
 
 RULES = SymbolRules(
     Symbol("BTCUSDT"), "BTC", "USDT", "TRADING", Price(Decimal("0.01")), Quantity(Decimal("0.00001")),

@@ -8,8 +8,18 @@ from hypothesis import strategies as st
 
 from mcp_binance_server.analytics.market.profile import nearest
 from mcp_binance_server.domain.money import Price, decimals_of
-from mcp_binance_server.surface.views.decimals import exact_average
-from mcp_binance_server.surface.views.markdown import amount, average, bps, instant, money, percent, plain, price, span
+from mcp_binance_server.surface.views.markdown import (
+    amount,
+    average,
+    bps,
+    exact_average,
+    instant,
+    money,
+    percent,
+    plain,
+    price,
+    span,
+)
 from mcp_binance_server.surface.views.measures import basis_points
 from support.requirement import requirement
 

@@ -12,8 +12,8 @@ from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import MarketView, Ticker
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.surface.views.portfolio import portfolio_page
-from mcp_binance_server.surface.views.trading import trading_page
+from mcp_binance_server.surface.views.portfolio.risk import portfolio_page
+from mcp_binance_server.surface.views.trend import trading_page
 
 HOUR_MS = 3_600_000
 

@@ -12,7 +12,7 @@ from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.foundation import check, credentials_of, network_of, streams_markets
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.surface.opening import Opening
+from mcp_binance_server.surface.lazy_dispatcher import Opening
 from mcp_binance_server.surface.server import build_early_server
 from mcp_binance_server.surface.uris import MARKET
 from mcp_binance_server.telemetry.logs import configure_logging

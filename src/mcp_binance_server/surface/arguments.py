@@ -1,16 +1,20 @@
-"""What a tool or prompt is called with, in every spelling that can mean only one thing."""
+"""Arguments as tools declare them: their schemas, and how they are read."""
 
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, cast
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from mcp_binance_server.surface.reading import DECIMAL, Shape, read_value, shape_of
-
-# What the exchange itself takes for a quantity or a price.
-DecimalText = Annotated[str, DECIMAL, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
+# A double holds every decimal of this many digits and gives it back unchanged.
+SAFE_DIGITS = 15
+TOO_MUCH = 10**20
 
 # Binance's names for what has another name here; those that differ in case and underscores alone need no entry.
 # https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
@@ -21,6 +25,128 @@ SPELLINGS = {
     "starttime": "start",
     "endtime": "end",
 }
+
+# Checked when a tool is called and worth no word before it: nobody chooses an argument by these.
+UNSAID = ("maxLength", "pattern", "title")
+# The largest whole number that every client can write.
+LARGEST = 2**53
+
+
+class DecimalMark:
+    """Marks text that holds a decimal number, which clients may also send as one."""
+
+
+DECIMAL = DecimalMark()
+
+
+@dataclass(slots=True)
+class Shape:
+    """What an argument takes, as far as it matters for reading it."""
+
+    options: tuple[str | int, ...] = ()
+    is_decimal: bool = False
+    is_text: bool = False
+    is_list: bool = False
+    is_object: bool = False
+
+    def take(self, annotation: Any) -> None:  # noqa: ANN401 - any type
+        origin, inner = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            self.is_decimal |= any(isinstance(each, DecimalMark) for each in inner[1:])
+            self.take(inner[0])
+        elif origin in (Union, UnionType):
+            for each in inner:
+                self.take(each)
+        elif origin is Literal:
+            self.options += inner
+        elif annotation is str:
+            self.is_text = True
+        elif isinstance(kind := origin or annotation, type):
+            self.is_object |= issubclass(kind, Mapping | BaseModel)
+            self.is_list |= issubclass(kind, Sequence)
+
+
+def shape_of(annotation: Any, marks: Iterable[object] = ()) -> Shape:  # noqa: ANN401 - any type
+    """Return what an argument of this type takes."""
+    shape = Shape(is_decimal=any(isinstance(each, DecimalMark) for each in marks))
+    shape.take(annotation)
+    return shape
+
+
+def read_value(value: Any, shape: Shape) -> Any:  # noqa: ANN401 - what a client sent
+    """Return a value in the spelling that its argument takes; what means nothing to us is left for others to refuse.
+
+    Raises:
+        PydanticCustomError: a number that cannot be read exactly.
+    """
+    if isinstance(value, str):
+        return _of_text(value, shape)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if shape.is_decimal:
+            return _digits(value)
+        if shape.options:
+            return next((each for each in shape.options if each == value), value)
+    return value
+
+
+def _of_text(text: str, shape: Shape) -> object:
+    bare = text.strip()
+    if shape.is_decimal:
+        return bare
+    if shape.is_text:
+        return text
+    if shape.options:
+        return _option(bare, shape.options)
+    if (shape.is_object or shape.is_list) and bare.startswith(("[", "{")):
+        return _parsed(bare)
+    return [text] if shape.is_list else text
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _digits(number: float) -> str:
+    if not math.isfinite(number) or abs(number) >= TOO_MUCH:
+        raise PydanticCustomError("amount", "is no amount that an exchange could hold")
+    if isinstance(number, int):
+        return str(number)
+    shortest = Decimal(repr(number))
+    if len(shortest.normalize().as_tuple().digits) > SAFE_DIGITS:
+        raise PydanticCustomError(
+            "digits", "has more than {most} digits: send it as text, or some may be lost", {"most": SAFE_DIGITS}
+        )
+    return f"{shortest:f}".removesuffix(".0")
+
+
+def _option(text: str, options: tuple[str | int, ...]) -> str | int:
+    """Return the one option that this text can mean, whatever its case; where case tells two apart it is kept."""
+    named = {str(each): each for each in options}
+    if text in named:
+        return named[text]
+    told_apart = _told_apart(named)
+    meant = [each for name, each in named.items() if _folded(name, told_apart) == _folded(text, told_apart)]
+    return meant[0] if len(meant) == 1 else text
+
+
+def _told_apart(names: Iterable[str]) -> frozenset[str]:
+    """Return the letters that must keep their case, as in 1m for a minute and 1M for a month."""
+    listed = [*names]
+    if len({name.lower() for name in listed}) == len(listed):
+        return frozenset()
+    letters = {letter for name in listed for letter in name}
+    return frozenset(each for each in letters if each.swapcase() != each and each.swapcase() in letters)
+
+
+def _folded(text: str, kept: frozenset[str]) -> str:
+    return "".join(letter if letter in kept else letter.lower() for letter in text)
+
+
+# What the exchange itself takes for a quantity or a price.
+DecimalText = Annotated[str, DECIMAL, Field(pattern=r"^[0-9]{1,20}(\.[0-9]{1,20})?$")]
 
 
 class Arguments(BaseModel):
@@ -88,3 +214,66 @@ def _listed(model: type[Arguments]) -> dict[str, tuple[str, str]]:
 @cache
 def _shapes(model: type[Arguments]) -> dict[str, Shape]:
     return {name: shape_of(field.annotation, field.metadata) for name, field in model.model_fields.items()}
+
+
+def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return a model's JSON schema without what pydantic adds and nobody reads."""
+    schema = model.model_json_schema(by_alias=True)
+    schema.pop("title", None)
+    schema.pop("description", None)
+    for member in schema.get("properties", {}).values():
+        member.pop("title", None)
+    return _slim(schema)
+
+
+def answer_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema of a tool's structured answer; a failure must fit it too, and only `success` is in both."""
+    schema = plain_schema(model)
+    schema["properties"]["success"].pop("default", None)
+    return {**schema, "required": ["success"]}
+
+
+def listed_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema of a tool's arguments: in one piece, one type each, and how to write them.
+
+    Some clients resolve no references and some take no list of types; what may be left out says so by not being
+    required.
+    """
+    schema = plain_schema(model)
+    return _told(schema, schema.pop("$defs", {}))
+
+
+def _told(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    if reference := node.get("$ref"):
+        node = {**definitions[str(reference).rpartition("/")[2]], **{k: v for k, v in node.items() if k != "$ref"}}
+    if options := [each for each in node.get("anyOf", []) if each != {"type": "null"}]:
+        node = {**options[0], **{k: v for k, v in node.items() if k != "anyOf"}}
+    told = {name: each for name, each in node.items() if name not in UNSAID}
+    if isinstance(kind := told.get("type"), list):
+        told["type"] = next(each for each in cast("list[str]", kind) if each != "null")
+    if told.get("maximum", 0) >= LARGEST:
+        del told["maximum"]
+    if "items" in told:
+        told["items"] = _told(told["items"], definitions)
+    if "properties" in told:
+        told["properties"] = {name: _told(each, definitions) for name, each in told["properties"].items()}
+    return told
+
+
+def _slim(node: Any) -> Any:  # noqa: ANN401 - JSON
+    """Say "or null" in one word, and leave out that anything else is allowed, which is so anyway."""
+    if isinstance(node, list):
+        return [_slim(each) for each in cast("list[Any]", node)]
+    if not isinstance(node, dict):
+        return node
+    schema = {name: _slim(each) for name, each in cast("dict[str, Any]", node).items()}
+    if schema.get("additionalProperties") is True:
+        del schema["additionalProperties"]
+    if "default" in schema and schema["default"] is None:
+        del schema["default"]
+    match schema.get("anyOf"):
+        case [{"type": str(kind), **rest}, {"type": "null"}]:
+            del schema["anyOf"]
+            return {"type": [kind, "null"], **rest, **schema}
+        case _:
+            return schema

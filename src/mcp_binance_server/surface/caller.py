@@ -1,14 +1,17 @@
-"""Who makes one call, as the door that let it in found out."""
+"""Who calls, over which connection."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcp.server.connection import Connection
+
 from mcp_binance_server.surface.errors import RequestContext
 
-if TYPE_CHECKING:  # a client is greeted before there is anybody to call
+if TYPE_CHECKING:
     from mcp_binance_server.domain.access import Visitor
     from mcp_binance_server.domain.vault import Vault
     from mcp_binance_server.exchange.principal import Principal
+
 
 CALLER = "mcp_binance_server.caller"
 """Where a door leaves the caller in the scope of an HTTP request."""
@@ -38,3 +41,11 @@ def caller_of(ctx: RequestContext) -> Caller | None:
         KeyError: an HTTP request that came through no door of ours; it must not pass for the process's own user.
     """
     return None if ctx.request is None else ctx.request.scope[CALLER]
+
+
+def connection_of(ctx: RequestContext) -> Connection:
+    """Return what outlives the request: a place for what belongs to its client, and a stack that ends with them.
+
+    There is no public way to either in 2.x of the SDK; this is the one place that knows.
+    """
+    return ctx.session._connection  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

@@ -1,44 +1,80 @@
-"""The ordered list of everything a client can see; order here is order on the wire."""
+"""Every tool, resource and prompt in the order in which clients see them, and what completes their arguments."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
-from mcp_binance_server.surface.prompts.liquidity import LIQUIDITY_MAPPING
-from mcp_binance_server.surface.prompts.microstructure import MARKET_MICROSTRUCTURE_ANALYSIS
-from mcp_binance_server.surface.prompts.order_flow import ORDER_FLOW_TRADING
-from mcp_binance_server.surface.prompts.portfolio_risk import PORTFOLIO_RISK
-from mcp_binance_server.surface.prompts.trading_analysis import TRADING_ANALYSIS
-from mcp_binance_server.surface.resources import account as account_resources
-from mcp_binance_server.surface.resources import charts as chart_resources
-from mcp_binance_server.surface.resources import guide as guide_resources
-from mcp_binance_server.surface.resources import market as market_resources
-from mcp_binance_server.surface.resources import orders as order_resources
+from mcp import types
+
+from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
+from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
+from mcp_binance_server.domain.candles import INTERVALS
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.services.guides import Names
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.prompts import (
+    LIQUIDITY_MAPPING,
+    MARKET_MICROSTRUCTURE_ANALYSIS,
+    ORDER_FLOW_TRADING,
+    PORTFOLIO_RISK,
+    TRADING_ANALYSIS,
+)
+from mcp_binance_server.surface.resources import (
+    ACCOUNT_INDEX,
+    ANY_SYMBOL,
+    BALANCES,
+    BTCUSDT,
+    CATEGORY,
+    CATEGORY_DOCUMENT,
+    COLLECTION,
+    DOCUMENT,
+    ETHUSDT,
+    HELP,
+    MARKET_INDEX,
+    OPEN_ORDERS,
+    ORDER_BOOK,
+    ORDER_HISTORY,
+    ORDER_INDEX,
+    POSITIONS,
+    read_account,
+    read_guide,
+    read_market,
+    read_orders,
+    read_picture,
+)
 from mcp_binance_server.surface.spec import PageReader, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
-from mcp_binance_server.surface.tools import account as account_tools
-from mcp_binance_server.surface.tools import book as book_tools
-from mcp_binance_server.surface.tools import chart_facts as chart_fact_tools
-from mcp_binance_server.surface.tools import guides as guide_tools
-from mcp_binance_server.surface.tools import market as market_tools
-from mcp_binance_server.surface.tools import order_books as order_book_tools
-from mcp_binance_server.surface.tools import orders as order_tools
-from mcp_binance_server.surface.tools import symbols as symbol_tools
-from mcp_binance_server.surface.tools.analysis import NAME as ANALYSIS
-from mcp_binance_server.surface.tools.analysis import analysis_tool
-from mcp_binance_server.surface.tools.candles import GET_KLINES
-from mcp_binance_server.surface.tools.chart_construction import CONSTRUCT_CHART_CONFIG
-from mcp_binance_server.surface.tools.chart_documentation import FETCH_CHART_DOCUMENTATION
-from mcp_binance_server.surface.tools.chart_image import GENERATE_CHART_IMAGE
-from mcp_binance_server.surface.tools.chart_validation import VALIDATE_CHART_CONFIG
-from mcp_binance_server.surface.tools.indicators import GET_INDICATORS
-from mcp_binance_server.surface.tools.microstructure import DETECT_MARKET_ANOMALIES, GET_MICROSTRUCTURE_HEALTH
-from mcp_binance_server.surface.tools.order_flow import GET_ORDER_FLOW
+from mcp_binance_server.surface.tools import guide as guide_tools
+from mcp_binance_server.surface.tools import portfolio as account_tools
+from mcp_binance_server.surface.tools.book import levels as book_tools
+from mcp_binance_server.surface.tools.book import metrics as order_book_tools
+from mcp_binance_server.surface.tools.charts import facts as chart_fact_tools
+from mcp_binance_server.surface.tools.charts.configuration import CONSTRUCT_CHART_CONFIG, VALIDATE_CHART_CONFIG
+from mcp_binance_server.surface.tools.charts.documentation import FETCH_CHART_DOCUMENTATION
+from mcp_binance_server.surface.tools.charts.image import GENERATE_CHART_IMAGE
+from mcp_binance_server.surface.tools.flow import GET_ORDER_FLOW
+from mcp_binance_server.surface.tools.liquidity import GET_LIQUIDITY_VACUUMS, GET_VOLUME_PROFILE
+from mcp_binance_server.surface.tools.market import prices as market_tools
+from mcp_binance_server.surface.tools.market import symbols as symbol_tools
+from mcp_binance_server.surface.tools.market.candles import GET_INDICATORS, GET_KLINES
+from mcp_binance_server.surface.tools.market.health import DETECT_MARKET_ANOMALIES, GET_MICROSTRUCTURE_HEALTH
+from mcp_binance_server.surface.tools.orders import history as order_tools
+from mcp_binance_server.surface.tools.orders.preview import PREVIEW_ORDER
 from mcp_binance_server.surface.tools.portfolio import GET_PORTFOLIO
-from mcp_binance_server.surface.tools.preview import PREVIEW_ORDER
-from mcp_binance_server.surface.tools.profiles import GET_LIQUIDITY_VACUUMS, GET_VOLUME_PROFILE
+from mcp_binance_server.surface.tools.trend import NAME as ANALYSIS
+from mcp_binance_server.surface.tools.trend import analysis_tool
+from mcp_binance_server.surface.uris import GUIDE_SCHEME, as_written
+
+MOST = 100
+CHOICES: dict[str, tuple[str, ...]] = {
+    "strategy": get_args(Strategy),
+    "risk_tolerance": get_args(RiskTolerance),
+    "interval": INTERVALS,
+    "analysis_depth": get_args(AnalysisDepth),
+}
+GUIDE_NAMES: dict[str, Names] = {"id": "collections", "name": "categories", "context": "contexts"}
 
 
 @dataclass(frozen=True)
@@ -137,33 +173,63 @@ CATALOGUE = Catalogue(
         guide_tools.GET_COLLECTION_CONTENT,
     ),
     resources=(
-        market_resources.BTCUSDT,
-        market_resources.ETHUSDT,
-        account_resources.BALANCES,
-        order_resources.OPEN,
-        account_resources.POSITIONS,
-        order_resources.HISTORY,
-        guide_resources.HELP,
-        market_resources.INDEX,
-        account_resources.INDEX,
-        order_resources.INDEX,
+        BTCUSDT,
+        ETHUSDT,
+        BALANCES,
+        OPEN_ORDERS,
+        POSITIONS,
+        ORDER_HISTORY,
+        HELP,
+        MARKET_INDEX,
+        ACCOUNT_INDEX,
+        ORDER_INDEX,
     ),
     templates=(
-        market_resources.ANY_SYMBOL,
-        guide_resources.COLLECTION,
-        guide_resources.CATEGORY,
-        guide_resources.CATEGORY_DOCUMENT,
-        guide_resources.DOCUMENT,
-        market_resources.ORDER_BOOK,
+        ANY_SYMBOL,
+        COLLECTION,
+        CATEGORY,
+        CATEGORY_DOCUMENT,
+        DOCUMENT,
+        ORDER_BOOK,
     ),
     prompts=PROMPTS,
     readers=MappingProxyType(
         {
-            "market": market_resources.read_market,
-            "account": account_resources.read_account,
-            "orders": order_resources.read_orders,
-            "guide": guide_resources.read_guide,
-            "charts": chart_resources.read_picture,
+            "market": read_market,
+            "account": read_account,
+            "orders": read_orders,
+            "guide": read_guide,
+            "charts": read_picture,
         }
     ),
 )
+
+
+async def complete(context: Context, params: types.CompleteRequestParams) -> types.Completion:
+    """Return the values an argument can take; nothing for an unknown one, and never an error."""
+    typed = params.argument.value
+    if isinstance(params.ref, types.ResourceTemplateReference) and params.ref.uri.startswith(GUIDE_SCHEME):
+        found = [choice for choice in await _guides(context, params) if choice.startswith(typed)]
+    elif params.argument.name == "symbol":
+        found = await _symbols(context, typed)
+        if isinstance(params.ref, types.ResourceTemplateReference):
+            found = [as_written(symbol) for symbol in found]
+    else:
+        choices = CHOICES.get(params.argument.name, ())
+        found = [choice for choice in choices if choice.startswith(typed)]
+    return types.Completion(values=found[:MOST], total=len(found), has_more=len(found) > MOST)
+
+
+async def _symbols(context: Context, typed: str) -> list[str]:
+    try:
+        return [*await context.market.symbols(typed)]
+    except AppError:  # a person is typing: an empty list is kinder than a message
+        return []
+
+
+async def _guides(context: Context, params: types.CompleteRequestParams) -> list[str]:
+    if kind := GUIDE_NAMES.get(params.argument.name):
+        return await context.guides.names(kind)
+    chosen = (params.context.arguments if params.context else None) or {}
+    place = chosen.get("name") or chosen.get("context")
+    return await context.guides.doc_ids(place) if params.argument.name == "docId" and place else []

@@ -1,9 +1,15 @@
-"""What a handler is given: the services, a way to tell that it is still at work."""
+"""What a handler is given: the services, a key where one is lent, and a way to tell progress."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
+from itertools import count
+from typing import Any, TypeVar, cast
 
+import anyio
+
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.services.account.orders import OrdersService
 from mcp_binance_server.services.account.portfolio import AccountService, PortfolioService
@@ -24,10 +30,68 @@ from mcp_binance_server.services.live.updates import UpdateService
 from mcp_binance_server.services.market.service import MarketService
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.state.shared_use import FleetUse
-from mcp_binance_server.surface.lending import Ways, lent_to, ways_to_accounts
+
+WholeT = TypeVar("WholeT")
+Ways = Mapping[int, tuple[str, ...]]
+"""By the id of a record, its fields that lead to an account."""
 
 # How far, of how much, and in words; a client that did not ask for it never hears it.
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
+
+ValueT = TypeVar("ValueT")
+
+BEAT_SECS = 1.0
+
+
+def ways_to_accounts(whole: object) -> Ways:
+    """Return through which fields of which records under this one an account is read.
+
+    Only fields of records are looked into. What hides an account elsewhere keeps the one it was built with: nobody's.
+    """
+    ways: dict[int, tuple[str, ...]] = {}
+    seen: set[int] = set()
+
+    def leads(node: object) -> bool:
+        if id(node) not in seen:
+            seen.add(id(node))
+            if isinstance(node, AccountClient):
+                ways[id(node)] = ()
+            elif names := tuple(name for name, each in _parts(node) if leads(each)):
+                ways[id(node)] = names
+        return id(node) in ways
+
+    leads(whole)
+    return ways
+
+
+def lent_to(principal: Principal | None, whole: WholeT, ways: Ways, *, is_withheld: bool = False) -> WholeT:
+    """Return a copy in which every account client is this principal's; what leads to none is shared, not copied."""
+    return cast("WholeT", _Loan(principal, ways, is_withheld).copy(whole))
+
+
+@dataclass(frozen=True, slots=True)
+class _Loan:
+    """One copying. A function that calls itself would be a cycle, and keep the principal until it is collected."""
+
+    principal: Principal | None
+    ways: Ways
+    is_withheld: bool
+    copies: dict[int, Any] = field(default_factory=dict[int, Any])
+
+    def copy(self, node: Any) -> Any:  # noqa: ANN401 - any record
+        if id(node) not in self.copies:
+            self.copies[id(node)] = (
+                replace(node, principal=self.principal, is_withheld=self.is_withheld)
+                if isinstance(node, AccountClient)
+                else replace(node, **{name: self.copy(getattr(node, name)) for name in self.ways.get(id(node), ())})
+            )
+        return self.copies[id(node)]
+
+
+def _parts(node: object) -> list[tuple[str, object]]:
+    if not is_dataclass(node) or isinstance(node, type):
+        return []
+    return [(each.name, getattr(node, each.name)) for each in fields(node) if each.init]
 
 
 @dataclass(frozen=True)
@@ -67,3 +131,29 @@ class Context:
     @cached_property
     def _ways(self) -> Ways:
         return ways_to_accounts(self)
+
+
+async def reporting(report: Report | None, message: str, work: Callable[[], Awaitable[ValueT]]) -> ValueT:
+    """Do the work, and report the seconds it has taken once in each of them; quick work is never reported."""
+    if report is None:
+        return await work()
+    values: list[ValueT] = []
+    failures: list[AppError] = []
+
+    async def beat() -> None:
+        for seconds in count(1):
+            # The time-out only wakes us; whoever waits counts beats, not milliseconds.
+            with anyio.move_on_after(BEAT_SECS):
+                await anyio.sleep_forever()
+            await report(seconds, None, message)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(beat)
+        try:
+            values.append(await work())
+        except AppError as error:  # the group would wrap it
+            failures.append(error)
+        group.cancel_scope.cancel()
+    if failures:
+        raise failures[0]
+    return values[0]

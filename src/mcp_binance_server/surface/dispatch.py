@@ -14,9 +14,9 @@ from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.loading import load
+from mcp_binance_server.surface.answers import SharedAnswers, doubted, put_aside, warned_text, without_long_texts
 from mcp_binance_server.surface.caller import Caller
-from mcp_binance_server.surface.catalogue import Catalogue
-from mcp_binance_server.surface.completions import complete
+from mcp_binance_server.surface.catalogue import Catalogue, complete
 from mcp_binance_server.surface.context import Context, Report
 from mcp_binance_server.surface.errors import (
     LAST_WORD_SECS,
@@ -26,9 +26,6 @@ from mcp_binance_server.surface.errors import (
     in_time,
     tool_failure,
 )
-from mcp_binance_server.surface.freshness import doubted, warned_text
-from mcp_binance_server.surface.long_texts import put_aside, without_long_texts
-from mcp_binance_server.surface.shared_answers import SharedAnswers
 from mcp_binance_server.surface.spec import Arguments, Page, Picture, ToolSpec, scope_of
 from mcp_binance_server.surface.uris import parse
 

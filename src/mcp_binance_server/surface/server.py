@@ -15,7 +15,7 @@ from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded
 from mcp_binance_server.surface.greeting import DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
-from mcp_binance_server.surface.opening import Opening
+from mcp_binance_server.surface.lazy_dispatcher import Opening
 from mcp_binance_server.surface.uris import GUIDE, MARKET
 
 if TYPE_CHECKING:  # it brings every tool and service along, and a client is greeted before they are loaded

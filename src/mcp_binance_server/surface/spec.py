@@ -10,9 +10,8 @@ from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from mcp_binance_server.domain.access import Scope
-from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.arguments import Arguments, answer_schema, listed_schema
 from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.schemas import answer_schema, listed_schema
 from mcp_binance_server.surface.uris import parse
 
 

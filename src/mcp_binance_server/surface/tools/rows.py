@@ -1,8 +1,17 @@
-"""What arguments and rows of several tools have in common."""
+"""What the answers of tools are made of: rows, and measures with all that is known of them."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+from mcp_binance_server.analytics.envelope import Basis, Metric, WhyNull
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, ToolAnswer
+from mcp_binance_server.surface.views.book.levels import WIDE_BPS
+from mcp_binance_server.surface.views.measure_table import basis_line, measure_lines
+from mcp_binance_server.surface.views.measures import context_member, metric_member, threshold_words
 
 SymbolArgument = Annotated[
     str, Field(description="Trading pair without separator, e.g. BTCUSDT; lower case is fine", max_length=200)
@@ -12,6 +21,11 @@ ClientOrderId = Annotated[
     str, Field(description="The id the order was placed with", pattern=r"^[.A-Z:/a-z0-9_-]{1,36}$")
 ]
 MaybeText = Annotated[str | None, WithJsonSchema({"type": ["string", "null"]})]
+
+WindowSecs = Annotated[int, Field(description="Seconds to look back", ge=10, le=300)]
+
+# Why a measure has no value where a market may have fallen silent.
+SILENT: frozenset[WhyNull] = frozenset({"one_sided_book", "crossed_book", "stale_book", "no_events", "no_trades"})
 
 
 def _without_null(schema: dict[str, Any]) -> None:
@@ -43,3 +57,37 @@ class Row(BaseModel):
     """One row of a list; its schema says names and types and no more, every client pays for the rest in context."""
 
     model_config = ConfigDict(json_schema_extra=_bare)
+
+
+class MeasuredAnswer(Answer):
+    symbol: str
+    network: str
+    summary: str
+    context: dict[str, Any]
+    metrics: dict[str, Any] = Field(description="{value, unit, confidence, why_null} by name")
+    thresholds: str
+
+
+def measured(
+    context: Context, rules: SymbolRules, basis: Basis, metrics: Mapping[str, Metric], summary: str
+) -> ToolAnswer:
+    """Return the measures of one symbol and a sentence that sums them up; the text has every one of them too."""
+    answer = MeasuredAnswer(
+        symbol=rules.symbol,
+        network=context.live.network.name,
+        summary=summary,
+        context=context_member(basis, rules),
+        metrics={name: metric_member(metric) for name, metric in metrics.items()},
+        thresholds=threshold_words(context.live.thresholds),
+    )
+    lines = measure_lines(answer.metrics, rules)
+    below = basis_line(answer.context, answer.network, answer.thresholds)
+    return ToolAnswer("\n".join([summary, "", *lines, "", below]), answer, quiet=_is_quiet(basis, metrics))
+
+
+def _is_quiet(basis: Basis, metrics: Mapping[str, Metric]) -> bool:
+    """Tell whether the market may have fallen silent: an empty or wide book, or nothing to measure."""
+    spread = metrics["spread_bps"].value if "spread_bps" in metrics else None
+    is_wide = isinstance(spread, float) and spread > WIDE_BPS
+    is_empty = not any(basis.n.values()) or (basis.depth_levels is not None and not all(basis.depth_levels))
+    return basis.stale or is_wide or is_empty or any(each.why_null in SILENT for each in metrics.values())

@@ -12,11 +12,9 @@ from mcp_binance_server.analytics.market.microstructure import AnomalyReport
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.decimals import exact
-from mcp_binance_server.surface.views.markdown import plain, price, share, span
-from mcp_binance_server.surface.views.measures import metric_member, why
-from mcp_binance_server.surface.views.order_flow import NO_STREAM
-from mcp_binance_server.surface.views.thresholds import in_percent
+from mcp_binance_server.surface.views.flow import NO_STREAM
+from mcp_binance_server.surface.views.markdown import exact, plain, price, share, span
+from mcp_binance_server.surface.views.measures import in_percent, metric_member, why
 
 NAMES: dict[AnomalyType, str] = {
     "quote_stuffing": "Quote stuffing",

@@ -1,15 +1,25 @@
-"""Candles as comma-separated rows: compact, exact, newest last."""
+"""Candles and indicators as Markdown."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.domain.observations import CandleSeries, Observation
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.decimals import exact, volume
-from mcp_binance_server.surface.views.markdown import instant, percent, plain, price
+from mcp_binance_server.surface.views.markdown import (
+    counted,
+    exact,
+    instant,
+    next_step,
+    percent,
+    plain,
+    price,
+    volume,
+    with_more,
+)
 from mcp_binance_server.surface.views.market import footer
-from mcp_binance_server.surface.views.paging import counted, next_step, with_more
 
 COLUMNS = "open,high,low,close,volume"
 # Up to here every row has its time; in a longer list every so-many-th has, and those between follow by the interval.
@@ -17,6 +27,10 @@ ROWS_WITH_TIME = 100
 MARK_EVERY = 25
 # An answer may be shared for a second, and our idea of the exchange's clock may be half a second off.
 IN_DOUBT_MS = 2_000
+
+# Between 0 and 100, whatever the price is.
+PERCENTAGES = ("rsi", "stochastic", "adx")
+VOLUMES = ("obv",)
 
 
 def candle_rows(rules: SymbolRules, candles: tuple[Candle, ...]) -> list[str]:
@@ -119,3 +133,31 @@ def _last(candle: Candle, at_ms: int) -> str:
     return (
         f"The last candle closed at {closes}" if is_final(candle, at_ms) else f"The last candle is open until {closes}"
     )
+
+
+def line_value(rules: SymbolRules, line: str, value: float | None) -> str | None:
+    """Write a value with the decimals its kind deserves: two more than the tick for anything in prices."""
+    if value is None:
+        return None
+    places = _places(rules, line)
+    return f"{round(value, places) + 0.0:.{places}f}"  # adding nothing turns -0.0 into 0.0
+
+
+def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Render rows under a title and what is told of them; the first row holds the names."""
+    return [
+        f"# {plain(rules.symbol)} {interval} indicators",
+        *told,
+        "",
+        *(",".join(f'"{cell}"' if "," in cell else cell for cell in row) for row in rows),
+    ]
+
+
+def indicator_note(rules: SymbolRules) -> str:
+    return f"Newest last, prices in {plain(rules.quote)}; a bar that is not final may still change; n/a: too few bars"
+
+
+def _places(rules: SymbolRules, line: str) -> int:
+    if line.startswith(PERCENTAGES):
+        return 2
+    return decimals_of(rules.step) if line.startswith(VOLUMES) else decimals_of(rules.tick) + 2

@@ -4,10 +4,10 @@ from mcp_binance_server.analytics.portfolio.valuation import DOLLAR, Portfolio
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.observations import TickerBoard
 from mcp_binance_server.domain.orders import OpenOrders
-from mcp_binance_server.surface.views.account import CENT, source, word
 from mcp_binance_server.surface.views.markdown import instant, money, plain
 from mcp_binance_server.surface.views.market import ticker_table
-from mcp_binance_server.surface.views.orders import open_summary, order_price
+from mcp_binance_server.surface.views.orders.history import open_summary, order_price
+from mcp_binance_server.surface.views.portfolio.holdings import CENT, source, word
 
 MOST_NAMED = 5
 

@@ -1,4 +1,4 @@
-"""The page of a liquidity map: thin ranges, standing orders, what taking costs, and where a stop is out of the way."""
+"""Liquidity and volume by price as Markdown."""
 
 from decimal import Decimal
 
@@ -13,13 +13,13 @@ from mcp_binance_server.analytics.liquidity.report import (
     WallReport,
 )
 from mcp_binance_server.analytics.liquidity.vacuums import Vacuum
+from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.flow import base
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, bps, percent, plain, price, share, span, stamp
-from mcp_binance_server.surface.views.measures import collecting, why
-from mcp_binance_server.surface.views.order_flow import base
-from mcp_binance_server.surface.views.thresholds import in_percent, threshold_line
-from mcp_binance_server.surface.views.trading import NOT_ADVICE
+from mcp_binance_server.surface.views.measures import collecting, in_percent, threshold_line, why
+from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 SOURCES = {
     "aggTrade": "live trades",
@@ -30,6 +30,9 @@ SOURCES = {
 ROLES = {"Bid": "support", "Ask": "resistance"}
 MOST_ROWS = 10
 MOST_WALLS = 20
+
+PROFILE_SOURCES = {"aggTrades": "every trade", "klines": "candles spread over their range (approximation)"}
+PLACES = {"inside": "inside the value area", "above": "above the value area", "below": "below the value area"}
 
 
 def liquidity_page(report: LiquidityReport) -> str:
@@ -242,3 +245,18 @@ def _stop(rules: SymbolRules, stop: StopPrice, side: str) -> str:
     if stop.edge is None:
         return f"{shown} (2% away: no vacuum or wall known on this side)"
     return f"{shown} (0.2% {side} the nearest {stop.origin}, {_price(rules, stop.edge)})"
+
+
+def profile_line(report: ProfileReport) -> str:
+    """Say a profile in one line."""
+    profile, rules = report.profile, report.rules
+    opening = f"{plain(rules.symbol)} volume profile, last {report.requested_ms // 3_600_000} h:"
+    if profile.poc is None or profile.val is None or profile.vah is None:
+        return f"{opening} unknown ({why(profile.why_null)})."
+    poc, val, vah = (price(each, rules.quote, rules.tick) for each in (profile.poc, profile.val, profile.vah))
+    line = f"{opening} POC {poc}, value area {val}-{vah}"
+    away = report.percent_from_poc
+    if report.price is not None and away is not None and report.place is not None:
+        last = price(report.price, rules.quote, rules.tick)
+        line += f"; price {last} is {away:+.2f}% from POC, {PLACES[report.place]}"
+    return f"{line}. From {PROFILE_SOURCES[report.source]}."

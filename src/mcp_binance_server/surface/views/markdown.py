@@ -1,10 +1,15 @@
-"""How numbers, times and foreign text are written on every page."""
+"""What pages are made of: tables, numbers, limits, and how old something is."""
 
+import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from decimal import Decimal
-from functools import lru_cache
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from functools import cache, lru_cache
 
-from mcp_binance_server.domain.money import decimals_of, round_to_places
+from mcp_binance_server.analytics.trend.bias import Disagreement, Witness, disagreements
+from mcp_binance_server.domain.market import MarketView
+from mcp_binance_server.domain.money import Price, decimals_of, round_to_places
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.words import shown
 
 DOLLAR_LIKE = frozenset({"USDT", "USDC", "FDUSD", "TUSD", "BUSD", "DAI", "USD"})
@@ -13,6 +18,15 @@ FINEST = 8
 # Below this a distance computed in floats is their rounding, not the market's.
 BPS_NOISE = Decimal("1e-10")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_{}[]<>|#"})
+
+NO_STEP = Decimal(0)
+# A volume of five digits is exact to a hundredth of a per cent; more would cost a fifth of a long list of candles.
+VOLUME_DIGITS = 5
+
+# A ticker's close time is the moment of the answer; one that lags this far is not of now.
+STALE_MS = 60_000
+OPENINGS = ("*Stale: ", "*Not trading now: ", "*Contradiction: ")
+WITNESSES: dict[Witness, str] = {"book": "the middle of the book", "candle": "the close of the newest candle"}
 
 
 def price(value: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -> str:
@@ -131,3 +145,91 @@ def span(duration_ms: int) -> str:
 def plain(text: str) -> str:
     """Escape text we did not write, so that it can neither format nor break the page."""
     return shown(text).translate(_SPECIAL)
+
+
+def exact(value: Decimal, step: Decimal = NO_STEP) -> str:
+    """Write every digit that says something: the decimals of the step, and no zeros beyond them."""
+    written = str(value)
+    if "E" in written:  # a quarter of the time, where it is none of the few that come with an exponent
+        written = f"{value:f}"
+    whole, _, fraction = written.partition(".")
+    fraction = fraction.rstrip("0")
+    if step:
+        fraction = fraction.ljust(decimals_of(step), "0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def exact_average(value: Decimal, tick: Decimal) -> str:
+    """Write a mean of prices for programs, with the digits that pages show."""
+    return exact(round_to_places(value, average_places(tick, value)), tick)
+
+
+def volume(value: Decimal) -> str:
+    """Write a traded quantity with five significant digits, or more where its whole part has more."""
+    return exact(_rounding(max(VOLUME_DIGITS, value.adjusted() + 1)).plus(value))
+
+
+@cache
+def _rounding(digits: int) -> Context:
+    return Context(prec=digits, rounding=ROUND_HALF_EVEN)
+
+
+def next_step(tool: str, **arguments: str | int | list[str] | None) -> str:
+    """Write a call; arguments that say nothing are left out."""
+    said = {name: value for name, value in arguments.items() if value is not None}
+    return f"{tool} {json.dumps(said, ensure_ascii=False)}"
+
+
+def counted(count: int, limit: int | None = None, total: int | None = None) -> str:
+    """Say how many rows are shown, of how many, and at most: `2 of 12 shown, limit 2`."""
+    shown = f"{count} shown" if total is None else f"{count} of {total} shown"
+    return shown if limit is None else f"{shown}, limit {limit}"
+
+
+def with_more(lines: list[str], more: str | None) -> str:
+    """Join the lines of a list; the next step comes last, where it is read."""
+    return "\n".join([*lines, f"More: {more}"] if more else lines)
+
+
+def doubts(view: MarketView, close: Price | None = None) -> list[str]:
+    """Say everything that speaks against a market's numbers, a sentence each; nothing where all is well."""
+    found = status_doubts(view.rules)
+    ticker = view.ticker
+    if not ticker.has_traded:
+        found.append("Stale: no trades in the last 24 hours")
+    if view.age_ms > STALE_MS:
+        found.append(f"Stale: the exchange's data is {span(view.age_ms)} old")
+    if ticker.has_traded:
+        apart = disagreements(ticker.last_price, bid=ticker.bid, ask=ticker.ask, close=close)
+        found += contradictions(view.rules, apart)
+    return found
+
+
+def status_doubts(rules: SymbolRules) -> list[str]:
+    """Say that a market is closed."""
+    return [] if rules.is_trading else [f"Not trading now: status {plain(rules.status)}"]
+
+
+def contradictions(rules: SymbolRules, apart: Iterable[Disagreement]) -> list[str]:
+    """Say which prices cannot both be of now."""
+    return [
+        f"Contradiction: the last price {price(each.last, rules.quote, rules.tick)} is {percent(each.percent)} from "
+        f"{WITNESSES[each.witness]}, {average(each.other, rules.quote, rules.tick)}"
+        for each in apart
+    ]
+
+
+def doubt_lines(found: Iterable[str]) -> list[str]:
+    """Write doubts as the lines of a page."""
+    return [f"*{each}*" for each in found]
+
+
+def with_doubts(page: str, found: Iterable[str]) -> str:
+    """Put doubts above the last line of a page, which says when its data was true."""
+    lines = page.split("\n")
+    return "\n".join([*lines[:-1], *doubt_lines(found), lines[-1]])
+
+
+def doubts_in(page: str) -> list[str]:
+    """Return the doubts that stand on a page."""
+    return [line.strip("*") for line in page.split("\n") if line.startswith(OPENINGS)]

@@ -1,13 +1,17 @@
-"""Measures for programs and people: what every analysis answers with, and the words for what is not known yet."""
+"""A measure in words, and the threshold it was held against."""
 
 from decimal import Decimal
 from typing import Any
 
 from mcp_binance_server.analytics.envelope import Basis, Metric, Progress
+from mcp_binance_server.analytics.thresholds import Thresholds
+from mcp_binance_server.analytics.tuning import changes, plain_number
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.decimals import exact, exact_average
-from mcp_binance_server.surface.views.markdown import bps_places, instant, share, time_of_day
+from mcp_binance_server.surface.views.markdown import bps_places, exact, exact_average, instant, share, time_of_day
+
+UNCHANGED = "project defaults"
+
 
 WHY: dict[str, str] = {
     "one_sided_book": "one side of the book is empty",
@@ -118,3 +122,23 @@ def written(value: float | None, step: Decimal) -> str | None:
 def written_average(value: float | None, tick: Decimal) -> str | None:
     """Write a computed mean of prices as text."""
     return None if value is None else exact_average(Decimal(repr(value)), tick)
+
+
+def threshold_words(thresholds: Thresholds) -> str:
+    """Name what differs from the defaults: `wall_z 4 (default 3.5)`."""
+    return "; ".join(f"{each.name} {each.value} (default {each.default})" for each in changes(thresholds)) or UNCHANGED
+
+
+def threshold_line(thresholds: Thresholds) -> str:
+    """Return the line that a page of the live market ends with."""
+    return f"_Thresholds: {threshold_words(thresholds)}_"
+
+
+def changed_lines(thresholds: Thresholds) -> list[str]:
+    """Return the line for an answer that is silent about the defaults."""
+    return [f"Thresholds: {threshold_words(thresholds)}"] if changes(thresholds) else []
+
+
+def in_percent(share: float) -> str:
+    """Write a share with the digits it has: `5%`, `2.5%`."""
+    return f"{plain_number(round(share * 100, 6))}%"

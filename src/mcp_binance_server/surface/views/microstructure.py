@@ -12,9 +12,8 @@ from mcp_binance_server.surface.views.anomalies import NAMES, anomaly_rows
 from mcp_binance_server.surface.views.liquidity import compact_money
 from mcp_binance_server.surface.views.markdown import average, bps, money, percent, plain, price, share, span, stamp
 from mcp_binance_server.surface.views.market_health import health_rows, health_title
-from mcp_binance_server.surface.views.measures import collecting, why
-from mcp_binance_server.surface.views.thresholds import in_percent, threshold_line
-from mcp_binance_server.surface.views.trading import NOT_ADVICE
+from mcp_binance_server.surface.views.measures import collecting, in_percent, threshold_line, why
+from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 PLACES = {"inside": "inside value area", "above": "above value area", "below": "below value area"}
 ROWS = {"value_area_one_row": "one-row rule", "value_area_two_row": "two-row rule"}

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mcp_binance_server.services.live.following import BookNews, FeedNews, News, TickerNews, TradeNews
-from mcp_binance_server.surface.tools.market import ticker_answer
-from mcp_binance_server.surface.views.book import BookSummary, aggressor, level_pairs
-from mcp_binance_server.surface.views.decimals import exact
-from mcp_binance_server.surface.views.markdown import instant
+from mcp_binance_server.surface.tools.market.prices import ticker_answer
+from mcp_binance_server.surface.views.book.levels import BookSummary, aggressor, level_pairs
+from mcp_binance_server.surface.views.markdown import exact, instant
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 
 TICKER, BOOK, TRADE, FEED = (f"provider.v1.{name}" for name in ("ticker", "book", "trade", "feed"))

@@ -10,7 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.state.pace import LoopPace
-from mcp_binance_server.surface.long_texts import Aside, place_for_long_texts, restored
+from mcp_binance_server.surface.answers import Aside, place_for_long_texts, restored
 from mcp_binance_server.transports.http.bodies import replayed
 from mcp_binance_server.transports.http.leaving import LEAVING, Leaving
 from mcp_binance_server.transports.http.switchboard import Switchboard, header

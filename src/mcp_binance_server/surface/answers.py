@@ -1,0 +1,175 @@
+"""Answers on their way out: shared between callers of the same, cut to a limit, with their age."""
+
+import json
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+from mcp import types
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import PARTY, acting_for
+from mcp_binance_server.errors import AppError, RateLimited
+from mcp_binance_server.state.flight import Flights
+from mcp_binance_server.state.pace import LoopPace
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.errors import LONGEST_SECS
+from mcp_binance_server.surface.spec import ToolAnswer
+from mcp_binance_server.surface.views.markdown import doubt_lines, doubts, status_doubts
+
+# Shorter ones are written sooner than one can look for them.
+LONG = 128 * 2**10
+PIECE = 256 * 2**10
+
+Make = Callable[[], Awaitable[types.CallToolResult]]
+
+# As long as the exchange's own answers are shared; what is rendered says by itself when it was true.
+SHARED_MS = 1_000
+# A thousand candles are a hundred kilobytes twice, as text and as a structure.
+MOST_KEPT = 16
+
+
+@dataclass
+class Aside:
+    """The texts of one answer by the words in their stead, and for whom they are."""
+
+    texts: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    party: str = ""
+
+
+_ASIDE: ContextVar[Aside | None] = ContextVar("long_texts", default=None)
+
+
+@contextmanager
+def place_for_long_texts() -> Generator[Aside]:
+    """Have long texts put here instead of into answers; who opens this must put them back by `restored`."""
+    aside = Aside()
+    before = _ASIDE.set(aside)
+    try:
+        yield aside
+    finally:
+        _ASIDE.reset(before)
+
+
+def put_aside(text: str) -> str:
+    """Return the text, or the word that stands for it."""
+    aside = _ASIDE.get()
+    if aside is None or len(text) < LONG:
+        return text
+    word = f"long text {uuid4().hex}"
+    aside.texts[f'"{word}"'.encode()] = text
+    aside.party = PARTY.get()  # who writes the answer does not know it any more
+    return word
+
+
+def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:
+    """Return a tool's answer with its long texts put aside; it may be another's too, so it stays as it is."""
+    if _ASIDE.get() is None:
+        return answer
+    content = [_block(each) for each in answer.content]
+    structured: dict[str, Any] | None = answer.structured_content and {
+        name: put_aside(value) if isinstance(value, str) else value for name, value in answer.structured_content.items()
+    }
+    return answer.model_copy(update={"content": content, "structured_content": structured})
+
+
+async def restored(written: bytes, aside: Aside, pace: LoopPace) -> bytes:
+    """Return an answer as JSON with the texts in their places; they are written a piece at a time."""
+    pieces: list[bytes] = []
+    for word, text in sorted(aside.texts.items(), key=lambda each: written.find(each[0])):
+        before, found, written = written.partition(word)
+        pieces.append(before)
+        if not found:  # an error is sent instead
+            return b"".join(pieces)
+        pieces.append(b'"')
+        for start in range(0, len(text), PIECE):
+            with acting_for(aside.party):
+                await pace.step(goes_on=True)
+            pieces.append(_encoded(text[start : start + PIECE])[1:-1])
+        pieces.append(b'"')
+    return b"".join([*pieces, written])
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return msgspec.json.encode(text)
+    except UnicodeEncodeError:  # half a character, which the SDK would write too
+        return json.dumps(text).encode()
+
+
+def _block(block: types.ContentBlock) -> types.ContentBlock:
+    if isinstance(block, types.TextContent) and len(block.text) >= LONG:
+        return block.model_copy(update={"text": put_aside(block.text)})
+    return block
+
+
+@dataclass
+class SharedAnswers:
+    """The last answers by what was asked, and those being made. A failure is told to all who wait and not kept."""
+
+    clock: Clock
+    flights: Flights[types.CallToolResult] = field(init=False, repr=False)
+    _kept: dict[str, tuple[float, types.CallToolResult]] = field(
+        default_factory=dict[str, tuple[float, types.CallToolResult]], init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        self.flights = Flights(self.clock)
+
+    async def get(self, asked: str, make: Make) -> types.CallToolResult:
+        """Return the answer to what is asked: one that was just made, is being made, or is made now."""
+        made_at_ms, answer = self._kept.get(asked, (0.0, None))
+        if answer is not None and self.clock.monotonic_ms() - made_at_ms < SHARED_MS:
+            return answer
+
+        async def produce() -> types.CallToolResult:
+            began_ms = self.clock.monotonic_ms()
+            made = await make()
+            if not made.is_error:
+                self._keep(asked, began_ms, made)
+            return made
+
+        return await self.flights.join(asked, produce, lock_ms=int(LONGEST_SECS * 1000))
+
+    def _keep(self, asked: str, began_ms: float, answer: types.CallToolResult) -> None:
+        self._kept.pop(asked, None)
+        self._kept[asked] = (began_ms, answer)
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+
+
+async def doubts_about(context: Context, symbol: str, *, quiet: bool) -> list[str]:
+    """Say what speaks against a market's numbers; one that trades is asked about only if its data looked quiet.
+
+    Raises:
+        RateLimited: nothing more may be asked now.
+    """
+    rules = await context.market.rules(symbol)
+    if rules.is_trading and not quiet:
+        return []
+    try:
+        return doubts(await context.market.ticker(symbol))
+    except RateLimited:
+        raise
+    except AppError:
+        return status_doubts(rules)
+
+
+async def doubted(context: Context, symbol: str, answer: ToolAnswer) -> ToolAnswer:
+    """Return a tool's answer with what speaks against it, unless it says so itself."""
+    if answer.warnings:
+        return answer
+    return replace(answer, warnings=tuple(await doubts_about(context, symbol, quiet=answer.quiet)))
+
+
+def warned_text(answer: ToolAnswer) -> str:
+    """Return the text of an answer with its warnings below its first line; a page may have a place of its own."""
+    if not answer.warnings:
+        return answer.text
+    lines = [line for line in doubt_lines(answer.warnings) if line not in answer.text]
+    first, *rest = answer.text.split("\n")
+    return "\n".join([first, *lines, *rest])

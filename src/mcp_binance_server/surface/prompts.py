@@ -1,0 +1,159 @@
+"""The five guided analyses as prompts."""
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
+from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
+from mcp_binance_server.analytics.trend.bias import disagreements
+from mcp_binance_server.surface.answers import doubts_about
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import PromptSpec
+from mcp_binance_server.surface.views.flow import order_flow_page
+from mcp_binance_server.surface.views.liquidity import liquidity_page
+from mcp_binance_server.surface.views.markdown import contradictions, with_doubts
+from mcp_binance_server.surface.views.microstructure import microstructure_page
+from mcp_binance_server.surface.views.portfolio.risk import portfolio_page
+from mcp_binance_server.surface.views.trend import trading_page
+
+
+def within(low: int, high: int) -> BeforeValidator:
+    """Read a whole number of this range from text."""
+
+    def read(value: object) -> int:
+        text = value.strip() if isinstance(value, str) else str(value)
+        if not re.fullmatch("[0-9]{1,9}", text) or not low <= int(text) <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return int(text)
+
+    return BeforeValidator(read)
+
+
+class LiquidityMapping(Arguments):
+    symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
+    lookback_minutes: Annotated[int, within(5, 1440)] = Field(
+        30, description="Minutes of trading to look for vacuums in, 5 to 1440, default 30"
+    )
+
+
+async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> str:
+    report = await context.liquidity.map(arguments.symbol, arguments.lookback_minutes)
+    found = await doubts_about(context, arguments.symbol, quiet=report.price is None or report.touch is None)
+    if report.price is not None and report.touch is not None:
+        bid, ask = report.touch
+        found += contradictions(report.rules, disagreements(report.price, bid=bid, ask=ask))
+    return with_doubts(liquidity_page(report), dict.fromkeys(found))
+
+
+LIQUIDITY_MAPPING = PromptSpec(
+    name="liquidity_mapping",
+    description=(
+        "Map liquidity vacuums, order walls, slippage and stop levels of one market. "
+        "How to read it: guide://document/market/volume-profile.md"
+    ),
+    arguments=LiquidityMapping,
+    render=liquidity_mapping,
+    live=True,
+)
+
+
+class MarketMicrostructureAnalysis(Arguments):
+    symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
+    profile_hours: Annotated[int, within(1, 168)] = Field(
+        24, description="Hours of the volume profile, 1 to 168, default 24"
+    )
+    analysis_depth: AnalysisDepth = Field(
+        "standard", description="Baseline: quick (5 minutes), standard (1 hour), or deep (adds 24 hours of volatility)"
+    )
+
+
+async def market_microstructure_analysis(context: Context, arguments: MarketMicrostructureAnalysis) -> str:
+    report = await context.microstructure.analyse(arguments.symbol, arguments.profile_hours, arguments.analysis_depth)
+    last = report.profile.price if report.profile else None
+    top = report.market.book.top if report.market else None
+    found = await doubts_about(context, arguments.symbol, quiet=last is None or top is None or top.mid is None)
+    if last is not None and top is not None and top.bid is not None and top.ask is not None:
+        apart = disagreements(last, bid=top.bid.price, ask=top.ask.price)
+        found += contradictions(report.rules, apart)
+    return with_doubts(microstructure_page(report), dict.fromkeys(found))
+
+
+MARKET_MICROSTRUCTURE_ANALYSIS = PromptSpec(
+    name="market_microstructure_analysis",
+    description=(
+        "Analyze how one market trades: volume profile, order book, anomalies and health, each by stated rules. "
+        "How to read it: guide://document/market/microstructure-health.md"
+    ),
+    arguments=MarketMicrostructureAnalysis,
+    render=market_microstructure_analysis,
+    live=True,
+)
+
+
+class OrderFlowTrading(Arguments):
+    symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
+    window_minutes: Annotated[int, within(1, 60)] = Field(
+        5, description="Minutes to look back, 1 to 60; up to 15 are known at once, default 5"
+    )
+
+
+async def order_flow_trading(context: Context, arguments: OrderFlowTrading) -> str:
+    report = await context.order_flow.signal(arguments.symbol, arguments.window_minutes)
+    found = await doubts_about(context, arguments.symbol, quiet=not report.sample.trades)
+    return with_doubts(order_flow_page(report), found)
+
+
+ORDER_FLOW_TRADING = PromptSpec(
+    name="order_flow_trading",
+    description=(
+        "Judge who takes from the order book of one market, with the interval that says how sure that is. "
+        "How to read it: guide://document/market/order-flow.md"
+    ),
+    arguments=OrderFlowTrading,
+    render=order_flow_trading,
+    live=True,
+)
+
+
+class PortfolioRiskArguments(Arguments):
+    """It takes none: the account is the one whose key is configured."""
+
+
+async def portfolio_risk(context: Context, _arguments: PortfolioRiskArguments) -> str:
+    return portfolio_page(await context.portfolio.risk())
+
+
+PORTFOLIO_RISK = PromptSpec(
+    name="portfolio_risk",
+    description="Assess portfolio risk and provide diversification recommendations based on current holdings",
+    arguments=PortfolioRiskArguments,
+    render=portfolio_risk,
+    scope="account:read",
+)
+
+
+class TradingAnalysis(Arguments):
+    symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
+    strategy: Strategy | None = Field(
+        None, description="Trading strategy preference: aggressive, balanced, or conservative"
+    )
+    risk_tolerance: RiskTolerance | None = Field(None, description="Risk tolerance level: low, medium, or high")
+
+
+async def trading_analysis(context: Context, arguments: TradingAnalysis) -> str:
+    report = await context.analysis.trading(
+        arguments.symbol, arguments.strategy or "balanced", arguments.risk_tolerance or "medium"
+    )
+    left_to_us = (arguments.strategy is None, arguments.risk_tolerance is None)
+    return trading_page(report, defaults=left_to_us)
+
+
+TRADING_ANALYSIS = PromptSpec(
+    name="trading_analysis",
+    description=("Analyze market conditions for a specific cryptocurrency and provide trading recommendations"),
+    arguments=TradingAnalysis,
+    render=trading_analysis,
+)

@@ -1,1 +1,0 @@
-"""Guided analyses: numbers first, then what stated rules make of them."""

@@ -1,0 +1,178 @@
+"""The pages under binance:// and guide://."""
+
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import ResourceNotFound
+from mcp_binance_server.surface.answers import doubts_about
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Page, Picture, ResourceSpec, TemplateSpec
+from mcp_binance_server.surface.views.book.levels import BookSummary, order_book_page
+from mcp_binance_server.surface.views.index import account_index, market_index, orders_index
+from mcp_binance_server.surface.views.market import market_page
+from mcp_binance_server.surface.views.orders.history import history_page, open_orders_page
+from mcp_binance_server.surface.views.portfolio.holdings import balances_page, positions_page
+
+# An order may change an account at any moment, so a client that wants to know asks again.
+KEEP_MS = 0
+
+BALANCES = ResourceSpec(
+    uri="binance://account/balances",
+    name="Account Balances",
+    description="Current account balances for all assets (free and locked)",
+)
+POSITIONS = ResourceSpec(
+    uri="binance://account/positions",
+    name="Account Positions",
+    description="Holdings that are not stablecoins, valued in USDT, with their share of the portfolio",
+)
+ACCOUNT_INDEX = ResourceSpec(
+    uri="binance://account",
+    name="Account",
+    description="What account pages there are, and what the account is worth at a glance",
+)
+
+SVG, JPEG = ".svg", ".jpeg"
+# An address is made of what it shows, so what a client keeps is never old; it may bear the user's own levels.
+PICTURE_KEEP_MS = 60 * 60 * 1000
+SOURCE_KEY = "mcp-binance-server/source"
+
+HELP = ResourceSpec(
+    uri="guide://help",
+    name="Guide URI Help",
+    description="What playbooks there are and how to address them",
+)
+COLLECTION = TemplateSpec(
+    uri_template="guide://collection/{id}",
+    name="Guide Collection",
+    description="All documents of a collection, e.g. guide://collection/start",
+    mime_type=None,
+)
+CATEGORY = TemplateSpec(
+    uri_template="guide://category/{name}",
+    name="Guide Category",
+    description="The documents of a category, e.g. guide://category/risk",
+    mime_type=None,
+)
+CATEGORY_DOCUMENT = TemplateSpec(
+    uri_template="guide://category/{name}/{docId}",
+    name="Guide Category Document",
+    description="A document of a category, or all that a pattern matches, e.g. guide://category/risk/position*",
+    mime_type=None,
+)
+DOCUMENT = TemplateSpec(
+    uri_template="guide://document/{context}/{docId}",
+    name="Guide Document",
+    description="Exactly one document of a category or collection, e.g. guide://document/examples/intro.md",
+)
+
+FRESH_MS = 1_000
+BOOK = "orderbook"
+BOOK_LEVELS = 20
+BEST_KNOWN = tuple(map(Symbol, ("BTCUSDT", "ETHUSDT", "BNBUSDT", "SOLUSDT", "XRPUSDT", "DOGEUSDT", "ADAUSDT")))
+
+BTCUSDT = ResourceSpec(
+    uri="binance://market/btcusdt",
+    name="BTCUSDT Market Data",
+    description="Real-time 24-hour ticker statistics for Bitcoin/USDT trading pair",
+)
+ETHUSDT = ResourceSpec(
+    uri="binance://market/ethusdt",
+    name="ETHUSDT Market Data",
+    description="Real-time 24-hour ticker statistics for Ethereum/USDT trading pair",
+)
+ANY_SYMBOL = TemplateSpec(
+    uri_template="binance://market/{symbol}",
+    name="Market Data",
+    description="Real-time 24-hour ticker statistics for any trading pair, e.g. binance://market/solusdt",
+)
+ORDER_BOOK = TemplateSpec(
+    uri_template="binance://market/{symbol}/orderbook",
+    name="Order Book",
+    description="Best bids and asks of any trading pair, e.g. binance://market/btcusdt/orderbook",
+)
+MARKET_INDEX = ResourceSpec(
+    uri="binance://market",
+    name="Markets",
+    description="What market pages there are, and the best known pairs at a glance",
+)
+
+OPEN_ORDERS = ResourceSpec(
+    uri="binance://orders/open",
+    name="Open Orders",
+    description="All currently active orders (NEW, PARTIALLY_FILLED)",
+)
+ORDER_HISTORY = ResourceSpec(
+    uri="binance://orders/history",
+    name="Order History",
+    description="Newest orders of every status, over the symbols with an open order or a holding",
+)
+ORDER_INDEX = ResourceSpec(
+    uri="binance://orders",
+    name="Orders",
+    description="What order pages there are, and the open orders at a glance",
+)
+
+
+async def read_account(context: Context, identifier: str) -> Page:
+    if not identifier:
+        valued = await context.account.valued()
+        return _private(account_index(valued.portfolio, valued.venue, valued.as_of_ms))
+    if identifier == "balances":
+        return _private(balances_page(await context.account.account()))
+    if identifier == "positions":
+        valued = await context.account.valued()
+        return _private(positions_page(valued.portfolio, valued.venue, valued.as_of_ms))
+    raise ResourceNotFound(provided_uri=f"binance://account/{identifier}")
+
+
+def _private(text: str) -> Page:
+    return Page(text, keep_ms=KEEP_MS, shareable=False)
+
+
+async def read_picture(context: Context, uri: str) -> Page | Picture:
+    data = await context.charting.picture(uri)
+    if uri.endswith(SVG):
+        return Page(data.decode(), keep_ms=PICTURE_KEEP_MS, shareable=False, mime_type="image/svg+xml")
+    mime_type = "image/jpeg" if uri.endswith(JPEG) else "image/png"
+    return Picture(data, keep_ms=PICTURE_KEEP_MS, shareable=False, mime_type=mime_type)
+
+
+async def read_guide(context: Context, uri: str) -> Page:
+    content = await context.guides.read(uri)
+    # Text of the user's own files is marked, so that a host can treat it as what it is: data.
+    meta = {SOURCE_KEY: "user"} if content.has_user_text else {SOURCE_KEY: "builtin"}
+    framed = content.framed
+    return Page(framed.text, keep_ms=KEEP_MS, shareable=True, mime_type=framed.mime_type, meta=meta)
+
+
+async def read_market(context: Context, identifier: str) -> Page:
+    symbol, _, part = identifier.rpartition("/")
+    if symbol and part.lower() == BOOK:
+        return await _book(context, symbol)
+    if not identifier:
+        return await _index(context)
+    view = await context.market.ticker(identifier)
+    return Page(market_page(view), keep_ms=FRESH_MS, shareable=True)
+
+
+async def _book(context: Context, symbol: str) -> Page:
+    seen = await context.market.book(symbol, BOOK_LEVELS)
+    found = await doubts_about(context, symbol, quiet=BookSummary.of(seen.value).is_quiet)
+    return Page(order_book_page(seen, found), keep_ms=FRESH_MS, shareable=True)
+
+
+async def _index(context: Context) -> Page:
+    listed = await context.market.symbols("")
+    known = [symbol for symbol in BEST_KNOWN if symbol in listed] or listed[: len(BEST_KNOWN)]
+    board = await context.market.tickers(known)
+    trading = await context.market.trading_count()
+    return Page(market_index(board, len(listed), trading), keep_ms=FRESH_MS, shareable=True)
+
+
+async def read_orders(context: Context, identifier: str) -> Page:
+    if not identifier:
+        return _private(orders_index(await context.orders.open()))
+    if identifier == "open":
+        return _private(open_orders_page(await context.orders.open()))
+    if identifier == "history":
+        return _private(history_page(await context.orders.history()))
+    raise ResourceNotFound(provided_uri=f"binance://orders/{identifier}")

@@ -1,0 +1,125 @@
+"""The tool that draws a chart."""
+
+from base64 import b64encode
+from typing import Any, Literal
+
+from mcp import types
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from mcp_binance_server.services.charts.remote import ChartImage, ImageFormat
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.context import Context, reporting
+from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.charts.facts import CAMEL
+from mcp_binance_server.surface.tools.rows import Row, omitted, optional
+from mcp_binance_server.surface.views.markdown import instant
+
+
+class GenerateChartImage(Arguments):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    config: dict[str, Any] = Field(description="Chart config")
+    storage: bool = Field(default=False, description="Return a URL")
+    format: ImageFormat | None = optional("png if left out")
+    include_data: bool = Field(default=False, description="Also imageData (base64), for programs")
+
+
+class ImageMetadata(Row):
+    model_config = CAMEL
+
+    format: str
+    resolution: str
+    generated_at: str
+    expires_at: str | None = omitted()
+    renderer: Literal["chart-img", "local"]
+    bars: int | None = omitted()
+    last_bar_closed: bool | None = omitted()
+    warnings: list[str]
+
+
+class ApiResponse(Row):
+    model_config = CAMEL
+
+    status_code: int
+    """0: the service was not asked."""
+    rate_limit_remaining: int | None = omitted()
+
+
+class ImageAnswer(Answer):
+    """The contract's members; they stand in the text, for a structure would hide the picture from a model."""
+
+    model_config = CAMEL
+
+    image_url: str | None = omitted()
+    image_data: str | None = omitted()
+    metadata: ImageMetadata
+    api_response: ApiResponse
+
+
+def image_answer(image: ChartImage) -> ImageAnswer:
+    return ImageAnswer(
+        image_url=image.url,
+        metadata=ImageMetadata(
+            format=image.format.upper(),
+            resolution=f"{image.width}x{image.height}",
+            generated_at=instant(image.at_ms),
+            expires_at=image.expires_at,
+            renderer=image.renderer,
+            bars=image.bars,
+            last_bar_closed=image.last_bar_closed,
+            warnings=list(image.warnings),
+        ),
+        api_response=ApiResponse(status_code=image.status, rate_limit_remaining=image.images_left),
+    )
+
+
+def attachments(image: ChartImage) -> tuple[types.ContentBlock, ...]:
+    """Return the picture for whoever looks, and links to what is kept for whoever fetches it later."""
+    attached: list[types.ContentBlock] = []
+    if image.data is not None:
+        attached.append(types.ImageContent(data=base64_of(image.data), mime_type=f"image/{image.format}"))
+    for uri, kind in ((image.url, f"image/{image.format}"), (image.svg_url, "image/svg+xml")):
+        if uri is not None:
+            attached.append(types.ResourceLink(uri=uri, name=uri.rpartition("/")[2], mime_type=kind))
+    return tuple(attached)
+
+
+def base64_of(data: bytes) -> str:
+    return b64encode(data).decode("ascii")
+
+
+async def generate_chart_image(context: Context, arguments: GenerateChartImage) -> ToolAnswer:
+    image = await reporting(
+        context.progress,
+        "drawing the chart",
+        lambda: context.charting.image(arguments.config, storage=arguments.storage, image_format=arguments.format),
+    )
+    answer = image_answer(image)
+    structured = None
+    if arguments.include_data:
+        data = None if image.data is None else base64_of(image.data)
+        structured = answer.model_copy(update={"image_data": data})
+    return ToolAnswer(answer.model_dump_json(), structured, attachments(image))
+
+
+GENERATE_CHART_IMAGE = ToolSpec(
+    name="generate_chart_image",
+    title="Draw a chart",
+    description=(
+        "Draws a chart: by chart-img.com, or here for Binance spot pairs. Use it after construct_chart_config; tell "
+        "the user the warnings. Not for numbers (get_klines, get_indicators)."
+    ),
+    arguments=GenerateChartImage,
+    answer=None,
+    run=generate_chart_image,
+    loads=(
+        "mcp_binance_server.charts.spec",
+        "mcp_binance_server.charts.wire",
+        "mcp_binance_server.charts.render.apart",
+        "mcp_binance_server.charts.render.warm_up",
+    ),
+    read_only=True,
+    toolset="charts",
+    slow=True,
+)

@@ -1,0 +1,62 @@
+"""The tools that look for what is unusual in a live market, and score its health."""
+
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import MeasuredAnswer, Pair, WindowSecs, measured
+from mcp_binance_server.surface.views.anomalies import anomalies_line, anomaly_metrics
+from mcp_binance_server.surface.views.market_health import health_line, health_metrics
+
+
+class DetectMarketAnomalies(Arguments):
+    symbol: Pair
+    window_duration_secs: WindowSecs = 60
+
+
+async def detect_market_anomalies(context: Context, arguments: DetectMarketAnomalies) -> ToolAnswer:
+    report = await context.anomalies.detect(arguments.symbol, arguments.window_duration_secs)
+    return measured(context, report.rules, report.basis, anomaly_metrics(report), anomalies_line(report))
+
+
+DETECT_MARKET_ANOMALIES = ToolSpec(
+    name="detect_market_anomalies",
+    title="Market anomalies",
+    description=(
+        "Patterns in the live book and tape of one pair that are consistent with icebergs, absorption, spoofing, quote "
+        "stuffing or a fragile market, each with its rule; the first call starts collecting. Not for proof of intent, "
+        "and not for a single score: get_microstructure_health."
+    ),
+    arguments=DetectMarketAnomalies,
+    answer=MeasuredAnswer,
+    run=detect_market_anomalies,
+    read_only=True,
+    toolset="analysis",
+    live=True,
+)
+
+
+class GetMicrostructureHealth(Arguments):
+    symbol: Pair
+    window_duration_secs: WindowSecs = 300
+
+
+async def get_microstructure_health(context: Context, arguments: GetMicrostructureHealth) -> ToolAnswer:
+    report = await context.health.measure(arguments.symbol, arguments.window_duration_secs)
+    return measured(context, report.rules, report.basis, health_metrics(report), health_line(report))
+
+
+GET_MICROSTRUCTURE_HEALTH = ToolSpec(
+    name="get_microstructure_health",
+    title="Market health",
+    description=(
+        "A score from 0 to 100 of one pair's book against its own last minutes: spread, depth, balance, resilience, "
+        "freshness; half a minute after the first call it has a value. Not for comparing pairs, and not for the state "
+        "of the stream."
+    ),
+    arguments=GetMicrostructureHealth,
+    answer=MeasuredAnswer,
+    run=get_microstructure_health,
+    read_only=True,
+    toolset="analysis",
+    live=True,
+)

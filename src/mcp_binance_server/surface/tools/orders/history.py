@@ -1,0 +1,344 @@
+"""Tools that read the account's orders and trades."""
+
+from dataclasses import replace
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from mcp_binance_server.domain.orders import Fill, FillsOfSymbol, OpenOrders, Order, OrderHistory, OrdersOfSymbol
+from mcp_binance_server.services.account.orders import HISTORY_ROWS
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, ListAnswer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row, omitted, optional
+from mcp_binance_server.surface.views.markdown import exact, exact_average, instant, next_step
+from mcp_binance_server.surface.views.orders.history import (
+    NO_FILLS,
+    NO_OPEN_ORDERS,
+    fills_text,
+    history_notes,
+    history_text,
+    no_orders,
+    open_orders_text,
+    order_text,
+    orders_text,
+    unvalued_notes,
+)
+from mcp_binance_server.surface.views.portfolio.holdings import venue_notes
+
+MOST_ROWS = 1000
+LARGEST_ID = 2**63 - 1
+
+Limit = Annotated[int, Field(description="How many rows at most, the newest", ge=1, le=MOST_ROWS)]
+OrderId = Annotated[int, Field(description="The exchange's number of the order", ge=1, le=LARGEST_ID)]
+Moment = Annotated[str, Field(max_length=200)] | int | None
+
+
+class GetOpenOrders(Arguments):
+    symbol: Pair | None = None
+    limit: Limit = 40
+
+
+class GetOrder(Arguments):
+    symbol: Pair
+    order_id: OrderId | None = None
+    client_order_id: ClientOrderId | None = None
+
+    @model_validator(mode="after")
+    def _one_id(self) -> Self:
+        if (self.order_id is None) == (self.client_order_id is None):
+            raise ValueError("give exactly one of order_id and client_order_id")
+        return self
+
+
+class GetAllOrders(Arguments):
+    symbol: Pair | None = optional("Trading pair, e.g. BTCUSDT; all you hold or have ordered if left out")
+    limit: Limit = 50
+    start: Moment = optional("From then on: ISO instant, epoch ms, '36h', 'yesterday'; UTC")
+    end: Moment = optional("Up to then; with start at most 24 hours later")
+
+    @model_validator(mode="after")
+    def _periods_are_of_one_symbol(self) -> Self:
+        if self.symbol is None and (self.start is not None or self.end is not None):
+            raise PydanticCustomError("period", "start and end need a symbol: Binance tells past orders by symbol")
+        return self
+
+
+class GetAccountTrades(Arguments):
+    symbol: Pair
+    limit: Limit = 50
+    order_id: OrderId | None = Field(None, description="Only the trades of this order")
+
+
+class OrderRow(Row):
+    order_id: int
+    client_order_id: str
+    symbol: str
+    side: str
+    type: str
+    status: str
+    time_in_force: str
+    price: str
+    stop_price: str
+    quantity: str
+    executed: str
+    quote_spent: str
+    time: str
+    updated: str
+
+
+class FillRow(Row):
+    trade_id: int
+    order_id: int
+    side: str
+    price: str
+    quantity: str
+    quote_quantity: str
+    commission: str
+    commission_asset: str
+    is_maker: bool
+    time: str
+
+
+class OrdersAnswer(ListAnswer):
+    orders: list[OrderRow]
+    network: str
+    host: str
+    as_of: str
+
+
+class AllOrdersAnswer(OrdersAnswer):
+    symbols_asked: list[str] | None = omitted("Without a symbol: where it was looked")
+    not_asked: list[str] | None = omitted()
+    no_answer: list[str] | None = omitted()
+
+
+class OpenOrdersAnswer(OrdersAnswer):
+    total: int
+    value_by_quote: dict[str, str]
+
+
+class OrderAnswer(Answer):
+    order: OrderRow
+    average_price: str | None
+    network: str
+    host: str
+    as_of: str
+
+
+class TradesAnswer(ListAnswer):
+    symbol: str
+    trades: list[FillRow]
+    network: str
+    host: str
+    as_of: str
+
+
+def order_row(order: Order) -> OrderRow:
+    return OrderRow(
+        order_id=order.order_id,
+        client_order_id=order.client_order_id,
+        symbol=order.symbol,
+        side=order.side,
+        type=order.kind,
+        status=order.status,
+        time_in_force=order.time_in_force,
+        price=f"{order.price:f}",
+        stop_price=f"{order.stop_price:f}",
+        quantity=f"{order.quantity:f}",
+        executed=f"{order.executed:f}",
+        quote_spent=f"{order.quote_spent:f}",
+        time=instant(order.created_ms),
+        updated=instant(order.updated_ms),
+    )
+
+
+def fill_row(fill: Fill) -> FillRow:
+    return FillRow(
+        trade_id=fill.trade_id,
+        order_id=fill.order_id,
+        side="BUY" if fill.is_buyer else "SELL",
+        price=f"{fill.price:f}",
+        quantity=f"{fill.quantity:f}",
+        quote_quantity=f"{fill.quote_quantity:f}",
+        commission=f"{fill.commission:f}",
+        commission_asset=fill.commission_asset,
+        is_maker=fill.is_maker,
+        time=instant(fill.time_ms),
+    )
+
+
+async def get_open_orders(context: Context, arguments: GetOpenOrders) -> ToolAnswer:
+    view = await context.orders.open(arguments.symbol)
+    newest_last = sorted(view.orders, key=lambda order: (order.created_ms, order.order_id))
+    shown = tuple(newest_last[-arguments.limit :])
+    more = _more_open(view, arguments)
+    answer = OpenOrdersAnswer(
+        count=len(shown),
+        limit=arguments.limit,
+        more=more,
+        orders=[order_row(each) for each in shown],
+        network=view.venue.network,
+        host=view.venue.host,
+        as_of=instant(view.as_of_ms),
+        total=len(view.orders),
+        value_by_quote={quote: exact(value) for quote, value in view.value_by_quote.items()},
+        notes=[*([] if shown else [NO_OPEN_ORDERS]), *unvalued_notes(view), *venue_notes(view.venue)],
+    )
+    return ToolAnswer(open_orders_text(view, shown, arguments.limit, more), answer)
+
+
+async def get_order(context: Context, arguments: GetOrder) -> ToolAnswer:
+    view = await context.orders.one(
+        arguments.symbol, order_id=arguments.order_id, client_order_id=arguments.client_order_id
+    )
+    average = view.order.average_price
+    answer = OrderAnswer(
+        order=order_row(view.order),
+        average_price=None if average is None else exact_average(average, view.rules.tick),
+        network=view.venue.network,
+        host=view.venue.host,
+        as_of=instant(view.as_of_ms),
+        notes=venue_notes(view.venue),
+    )
+    return ToolAnswer(order_text(view), answer)
+
+
+async def get_all_orders(context: Context, arguments: GetAllOrders) -> ToolAnswer:
+    if arguments.symbol is None:
+        return _history(await context.orders.history(), arguments.limit)
+    view = await context.orders.all(arguments.symbol, arguments.limit, arguments.start, arguments.end)
+    more = _more_orders(view, arguments)
+    answer = AllOrdersAnswer(
+        count=len(view.orders),
+        limit=arguments.limit,
+        more=more,
+        orders=[order_row(each) for each in view.orders],
+        network=view.venue.network,
+        host=view.venue.host,
+        as_of=instant(view.as_of_ms),
+        notes=[*no_orders(view), *venue_notes(view.venue)],
+    )
+    return ToolAnswer(orders_text(view, arguments.limit, more), answer)
+
+
+def _history(found: OrderHistory, limit: int) -> ToolAnswer:
+    view = replace(found, orders=found.orders[:limit], cut=found.cut or len(found.orders) > limit)
+    answer = AllOrdersAnswer(
+        count=len(view.orders),
+        limit=min(limit, HISTORY_ROWS),
+        more="get_all_orders with one symbol" if view.cut else None,
+        orders=[order_row(each) for each in view.orders],
+        symbols_asked=[*view.asked],
+        not_asked=[*view.not_asked] or None,
+        no_answer=[*view.failed] or None,
+        network=view.venue.network,
+        host=view.venue.host,
+        as_of=instant(view.as_of_ms),
+        notes=[*history_notes(view), *venue_notes(view.venue)],
+    )
+    return ToolAnswer(history_text(view, answer.limit, answer.more), answer)
+
+
+async def get_account_trades(context: Context, arguments: GetAccountTrades) -> ToolAnswer:
+    view = await context.orders.fills(arguments.symbol, arguments.limit, arguments.order_id)
+    more = _more_fills(view, arguments)
+    answer = TradesAnswer(
+        count=len(view.fills),
+        limit=arguments.limit,
+        more=more,
+        symbol=view.rules.symbol,
+        trades=[fill_row(each) for each in view.fills],
+        network=view.venue.network,
+        host=view.venue.host,
+        as_of=instant(view.as_of_ms),
+        notes=[*([] if view.fills else [NO_FILLS]), *venue_notes(view.venue)],
+    )
+    return ToolAnswer(fills_text(view, arguments.limit, more), answer)
+
+
+def _more_open(view: OpenOrders, arguments: GetOpenOrders) -> str | None:
+    if len(view.orders) <= arguments.limit:
+        return None
+    return next_step("get_open_orders", symbol=arguments.symbol, limit=min(len(view.orders), MOST_ROWS))
+
+
+def _more_orders(view: OrdersOfSymbol, arguments: GetAllOrders) -> str | None:
+    steps: list[str] = []
+    if view.newer:
+        after = instant(view.orders[-1].created_ms + 1)
+        steps.append(
+            f"{next_step('get_all_orders', symbol=arguments.symbol, limit=arguments.limit, start=after)} (newer)"
+        )
+    if view.older:
+        before = instant(view.orders[0].created_ms - 1)
+        steps.append(
+            f"{next_step('get_all_orders', symbol=arguments.symbol, limit=arguments.limit, end=before)} (older)"
+        )
+    return " or ".join(steps) or None
+
+
+def _more_fills(view: FillsOfSymbol, arguments: GetAccountTrades) -> str | None:
+    if not view.older:
+        return None
+    if arguments.limit == MOST_ROWS:
+        return "older trades can be asked for by their order_id"
+    return next_step("get_account_trades", symbol=arguments.symbol, limit=MOST_ROWS, order_id=arguments.order_id)
+
+
+GET_OPEN_ORDERS = ToolSpec(
+    name="get_open_orders",
+    title="Open orders",
+    description=(
+        "Orders of the account that are still on the book, newest last, with the value left to execute. Name a symbol "
+        "when you can: over all symbols it costs thirteen times the weight. Not for filled or cancelled orders "
+        "(get_all_orders) and not for placing or cancelling."
+    ),
+    arguments=GetOpenOrders,
+    answer=OpenOrdersAnswer,
+    run=get_open_orders,
+    read_only=True,
+    toolset="orders",
+)
+GET_ORDER = ToolSpec(
+    name="get_order",
+    title="One order",
+    description=(
+        "State of one order of the account: status, filled quantity, average price. Needs its symbol and exactly one "
+        "of order_id and client_order_id. Not for lists of orders (get_open_orders, get_all_orders)."
+    ),
+    arguments=GetOrder,
+    answer=OrderAnswer,
+    run=get_order,
+    read_only=True,
+    toolset="orders",
+)
+GET_ALL_ORDERS = ToolSpec(
+    name="get_all_orders",
+    title="Order history",
+    description=(
+        "Orders of the account, of every status: on one symbol, newest last, or without one the newest 50, newest "
+        "first, over the symbols with an open order or a holding (ten times the weight). start and end narrow one "
+        "symbol; Binance allows at most 24 hours between them. Not for single executions (get_account_trades)."
+    ),
+    arguments=GetAllOrders,
+    answer=AllOrdersAnswer,
+    run=get_all_orders,
+    read_only=True,
+    toolset="orders",
+)
+GET_ACCOUNT_TRADES = ToolSpec(
+    name="get_account_trades",
+    title="Account trades",
+    description=(
+        "Executions of the account's own orders on one symbol, newest last: price, quantity, fee, maker or taker. "
+        "order_id narrows it to one order at a quarter of the weight. Not for the public tape and not for orders that "
+        "were never filled."
+    ),
+    arguments=GetAccountTrades,
+    answer=TradesAnswer,
+    run=get_account_trades,
+    read_only=True,
+    toolset="account",
+)

@@ -1,0 +1,174 @@
+"""The tool that tries an order out and sends nothing."""
+
+from decimal import Decimal
+from typing import Literal, Self
+
+from pydantic import model_validator
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.surface.arguments import Arguments, DecimalText
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.market.prices import SymbolArgument
+from mcp_binance_server.surface.tools.rows import ClientOrderId, optional
+from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant
+from mcp_binance_server.surface.views.orders.preview import CHECKED, NO_KEY, preview_notes, preview_page, short
+from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
+from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
+
+# A client that knows Binance sends these; they are read and not listed.
+TimeInForce = Literal["GTC", "IOC", "FOK"]
+
+
+class PreviewOrder(Arguments):
+    symbol: SymbolArgument
+    side: Side
+    type: Kind = "LIMIT"
+    quantity: DecimalText | None = optional("Of the base asset, decimal text")
+    quote_quantity: DecimalText | None = optional("MARKET only: spend or receive this")
+    price: DecimalText | None = optional("Every type but MARKET")
+    stop_price: DecimalText | None = optional("STOP_LOSS_LIMIT and TAKE_PROFIT_LIMIT")
+    time_in_force: SkipJsonSchema[TimeInForce | None] = None
+    client_order_id: SkipJsonSchema[ClientOrderId | None] = None
+
+    @model_validator(mode="after")
+    def _stays(self) -> Self:
+        if self.time_in_force is None:
+            return self
+        if self.type in ("MARKET", "LIMIT_MAKER"):
+            raise PydanticCustomError("no_time_in_force", "{kind} has no time in force", {"kind": self.type})
+        if self.time_in_force != "GTC":
+            raise PydanticCustomError("good_till_cancelled", "only GTC can be tried out, not IOC or FOK")
+        return self
+
+
+class PreviewAnswer(Answer):
+    """Money as decimal strings; `order` is what could be sent, `changes` what was rounded for that."""
+
+    sent: bool = False
+    symbol: str
+    order: dict[str, str]
+    changes: list[dict[str, str]]
+    behaviour: str
+    best_bid: str | None
+    best_ask: str | None
+    value: str | None
+    fee: dict[str, str]
+    fill: dict[str, str | int | bool | None] | None
+    balance_check: str
+    balances: list[dict[str, str]]
+    may_trade: bool
+    rules_not_checked: list[str]
+    network: str
+    host: str
+    as_of: str
+
+
+def preview_answer(tried: PreviewedOrder) -> PreviewAnswer:
+    shown = tried.preview
+    order, fee = shown.order, shown.fee
+    amounts = {name: written(amount) for name, amount in order.amounts.items()}
+    return PreviewAnswer(
+        symbol=shown.rules.symbol,
+        order={"side": order.side, "type": order.kind, **amounts},
+        changes=[
+            {
+                "argument": each.argument,
+                "received": written(each.received),
+                "used": written(each.used),
+                "rule": each.rule,
+            }
+            for each in tried.changes
+        ],
+        behaviour=shown.behaviour,
+        best_bid=_text(shown.touch.bid),
+        best_ask=_text(shown.touch.ask),
+        value=_text(shown.value),
+        fee={
+            "amount": short(fee.amount, 12),
+            "asset": fee.asset,
+            "rate": short(fee.rate),
+            "source": "assumed" if fee.assumed else "account",
+        },
+        fill=_fill(shown),
+        balance_check=CHECKED if tried.balances_checked else NO_KEY,
+        balances=[
+            {"asset": each.asset, "free": written(each.free), "after": short(each.after, 12)} for each in shown.holdings
+        ],
+        may_trade=tried.may_trade,
+        rules_not_checked=[*tried.unchecked],
+        network=tried.venue.network,
+        host=tried.venue.host,
+        as_of=instant(tried.as_of_ms),
+        notes=preview_notes(tried),
+    )
+
+
+def _fill(shown: Preview) -> dict[str, str | int | bool | None] | None:
+    fill, side = shown.fill, shown.order.side
+    if fill is None:
+        return None
+    return {
+        "quantity": written(fill.base),
+        "value": written(fill.quote),
+        "unfilled": written(fill.unfilled),
+        "unfilled_asset": shown.rules.base if shown.order.quantity is not None else shown.rules.quote,
+        "average_price": _average(fill.average, shown.rules.tick),
+        "worst_price": _text(fill.worst),
+        "slippage_mid_bps": _bps(fill.slippage_bps(side, shown.touch.mid)),
+        "slippage_touch_bps": _bps(fill.slippage_bps(side, fill.touch)),
+        "levels": fill.levels,
+        "complete": fill.complete,
+    }
+
+
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else written(value)
+
+
+def _average(value: Decimal | None, tick: Decimal) -> str | None:
+    return None if value is None else short(value, average_places(tick, value))
+
+
+def _bps(value: Decimal | None) -> str | None:
+    return None if value is None else short(value, bps_places(value, 4))
+
+
+def _intent(arguments: PreviewOrder) -> OrderIntent:
+    def given(text: str | None) -> Decimal | None:
+        return None if text is None else Decimal(text)
+
+    quantity, quote_quantity = given(arguments.quantity), given(arguments.quote_quantity)
+    price, stop_price = given(arguments.price), given(arguments.stop_price)
+    return OrderIntent(
+        side=arguments.side,
+        kind=arguments.type,
+        quantity=None if quantity is None else Quantity(quantity),
+        quote_quantity=None if quote_quantity is None else Quantity(quote_quantity),
+        price=None if price is None else Price(price),
+        stop_price=None if stop_price is None else Price(stop_price),
+    )
+
+
+async def preview_order(context: Context, arguments: PreviewOrder) -> ToolAnswer:
+    tried = await context.preview.preview(arguments.symbol, _intent(arguments))
+    touch = tried.preview.touch
+    return ToolAnswer(preview_page(tried), preview_answer(tried), quiet=touch.bid is None or touch.ask is None)
+
+
+PREVIEW_ORDER = ToolSpec(
+    name="preview_order",
+    title="Try an order out",
+    description=(
+        "Check a spot order without sending it: exchange rules, rounding, value, fee, expected fill and slippage, "
+        "balances before and after. Sends nothing and changes nothing. Use it before proposing any order. A refusal "
+        "names the rule and the nearest order that passes. Not for placing or cancelling orders."
+    ),
+    arguments=PreviewOrder,
+    answer=PreviewAnswer,
+    run=preview_order,
+    read_only=True,
+    toolset="orders",
+)

@@ -1,0 +1,223 @@
+"""Order books for programs and in a line: their measures, what an order would cost, how well they are kept."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from mcp_binance_server.analytics.book.metrics import BookWalk, Depth
+from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed
+from mcp_binance_server.analytics.confidence import confidence_of_instant
+from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Unit, WhyNull, Window
+from mcp_binance_server.domain.book import PriceLevel
+from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average, bps, exact, plain, price, span
+from mcp_binance_server.surface.views.measures import basis_points, number, why, written, written_average
+
+QUOTE_STEP = Decimal("0.01")
+OPENING: dict[NoFeed | None, str] = {
+    None: "a live book is being opened",
+    "off": "streams are off",
+    "full": "too many symbols are streamed already",
+    "late": "the live stream lags",
+}
+
+
+def book_basis(view: BookView, *, truncated: bool = False) -> Basis:
+    """Say what the measures of one book rest on."""
+    book = view.snapshot
+    return Basis(
+        window=Window(view.as_of_ms, view.as_of_ms),
+        n={"snapshots": 1},
+        coverage=1.0,
+        source=("book",) if view.is_live else ("depth",),
+        as_of_ms=view.as_of_ms,
+        age_ms=view.age_ms,
+        depth_levels=(len(book.bids), len(book.asks)),
+        truncated=truncated,
+        gaps=view.gaps,
+        stale=view.is_stale,
+    )
+
+
+def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
+    """Return every measure of a book; where it is broken, each says so."""
+    rules, top = view.rules, report.top
+    trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
+
+    def metric(value: object, unit: Unit | None, why_null: WhyNull | None = None) -> Metric:
+        if value is None:
+            return Metric(value=None, unit=unit, confidence="none", why_null=why_null or top.why_null)
+        return Metric(value=value, unit=unit, confidence=trust)
+
+    near = report.near
+    is_cut = (near.bids is not None and near.bids.truncated) or (near.asks is not None and near.asks.truncated)
+    mid = None if top.mid is None or top.bid is None or top.ask is None else (top.bid.price + top.ask.price) / 2
+    return {
+        "state": Metric(value=top.state),
+        "spread": metric(None if mid is None else _spread(top.bid, top.ask, rules), "quote"),
+        "spread_bps": metric(basis_points(top.spread_bps), "bps"),
+        "mid": metric(None if mid is None else exact(mid, rules.tick), "quote"),
+        "weighted_mid": metric(written_average(top.weighted_mid, rules.tick), "quote"),
+        "best_bid": metric(_level(top.bid, rules), None),
+        "best_ask": metric(_level(top.ask, rules), None),
+        "imbalance_5": metric(number(report.five.value), "ratio", report.five.why_null),
+        "imbalance_20": metric(number(report.twenty.value), "ratio", report.twenty.why_null),
+        "imbalance_10bps": Metric(
+            value=number(near.value),
+            unit="ratio",
+            confidence=trust if near.value is not None else "none",
+            why_null=near.why_null,
+            method="lower_bound_of_band" if is_cut else None,
+        ),
+        "bid_volume_20": metric(written(report.bid_volume, rules.step), "base"),
+        "ask_volume_20": metric(written(report.ask_volume, rules.step), "base"),
+        "walls_candidates": Metric(value=_walls(report, rules), method="one_snapshot"),
+        "slippage": _slippage(report, rules, trust),
+        "last_update_id": Metric(value=view.snapshot.last_update_id),
+    }
+
+
+def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
+    """Return what one order would get; nothing beyond the known levels is guessed."""
+    rules, taken = view.rules, report.walk
+    trust = confidence_of_instant(view.age_ms, stale_ms=view.thresholds.stale_ms)
+    step = QUOTE_STEP if taken.unit == "quote" else rules.step
+
+    def metric(value: object, unit: Unit) -> Metric:
+        if value is None:
+            return Metric(value=None, unit=unit, confidence="none", why_null=taken.why_null or report.top.why_null)
+        return Metric(value=value, unit=unit, confidence=trust)
+
+    return {
+        "complete": Metric(value=taken.complete),
+        "filled": metric(written(taken.filled, step), taken.unit),
+        "unfilled": metric(written(taken.unfilled, step), taken.unit),
+        "base": metric(written(taken.base, rules.step), "base"),
+        "quote": metric(written(taken.quote, QUOTE_STEP), "quote"),
+        "vwap": metric(written_average(taken.vwap, rules.tick), "quote"),
+        "worst_price": metric(None if taken.worst_price is None else exact(taken.worst_price, rules.tick), "quote"),
+        "levels": Metric(value=taken.levels),
+        "slip_mid_bps": metric(basis_points(taken.slip_mid_bps), "bps"),
+        "slip_touch_bps": metric(basis_points(taken.slip_touch_bps), "bps"),
+        "capacity": Metric(value={f"{bps}_bps": _capacity(each, rules) for bps, each in report.capacities.items()}),
+        "fees_excluded": Metric(value=True),
+    }
+
+
+def book_line(view: BookView, report: BookReport) -> str:
+    """Say a book in one line."""
+    top, rules = report.top, view.rules
+    if top.mid is None or top.spread is None or top.spread_bps is None:
+        return f"{_heading(view)}: {why(top.why_null)}."
+    parts = [
+        f"mid {_average(top.mid, rules)}, spread {_price(top.spread, rules)} ({bps(top.spread_bps)} bps)",
+        "imbalance within 10 bps " + ("unknown" if report.near.value is None else f"{report.near.value:+.2f}"),
+    ]
+    if rules.quote in DOLLAR_LIKE:
+        parts += [_priced(amount, walks) for amount, walks in list(report.walks.items())[-1:]]
+    stands_out = len(report.bid_walls) + len(report.ask_walls)
+    if stands_out:
+        parts.append(
+            f"{stands_out} level{'s' if stands_out > 1 else ''} stand{'' if stands_out > 1 else 's'} out by size"
+        )
+    return f"{_heading(view)}: {'; '.join(parts)}."
+
+
+def cost_line(view: BookView, report: CostReport, side: str, amount: str) -> str:
+    """Say what one order would cost."""
+    taken, rules = report.walk, view.rules
+    asset = rules.quote if taken.unit == "quote" else rules.base
+    order = f"{side} {amount} {plain(asset)} of {plain(rules.symbol)} at market"
+    if taken.vwap is None or taken.slip_mid_bps is None:
+        return f"{order}: no price, {why(taken.why_null or report.top.why_null)}."
+    slip = bps(taken.slip_mid_bps)
+    paid = f"average {_average(taken.vwap, rules)} over {taken.levels} levels, {slip} bps from the mid"
+    if taken.complete:
+        return f"{order}: {paid}, fees excluded."
+    step = QUOTE_STEP if taken.unit == "quote" else rules.step
+    return (
+        f"{order}: the {len(view.snapshot.bids)}/{len(view.snapshot.asks)} known levels fill only "
+        f"{written(taken.filled, step)} of it ({paid}); the rest is not priced."
+    )
+
+
+def compact_levels(levels: tuple[PriceLevel, ...], tick: Decimal, step: Decimal) -> list[list[int]]:
+    """Write levels as whole numbers of two scales."""
+    return [[int(level.price / tick), int(level.quantity / step)] for level in levels]
+
+
+def scale_of(step: Decimal, values: Sequence[Decimal]) -> Decimal:
+    """Return a step that all values are whole numbers of, else as fine a power of ten as they need."""
+    if step and not any(value % step for value in values):
+        return step
+    return Decimal(1).scaleb(-max(map(decimals_of, values), default=0))
+
+
+def _heading(view: BookView) -> str:
+    book = view.snapshot
+    origin = f"live, {view.age_ms} ms old" if view.is_live else f"asked for now; {OPENING[view.no_feed]}{_lag(view)}"
+    stale = ", stale" if view.is_stale else ""
+    return f"{plain(view.rules.symbol)} book ({origin}{stale}, {len(book.bids)}/{len(book.asks)} levels)"
+
+
+def _lag(view: BookView) -> str:
+    return f" by {span(view.lag_ms)}" if view.no_feed == "late" else ""
+
+
+def _price(value: float, rules: SymbolRules) -> str:
+    return price(Decimal(repr(value)), rules.quote, rules.tick)
+
+
+def _average(value: float, rules: SymbolRules) -> str:
+    return average(Decimal(repr(value)), rules.quote, rules.tick)
+
+
+def _priced(amount: int, walks: tuple[BookWalk, BookWalk]) -> str:
+    costs = [bps(each.slip_mid_bps) if each.complete and each.slip_mid_bps is not None else "n/a" for each in walks]
+    return f"${amount:,} costs {costs[0]} bps to buy, {costs[1]} to sell"
+
+
+def _spread(bid: PriceLevel | None, ask: PriceLevel | None, rules: SymbolRules) -> str | None:
+    return None if bid is None or ask is None else exact(ask.price - bid.price, rules.tick)
+
+
+def _level(level: PriceLevel | None, rules: SymbolRules) -> dict[str, str] | None:
+    return None if level is None else {"price": exact(level.price, rules.tick), "qty": exact(level.quantity)}
+
+
+def _walls(report: BookReport, rules: SymbolRules) -> list[dict[str, Any]]:
+    sides = {"bid": report.bid_walls, "ask": report.ask_walls}
+    return [
+        {
+            "side": side,
+            "price": exact(wall.price, rules.tick),
+            "qty": exact(wall.quantity),
+            "share": round(wall.share, 3),
+            "z": round(wall.z, 1),
+        }
+        for side, walls in sides.items()
+        for wall in walls
+    ]
+
+
+def _slippage(report: BookReport, rules: SymbolRules, trust: Confidence) -> Metric:
+    if rules.quote not in DOLLAR_LIKE:
+        return Metric(value=None, unit="bps", confidence="none", why_null="no_route")
+    costs = {
+        f"{amount // 1000}k": {
+            side: basis_points(each.slip_mid_bps) if each.complete else None
+            for side, each in zip(("buy", "sell"), walks, strict=True)
+        }
+        for amount, walks in report.walks.items()
+    }
+    return Metric(value=costs, unit="bps", confidence=trust, method="walk_from_mid")
+
+
+def _capacity(depth: Depth, rules: SymbolRules) -> dict[str, Any]:
+    return {
+        "base": written(depth.base, rules.step),
+        "quote": written(depth.quote, QUOTE_STEP),
+        "worst_price": None if depth.worst_price is None else exact(depth.worst_price, rules.tick),
+        "truncated": depth.truncated,
+    }

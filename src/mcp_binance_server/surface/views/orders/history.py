@@ -1,0 +1,276 @@
+"""Pages of orders and of the account's own trades."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from mcp_binance_server.domain.money import decimals_of, round_to_places
+from mcp_binance_server.domain.orders import (
+    Fill,
+    FillsOfSymbol,
+    OneOrder,
+    OpenOrders,
+    Order,
+    OrderHistory,
+    OrdersOfSymbol,
+)
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.surface.views.markdown import (
+    DOLLAR_LIKE,
+    NO_STEP,
+    average_places,
+    counted,
+    instant,
+    money,
+    next_step,
+    plain,
+    with_more,
+)
+from mcp_binance_server.surface.views.portfolio.holdings import note, source, word
+
+BY_SYMBOL = (
+    "Binance tells past orders by symbol; asked are those with an open order or a holding. For any other symbol, "
+    "or older orders, call get_all_orders with the symbol."
+)
+NO_ORDERS = "No orders found."
+NOTHING_ASKED = "none: no open orders and no holdings with a market"
+NO_OPEN_ORDERS = "No open orders found."
+NO_FILLS = "No trades found."
+OPEN_ROWS = 50
+NAMES_SHOWN = 10
+SMALLEST = Decimal("0.00000001")
+CENT = Decimal("0.01")
+COLUMNS = ("Order ID", "Symbol", "Side", "Type", "Price", "Orig Qty", "Executed Qty", "Status", "Time")
+TOOL_COLUMNS = (*COLUMNS, "Quote Spent", "Time in Force", "Client Order ID", "Updated")
+FILL_COLUMNS = ("Trade ID", "Order ID", "Side", "Price", "Qty", "Value", "Fee", "Role", "Time")
+
+
+def open_orders_page(view: OpenOrders) -> str:
+    """Render the open orders in the lines and order of the resources contract."""
+    lines = ["# Open Orders", ""]
+    if not view.orders:
+        lines += ["No open orders found.", "", f"*Last updated: {instant(view.as_of_ms)}*"]
+        return "\n".join(lines if view.venue.is_testnet else [*lines[:-1], *source(view.venue, view.as_of_ms)])
+    shown = newest(view.orders, OPEN_ROWS)
+    lines += [
+        *order_table(shown, view.rules),
+        "",
+        *open_summary(view),
+        "",
+        *(
+            [f"*Shown: the newest {OPEN_ROWS}; for all of them call {next_step('get_open_orders', limit=1000)}*"]
+            if len(shown) < len(view.orders)
+            else []
+        ),
+        f"*Last updated: {instant(view.as_of_ms)}*",
+        note(view.venue, "Testnet orders"),
+    ]
+    return "\n".join(lines)
+
+
+def open_orders_text(view: OpenOrders, shown: tuple[Order, ...], limit: int, more: str | None) -> str:
+    """Render the open orders a tool was asked for."""
+    table = order_table(shown, view.rules, TOOL_COLUMNS) if shown else [NO_OPEN_ORDERS]
+    summary = ["", *open_summary(view)] if shown else []
+    told = counted(len(shown), limit, len(view.orders))
+    return with_more(["# Open Orders", "", *table, *summary, "", told, *source(view.venue, view.as_of_ms)], more)
+
+
+def open_summary(view: OpenOrders) -> list[str]:
+    """Write how many orders there are and what is still to be executed of them; market orders have no price."""
+    return [
+        f"**Total Open Orders**: {len(view.orders)}",
+        f"**Total Value**: {_total(view.value_by_quote)}",
+        *(f"**Not in the Total**: {each}" for each in unvalued_notes(view)),
+    ]
+
+
+def unvalued_notes(view: OpenOrders) -> list[str]:
+    """Say how many open orders are in no total."""
+    return [f"{len(view.unvalued)} without a price or on a symbol not listed now"] if view.unvalued else []
+
+
+def history_text(view: OrderHistory, limit: int, more: str | None) -> str:
+    """Render the newest orders over several symbols for a tool: every member of each, and the next step."""
+    told = counted(len(view.orders), limit)
+    return with_more([history_page(view, TOOL_COLUMNS), told], more)
+
+
+def history_page(view: OrderHistory, columns: tuple[str, ...] = COLUMNS) -> str:
+    """Render the newest orders over several symbols, and say what is not among them."""
+    table = order_table(view.orders, view.rules, columns) if view.orders else [NO_ORDERS]
+    asked = ", ".join(plain(each) for each in view.asked) or NOTHING_ASKED
+    lines = [
+        "# Order History",
+        "",
+        *table,
+        "",
+        f"**Orders Shown**: {len(view.orders)}, newest first{'; there are older ones' if view.cut else ''}",
+        f"**Symbols Asked**: {asked}",
+        *([f"**Not Asked**: {_names(view.not_asked)}"] if view.not_asked else []),
+        *([f"**No Answer**: {_names(view.failed)}; read this page again"] if view.failed else []),
+        "",
+        f"*{BY_SYMBOL}*",
+        f"*{history_cost(view)}*",
+        *source(view.venue, view.as_of_ms),
+    ]
+    return "\n".join(lines)
+
+
+def history_notes(view: OrderHistory) -> list[str]:
+    """Say what the rows do not: what was asked, what that cost, and what is missing."""
+    empty = [] if view.orders else [NO_ORDERS]
+    nowhere = [] if view.asked else [NOTHING_ASKED]
+    return [*empty, *nowhere, BY_SYMBOL, history_cost(view)]
+
+
+def history_cost(view: OrderHistory) -> str:
+    return f"Cost: {view.calls} calls, weight {view.weight}"
+
+
+def orders_text(view: OrdersOfSymbol, limit: int, more: str | None) -> str:
+    """Render the orders of one symbol, newest last."""
+    columns = tuple(name for name in TOOL_COLUMNS if name != "Symbol")
+    table = order_table(view.orders, {view.rules.symbol: view.rules}, columns) if view.orders else no_orders(view)
+    title = f"# {plain(view.rules.symbol)} Orders"
+    told = counted(len(view.orders), limit)
+    return with_more([title, "", *table, "", told, *source(view.venue, view.as_of_ms)], more)
+
+
+def no_orders(view: OrdersOfSymbol) -> list[str]:
+    """Say that there are none, and on which symbol."""
+    return [] if view.orders else [f"No orders found on {plain(view.rules.symbol)}."]
+
+
+def order_text(view: OneOrder) -> str:
+    """Render everything the exchange says of one order."""
+    order, rules = view.order, view.rules
+    average = order.average_price
+    lines = [
+        f"# Order {order.order_id}",
+        "",
+        f"**Symbol**: {plain(order.symbol)}",
+        f"**Side**: {word(order.side)}",
+        f"**Type**: {word(order.kind)}",
+        f"**Status**: {word(order.status)}",
+        f"**Price**: {order_price(order, rules)}",
+        f"**Orig Qty**: {quantity(order.quantity, rules)}",
+        f"**Executed Qty**: {quantity(order.executed, rules)}",
+        f"**Quote Spent**: {quantity(order.quote_spent, None)}",
+        f"**Average Price**: {'n/a' if average is None else _average(average, rules)}",
+        f"**Time in Force**: {word(order.time_in_force)}",
+        f"**Client Order ID**: {plain(order.client_order_id)}",
+        f"**Placed**: {instant(order.created_ms)}",
+        f"**Updated**: {instant(order.updated_ms)}",
+        "",
+        *source(view.venue, view.as_of_ms),
+    ]
+    return "\n".join(lines)
+
+
+def fills_text(view: FillsOfSymbol, limit: int, more: str | None) -> str:
+    """Render the account's trades of one symbol, newest last."""
+    rows = [_fill_row(fill, view.rules) for fill in view.fills]
+    table = [*_head(FILL_COLUMNS), *rows] if rows else [NO_FILLS]
+    title = f"# {plain(view.rules.symbol)} Account Trades"
+    told = counted(len(view.fills), limit)
+    return with_more([title, "", *table, "", told, *source(view.venue, view.as_of_ms)], more)
+
+
+def order_table(
+    orders: Iterable[Order], rules: Mapping[Symbol, SymbolRules], columns: tuple[str, ...] = COLUMNS
+) -> list[str]:
+    return [*_head(columns), *(_order_row(order, rules.get(order.symbol), columns) for order in orders)]
+
+
+def newest(orders: tuple[Order, ...], limit: int) -> tuple[Order, ...]:
+    """Return the newest orders without changing their order."""
+    kept = {each.order_id for each in sorted(orders, key=lambda order: (order.created_ms, order.order_id))[-limit:]}
+    return tuple(each for each in orders if each.order_id in kept)
+
+
+def order_price(order: Order, rules: SymbolRules | None) -> str:
+    """Write the price an order works at; without a limit that is its trigger, or what it was filled at."""
+    limit = _exact(order.price) if order.price else ""
+    stop = f"stop {_exact(order.stop_price)}" if order.stop_price else ""
+    if limit:
+        return f"{limit} ({stop})" if stop else limit
+    average = order.average_price
+    filled = "" if average is None else f" (avg {_average(average, rules)})"
+    return f"{stop or 'market'}{filled}"
+
+
+def quantity(value: Decimal, rules: SymbolRules | None) -> str:
+    """Write a quantity as it was sent, without the zeros that lie below the symbol's step."""
+    needed = decimals_of(value)
+    sent = max(0, -int(value.as_tuple().exponent))
+    step = decimals_of(rules.step) if rules else needed
+    return f"{round_to_places(value, min(sent, max(step, needed))):f}"
+
+
+def _order_row(order: Order, rules: SymbolRules | None, columns: tuple[str, ...]) -> str:
+    cells = {
+        "Order ID": str(order.order_id),
+        "Symbol": plain(order.symbol),
+        "Side": word(order.side),
+        "Type": word(order.kind),
+        "Price": order_price(order, rules),
+        "Orig Qty": quantity(order.quantity, rules),
+        "Executed Qty": quantity(order.executed, rules),
+        "Status": word(order.status),
+        "Time": _time(order.created_ms),
+        "Quote Spent": quantity(order.quote_spent, None),
+        "Time in Force": word(order.time_in_force),
+        "Client Order ID": plain(order.client_order_id),
+        "Updated": "" if order.updated_ms == order.created_ms else _time(order.updated_ms),
+    }
+    return f"| {' | '.join(cells[name] for name in columns)} |"
+
+
+def _fill_row(fill: Fill, rules: SymbolRules) -> str:
+    cells = (
+        str(fill.trade_id),
+        str(fill.order_id),
+        "BUY" if fill.is_buyer else "SELL",
+        _exact(fill.price),
+        quantity(fill.quantity, rules),
+        money(fill.quote_quantity, rules.quote, rules.tick),
+        f"{quantity(fill.commission, None)} {plain(fill.commission_asset)}",
+        "maker" if fill.is_maker else "taker",
+        _time(fill.time_ms),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _head(columns: tuple[str, ...]) -> list[str]:
+    return [f"| {' | '.join(columns)} |", f"|{'|'.join('-' * (len(name) + 2) for name in columns)}|"]
+
+
+def _exact(price: Decimal) -> str:
+    # A limit is the owner's own number: unlike a market price it is never rounded.
+    return f"{round_to_places(price, max(2, decimals_of(price))):,f}"
+
+
+def _average(price: Decimal, rules: SymbolRules | None) -> str:
+    return f"{round_to_places(price, average_places(rules.tick if rules else NO_STEP, price)):,f}"
+
+
+def _total(sums: Mapping[str, Decimal]) -> str:
+    if not sums:
+        return "n/a"
+    several = len(sums) > 1
+    parts = (
+        f"~{money(value, quote, CENT if quote in DOLLAR_LIKE else SMALLEST)}"
+        f"{f' in {plain(quote)}' if several and quote in DOLLAR_LIKE else ''}"
+        for quote, value in sorted(sums.items())
+    )
+    return f"{', '.join(parts)} (estimated)"
+
+
+def _names(symbols: tuple[Symbol, ...]) -> str:
+    shown = ", ".join(plain(each) for each in symbols[:NAMES_SHOWN])
+    left = len(symbols) - NAMES_SHOWN
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def _time(epoch_ms: int) -> str:
+    return instant(epoch_ms)[:19].replace("T", " ")

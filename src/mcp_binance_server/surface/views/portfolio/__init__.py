@@ -1,0 +1,1 @@
+"""What is held as Markdown."""

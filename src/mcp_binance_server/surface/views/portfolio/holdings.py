@@ -1,0 +1,269 @@
+"""Balances and holdings as Markdown."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from mcp_binance_server.analytics.portfolio.measures import AssetRisk
+from mcp_binance_server.analytics.portfolio.report import PortfolioReport
+from mcp_binance_server.analytics.portfolio.valuation import DOLLAR, Holding, Portfolio
+from mcp_binance_server.domain.account import AccountView, Balance, Commission, KeyRights, Venue
+from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.surface.views.markdown import (
+    NO_STEP,
+    amount,
+    counted,
+    exact,
+    instant,
+    money,
+    plain,
+    price,
+    share,
+    with_more,
+)
+
+BALANCE_PLACES = 8
+CENT = Decimal("0.01")
+SIMULATED = "a simulated exchange without real funds"
+NO_HOLDINGS = "No holdings: every balance of this account is zero."
+NO_TICK = Decimal(0)
+COLUMNS = ("Asset", "Quantity", "Price", "Value", "Share", "Volatility", "Risk Share", "Priced By")
+NOTHING = "n/a"
+
+
+def balances_page(view: AccountView) -> str:
+    """Render the balances in the lines and order of the resources contract."""
+    holdings = view.account.holdings
+    lines = [
+        "# Account Balances",
+        "",
+        *(balance_table(holdings) if holdings else [NO_HOLDINGS]),
+        "",
+        f"**Total Assets**: {len(holdings)}",
+        *rights(view),
+        "",
+        f"*Last updated: {instant(view.as_of_ms)}*",
+        note(view.venue, "Testnet account - no real funds"),
+    ]
+    return "\n".join(lines)
+
+
+def account_page(view: AccountView, key: KeyRights | None, limit: int, more: str | None) -> str:
+    """Render the rights, fees and the first balances of an account."""
+    account = view.account
+    shown = account.holdings[:limit]
+    lines = [
+        "# Account",
+        "",
+        f"**Account Type**: {word(account.kind)}",
+        f"**Permissions**: {', '.join(word(each) for each in account.permissions) or 'none reported'}",
+        *rights(view),
+        *(key_rights(key) if key else []),
+        f"**Commission**: {_commission(account.commission)}",
+        "",
+        *(balance_table(shown) if shown else [NO_HOLDINGS]),
+        "",
+        counted(len(shown), limit),
+        *source(view.venue, view.as_of_ms),
+    ]
+    return with_more(lines, more)
+
+
+def positions_page(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
+    """Render the holdings that are not stablecoins with their value and weight; spot knows no other positions."""
+    positions = [each for each in portfolio.holdings if not each.is_stable]
+    stable = [each for each in portfolio.holdings if each.is_stable]
+    unpriced = ", ".join(f"{amount(each.total, BALANCE_PLACES)} {plain(each.asset)}" for each in portfolio.excluded)
+    lines = [
+        "# Account Positions",
+        "",
+        "A spot account has no positions; these are its holdings that are not stablecoins, at their last price.",
+        "",
+        *(_position_table(positions) if positions else ["No holdings besides stablecoins."]),
+        "",
+        f"**Total Positions**: {len(positions)}",
+        f"**Positions Value**: {_value(positions)}",
+        f"**Stablecoins**: {_value(stable)}",
+        f"**Portfolio Value**: {_dollars(portfolio.total)}",
+        *([f"**Without a Price**: {unpriced}; not in any value here"] if unpriced else []),
+        "",
+        *source(venue, as_of_ms),
+    ]
+    return "\n".join(lines)
+
+
+def _position_table(positions: Iterable[Holding]) -> list[str]:
+    rows = [
+        f"| {plain(each.asset)} | {amount(each.total, BALANCE_PLACES)} | {_price(each.price)} "
+        f"| {money(each.value or Decimal(0), DOLLAR, CENT)} | {_share(each.weight)} | {plain(each.route or '')} |"
+        for each in positions
+    ]
+    return [
+        "| Asset | Quantity | Price | Value | Share | Priced by |",
+        "|-------|----------|-------|-------|-------|-----------|",
+        *rows,
+    ]
+
+
+def _value(holdings: Iterable[Holding]) -> str:
+    rows = [*holdings]
+    value = sum((each.value or Decimal(0) for each in rows), Decimal(0))
+    weight = sum((each.weight or Decimal(0) for each in rows), Decimal(0))
+    return f"{_dollars(value)} ({_share(weight)})"
+
+
+def _price(value: Decimal | None) -> str:
+    # A route may join two markets, so there is no one tick; the price itself says what it needs.
+    return price(value or Decimal(0), DOLLAR, NO_STEP)
+
+
+def _dollars(value: Decimal) -> str:
+    return f"~{money(value, DOLLAR, CENT)}"
+
+
+def _share(weight: Decimal | None) -> str:
+    return f"{round_to_places((weight or Decimal(0)) * 100, 1)}%"
+
+
+def balance_table(balances: Iterable[Balance]) -> list[str]:
+    rows = [
+        f"| {plain(each.asset)} | {amount(each.free, BALANCE_PLACES)} | {amount(each.locked, BALANCE_PLACES)} "
+        f"| {amount(each.total, BALANCE_PLACES)} |"
+        for each in balances
+    ]
+    return ["| Asset | Free | Locked | Total |", "|-------|------|--------|-------|", *rows]
+
+
+def rights(view: AccountView) -> list[str]:
+    """Say what the account may do; on the testnet a missing right is nothing to mend."""
+    account = view.account
+    refused = "No (Testnet)" if view.venue.is_testnet else "No"
+    return [
+        f"**Trading Enabled**: {'Yes' if account.can_trade else 'No'}",
+        f"**Withdrawal Enabled**: {'Yes' if account.can_withdraw else refused}",
+        f"**Deposit Enabled**: {'Yes' if account.can_deposit else refused}",
+    ]
+
+
+def key_rights(key: KeyRights) -> list[str]:
+    """Say what of the key's own rights matters to whoever might lose it."""
+    return [
+        f"**Key May Withdraw**: {'Yes' if key.withdrawals else 'No'}",
+        f"**Key Bound to Addresses**: {'Yes' if key.ip_restricted else 'No'}",
+    ]
+
+
+def note(venue: Venue, on_testnet: str) -> str:
+    """Write the contract's note on the testnet; anywhere else name the network and the host that answered."""
+    return f"*Note: {on_testnet}*" if venue.is_testnet else _answered(venue)
+
+
+def source(venue: Venue, as_of_ms: int) -> list[str]:
+    """Write when the exchange was asked, and which network and host answered."""
+    return [f"*Last updated: {instant(as_of_ms)}*", _answered(venue)]
+
+
+def word(text: str) -> str:
+    """Write one of the exchange's constants; they hold underscores, which are no formatting inside a word."""
+    return text if text.replace("_", "").isalnum() else plain(text)
+
+
+def venue_notes(venue: Venue) -> list[str]:
+    """Say of an exchange what its name does not."""
+    return [SIMULATED] if venue.simulated else []
+
+
+def _answered(venue: Venue) -> str:
+    network = f"{plain(venue.network)}, {SIMULATED}" if venue.simulated else venue.network
+    return f"*Network: {network}; answered by {plain(venue.host)}*"
+
+
+def _commission(commission: Commission | None) -> str:
+    if commission is None:
+        return "not reported"
+    return f"maker {_percent(commission.maker)}, taker {_percent(commission.taker)}"
+
+
+def _percent(fraction: Decimal) -> str:
+    return f"{(fraction * 100).normalize():f}%"
+
+
+def holdings_page(report: PortfolioReport, venue: Venue, limit: int, more: str | None) -> str:
+    """Render what the account is worth and what it risks."""
+    held = (*report.portfolio.holdings, *report.portfolio.excluded)
+    risks = {each.asset: each for each in report.risk.assets}
+    stable = report.portfolio.stablecoin_share
+    lines = [
+        "# Portfolio",
+        "",
+        *(_table(held[:limit], risks) if held else [NO_HOLDINGS]),
+        "",
+        f"**Total Value**: {_total(report.portfolio.total)}",
+        *([] if stable is None else [f"**Stablecoin Share**: {share(float(stable))}"]),
+        *_concentration(report),
+        *_risk(report),
+        *(f"**Missing**: {plain(each)}" for each in report.missing),
+        "",
+        counted(min(limit, len(held)), limit),
+        *source(venue, report.as_of_ms),
+    ]
+    return with_more(lines, more)
+
+
+def unmeasured(report: PortfolioReport) -> str | None:
+    """Say why there is no risk to tell; nothing where there is."""
+    risk = report.risk
+    if risk.tail.var is not None and risk.var_value is not None:
+        return None
+    if risk.why_null == "zero_variance":
+        return "stablecoins alone, held at par"
+    return (risk.why_null or risk.tail.why_null or "no_data").replace("_", " ")
+
+
+def _table(held: tuple[Holding, ...], risks: dict[str, AssetRisk]) -> list[str]:
+    return [
+        f"| {' | '.join(COLUMNS)} |",
+        f"|{'|'.join('-' * (len(name) + 2) for name in COLUMNS)}|",
+        *(_row(each, risks.get(each.asset)) for each in held),
+    ]
+
+
+def _row(holding: Holding, risk: AssetRisk | None) -> str:
+    annual = risk.volatility.annual if risk else None
+    risk_share = risk.risk_share if risk else None
+    cells = (
+        plain(holding.asset),
+        exact(holding.total),
+        NOTHING if holding.price is None else price(holding.price, DOLLAR, NO_TICK),
+        NOTHING if holding.value is None else _total(holding.value),
+        NOTHING if holding.weight is None else share(float(holding.weight)),
+        NOTHING if annual is None else share(annual),
+        NOTHING if risk_share is None else share(risk_share),
+        plain(holding.route) if holding.route else "no route to USDT, not in any value",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _concentration(report: PortfolioReport) -> list[str]:
+    spread = report.spread
+    if spread.hhi is None or spread.effective is None or spread.level is None:
+        return []
+    return [
+        f"**Concentration**: level {spread.level}, HHI {spread.hhi:.3f}, effective assets {spread.effective:.1f}",
+    ]
+
+
+def _risk(report: PortfolioReport) -> list[str]:
+    risk, tail = report.risk, report.risk.tail
+    if tail.var is None or tail.es is None or risk.var_value is None or risk.es_value is None:
+        return [f"**Risk**: not measured: {unmeasured(report)}"]
+    level = f"{tail.level}%"
+    return [
+        *([] if risk.sigma_annual is None else [f"**Volatility a Year**: {share(risk.sigma_annual)}"]),
+        f"**VaR**: {_total(risk.var_value)}, a share of {share(tail.var)}, in one day at level {level}",
+        f"**ES**: {_total(risk.es_value)}, a share of {share(tail.es)}, in one day at level {level}",
+        f"**Days**: {tail.n}",
+    ]
+
+
+def _total(value: Decimal) -> str:
+    return money(value, DOLLAR, CENT)

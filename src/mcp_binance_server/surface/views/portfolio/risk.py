@@ -1,0 +1,213 @@
+"""The page of a portfolio's risk: the contract's lines first, then what was measured."""
+
+from decimal import Decimal
+
+from mcp_binance_server.analytics.market.volatility import CLASSES
+from mcp_binance_server.analytics.portfolio.measures import AssetRisk, PortfolioRisk
+from mcp_binance_server.analytics.portfolio.report import Advice, Assessment, PortfolioReport
+from mcp_binance_server.analytics.portfolio.scenarios import Shock
+from mcp_binance_server.analytics.portfolio.valuation import Holding
+from mcp_binance_server.analytics.thresholds import Thresholds
+from mcp_binance_server.surface.views.markdown import amount, day_of, money, percent, plain, share, stamp
+from mcp_binance_server.surface.views.measures import changed_lines, in_percent
+from mcp_binance_server.surface.views.trend import NOT_ADVICE
+
+CENT = Decimal("0.01")
+TITLE = ["# Portfolio Risk Assessment", "", "## Current Holdings", ""]
+NO_HOLDINGS = [
+    "No active balances found in your account.",
+    "",
+    "**Recommendation**: Deposit funds to begin trading. Start with a diversified allocation:",
+    "- 30% stablecoins (USDT/BUSD) for liquidity",
+    "- 40% major cryptocurrencies (BTC/ETH)",
+    "- 30% diversified altcoins based on risk tolerance",
+]
+ADVISED_FLOOR = Decimal("0.25")
+ADVICE: dict[Advice, str] = {
+    "increase_stablecoins": "*- Increase stablecoin allocation to 25-30% to reduce volatility*",
+    "diversify": "*- Diversify into additional altcoins to spread risk*",
+    "set_stops": "*- Consider setting stop-loss orders on high-value positions*",
+}
+
+
+def portfolio_page(report: PortfolioReport) -> str:
+    """Render the assessment; an empty account gets the contract's own words."""
+    last_line = f"*Last updated: {stamp(report.as_of_ms)}*"
+    if not report.portfolio.holdings and not report.portfolio.excluded:
+        return "\n".join([*TITLE, *NO_HOLDINGS, "", last_line])
+    return "\n".join(
+        [
+            *TITLE,
+            *_holdings(report),
+            "",
+            f"**Total Portfolio Value**: ~{_dollars(report.portfolio.total)}",
+            "",
+            *_composition(report),
+            "",
+            *_assessment(report.assessment, report.thresholds),
+            "",
+            *_concentration(report),
+            "",
+            *_measured(report.risk, report.thresholds.var_min_n),
+            *(f"_Unavailable: {plain(reason)}_" for reason in report.missing),
+            "",
+            *_scenarios(report),
+            "",
+            *(line for each in changed_lines(report.thresholds) for line in (f"_{each}_", "")),
+            NOT_ADVICE,
+            last_line,
+        ]
+    )
+
+
+def _holdings(report: PortfolioReport) -> list[str]:
+    rows = [_row(each) for each in (*report.portfolio.holdings, *report.portfolio.excluded)]
+    excluded = ", ".join(plain(each.asset) for each in report.portfolio.excluded)
+    note = ["", f"_Not valued, and not in the total: {excluded} (no route to USDT)_"] if excluded else []
+    return [
+        "| Asset | Free Balance | Locked Balance | Total | Est. USD Value |",
+        "|-------|--------------|----------------|-------|----------------|",
+        *rows,
+        *note,
+    ]
+
+
+def _row(holding: Holding) -> str:
+    places = 2 if holding.is_stable else 4
+    free, locked, total = (amount(each, places) for each in (holding.free, holding.locked, holding.total))
+    value = "n/a" if holding.value is None else _dollars(holding.value)
+    return f"| {plain(holding.asset):<5} | {free:<12} | {locked:<14} | {total} | {value} |"
+
+
+def _composition(report: PortfolioReport) -> list[str]:
+    classes = {each.asset: each for each in report.risk.assets}
+    return [
+        "**Portfolio Composition**:",
+        *(
+            f"- {plain(each.name)} ({plain(each.asset)}): {_weight(each.weight)} ({_class(classes[each.asset])})"
+            for each in report.portfolio.holdings
+        ),
+    ]
+
+
+def _class(asset: AssetRisk) -> str:
+    volatility = asset.volatility
+    # A stablecoin is stable by its name; any other class that was not measured says so.
+    assumed = volatility.basis == "default" and volatility.label != CLASSES[0]
+    return f"{volatility.label}, default" if assumed else volatility.label
+
+
+def _assessment(assessment: Assessment | None, thresholds: Thresholds) -> list[str]:
+    if assessment is None:
+        return ["**Risk Assessment**: Nothing in this portfolio could be valued."]
+    volatile = (
+        f"high-volatility assets ({_weight(assessment.volatile_share)} in {'+'.join(assessment.volatile_assets)})"
+    )
+    weighting = {
+        "heavily": f"heavily weighted toward {volatile}",
+        "moderately": f"moderately weighted toward {volatile}",
+        "mostly_lower": "mostly in lower-volatility assets",
+    }[assessment.weighting]
+    bullets = [_advice(each, thresholds) for each in assessment.advice] or ["*- No rule-based change suggested*"]
+    return [
+        f"**Risk Assessment**: Your portfolio is {weighting}. Consider the following for balanced diversification:",
+        "",
+        *bullets,
+    ]
+
+
+def _advice(advice: Advice, thresholds: Thresholds) -> str:
+    floor = thresholds.stablecoin_floor
+    if advice == "increase_stablecoins" and floor != ADVISED_FLOOR:
+        return f"*- Increase stablecoin allocation to {in_percent(float(floor))} or more to reduce volatility*"
+    return ADVICE[advice]
+
+
+def _concentration(report: PortfolioReport) -> list[str]:
+    spread, stable = report.spread, report.portfolio.stablecoin_share
+    if spread.hhi is None or spread.effective is None or stable is None:
+        return ["## Concentration", "_Not measured: nothing in this portfolio could be valued_"]
+    return [
+        "## Concentration",
+        f"**HHI**: {spread.hhi:.3f} ({spread.level}; {spread.effective:.1f} effective assets of {spread.n})"
+        f" · **Stablecoin share**: {_weight(stable)}",
+    ]
+
+
+def _measured(risk: PortfolioRisk, least: int) -> list[str]:
+    if risk.why_null == "zero_variance":
+        return ["## Measured Risk", "_None: stablecoins alone, held at par_"]
+    if risk.window is None:
+        return ["## Measured Risk", f"_Collecting: {risk.n} of {least} daily closes_"]
+    heading = (
+        f"## Measured Risk ({risk.n + 1} daily closes to {day_of(risk.window.to_ms)}, n={risk.n}, "
+        f"coverage {share(risk.coverage, 0)})"
+    )
+    left_out = [
+        f"_Left out: {plain(each.asset)} {_weight(each.weight)} ({each.reason.replace('_', ' ')})_"
+        for each in risk.left_out
+    ]
+    return [
+        heading,
+        "| Asset | Weight | Volatility (ann.) | Risk share | Corr. to BTC | Route |",
+        "|-|-|-|-|-|-|",
+        *(_risk_row(each) for each in risk.assets),
+        "",
+        *left_out,
+        _tail(risk),
+    ]
+
+
+def _risk_row(asset: AssetRisk) -> str:
+    volatility = "n/a" if asset.volatility.annual is None else share(asset.volatility.annual)
+    risk_share = "n/a" if asset.risk_share is None else share(asset.risk_share)
+    together = "n/a" if asset.to_btc.rho is None else f"{asset.to_btc.rho:.2f}"
+    cells = (plain(asset.asset), _weight(asset.weight), volatility, risk_share, together, plain(asset.route or "none"))
+    return f"| {' | '.join(cells)} |"
+
+
+def _tail(risk: PortfolioRisk) -> str:
+    tail = risk.tail
+    if tail.var is None or tail.es is None or risk.var_value is None or risk.es_value is None:
+        reason = (risk.why_null or tail.why_null or "no data").replace("_", " ")
+        return f"_Portfolio volatility, VaR and ES not measured: {reason}_"
+    sigma = "n/a" if risk.sigma_annual is None else share(risk.sigma_annual)
+    return (
+        f"**Portfolio volatility**: {sigma} · **1-day VaR {tail.level}%**: {_whole(risk.var_value)} ({share(tail.var)})"
+        f" · **ES {tail.level}%**: {_whole(risk.es_value)} ({share(tail.es)})"
+        f" ({tail.k} worst of {tail.n} days: a coarse estimate)"
+    )
+
+
+def _scenarios(report: PortfolioReport) -> list[str]:
+    scenarios, risk, thresholds = report.scenarios, report.risk, report.thresholds
+    fall = in_percent(float(thresholds.market_shock))
+    rows = [_shock_row(f"Every non-stable asset {fall}", scenarios.market)]
+    btc = scenarios.btc
+    if btc.shock is not None:
+        assumed = f" ({', '.join(map(plain, btc.assumed))} assumed to move with it)" if btc.assumed else ""
+        rows.append(_shock_row(f"BTC {in_percent(float(thresholds.btc_shock))}, others by beta{assumed}", btc.shock))
+    calmer = scenarios.stablecoins
+    if calmer is not None and calmer.tail.var is not None and risk.tail.var is not None:
+        rows.append(
+            f"| {_weight(calmer.share, 0)} stablecoins | VaR {share(calmer.tail.var)} | was {share(risk.tail.var)} |"
+        )
+    return ["## What If", "| Scenario | Value | Change |", "|-|-|-|", *rows]
+
+
+def _shock_row(name: str, shock: Shock) -> str:
+    change = money(shock.change, "USDT", CENT, signed=True)
+    relative = "" if shock.change_percent is None else f" ({percent(shock.change_percent)})"
+    return f"| {name} | {_dollars(shock.after)} | {change}{relative} |"
+
+
+def _dollars(value: Decimal) -> str:
+    return money(value, "USDT", CENT)
+
+
+def _whole(value: Decimal) -> str:
+    return money(value, "USDT", CENT).partition(".")[0]
+
+
+def _weight(weight: Decimal | None, places: int = 1) -> str:
+    return "n/a" if weight is None else share(float(weight), places)
