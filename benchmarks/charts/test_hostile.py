@@ -8,10 +8,10 @@ import pytest
 from charts.configs import CATALOGUE, CHART, NOW
 from charts.language.talk import said
 from mcp_binance_server.charts.catalogue import bundled_catalogue
-from mcp_binance_server.charts.docs_markup import MOST_CHARACTERS, UnreadablePage
-from mcp_binance_server.charts.docs_merge import merged_catalogue
-from mcp_binance_server.charts.docs_parser import parse_documentation
-from mcp_binance_server.charts.language.normalise import LONGEST
+from mcp_binance_server.charts.chartimg.docs import merged_catalogue
+from mcp_binance_server.charts.chartimg.docs_markup import MOST_CHARACTERS, UnreadablePage
+from mcp_binance_server.charts.chartimg.docs_parser import parse_documentation
+from mcp_binance_server.charts.language.reading import LONGEST
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.charts.validate import Conditions, validate_chart
 from mcp_binance_server.errors import InvalidArguments

@@ -11,14 +11,13 @@ from mcp.server.lowlevel import Server
 
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.charts.caller import ChartImgCaller
-from mcp_binance_server.charts.client import ChartImgClient
-from mcp_binance_server.charts.docs import DocumentationSource
-from mcp_binance_server.charts.jpeg import jpeg_encoder
-from mcp_binance_server.charts.limiter import Limiter, plan_pace
-from mcp_binance_server.charts.listings import Listings
-from mcp_binance_server.charts.pictures import Pictures
-from mcp_binance_server.charts.plan_memory import PlanMemory
+from mcp_binance_server.charts.chartimg.caller import ChartImgCaller
+from mcp_binance_server.charts.chartimg.client import ChartImgClient
+from mcp_binance_server.charts.chartimg.docs import DocumentationSource
+from mcp_binance_server.charts.chartimg.limiter import Limiter, plan_pace
+from mcp_binance_server.charts.chartimg.listings import Listings
+from mcp_binance_server.charts.chartimg.plan_memory import PlanMemory
+from mcp_binance_server.charts.pictures import Pictures, jpeg_encoder
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.exchange.account import AccountClient

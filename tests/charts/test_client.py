@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.charts.client import fitting_size
+from mcp_binance_server.charts.chartimg.client import fitting_size
 from mcp_binance_server.charts.errors import (
     ChartKeyRefused,
     ChartLimitReached,

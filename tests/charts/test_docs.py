@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from mcp_binance_server.charts.catalogue import bundled_catalogue
-from mcp_binance_server.charts.docs import BUNDLED_AT_MS, BUNDLED_EXAMPLES
+from mcp_binance_server.charts.chartimg.docs import BUNDLED_AT_MS, BUNDLED_EXAMPLES
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.charts import chart_desk, paths

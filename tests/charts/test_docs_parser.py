@@ -5,7 +5,8 @@ import re
 import pytest
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
-from mcp_binance_server.charts.docs_markup import (
+from mcp_binance_server.charts.chartimg.docs import merged_catalogue
+from mcp_binance_server.charts.chartimg.docs_markup import (
     Code,
     Heading,
     QuoteBlock,
@@ -13,8 +14,7 @@ from mcp_binance_server.charts.docs_markup import (
     UnreadablePage,
     read_blocks,
 )
-from mcp_binance_server.charts.docs_merge import merged_catalogue
-from mcp_binance_server.charts.docs_parser import parse_documentation
+from mcp_binance_server.charts.chartimg.docs_parser import parse_documentation
 from mcp_binance_server.simulator.chartimg_facts import read_facts
 from mcp_binance_server.simulator.chartimg_page import documentation
 from support.fixtures import DATA

@@ -3,10 +3,9 @@
 import anyio
 import pytest
 
+from mcp_binance_server.charts.chartimg.limiter import Limiter, Pace, plan_pace
+from mcp_binance_server.charts.chartimg.plan_memory import PlanMemory
 from mcp_binance_server.charts.errors import ChartLimitReached
-from mcp_binance_server.charts.limiter import Limiter, plan_pace
-from mcp_binance_server.charts.paced_turns import Pace
-from mcp_binance_server.charts.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.state.memory import MemoryEngine

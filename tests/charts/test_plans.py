@@ -3,9 +3,8 @@
 import pytest
 
 from charts.configs import CATALOGUE
-from mcp_binance_server.charts.plan_memory import KEPT_MS, PlanMemory
-from mcp_binance_server.charts.plans import PLANS, plan_of_limits
-from mcp_binance_server.charts.usage import Usage
+from mcp_binance_server.charts.chartimg.plan_memory import KEPT_MS, PlanMemory
+from mcp_binance_server.charts.plans import PLANS, Usage, plan_of_limits
 from support.clock import FakeClock
 
 USUAL = (1200, 675)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from charts.configs import CATALOGUE, CHART, NOW, SAMPLE, drawing_in_full
-from mcp_binance_server.charts.dialect.instants import epoch_ms
+from mcp_binance_server.charts.dialect.times import epoch_ms
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.charts.render.spec import Anchor, StudySpec
 from mcp_binance_server.charts.spec import LocalChart, to_spec

@@ -11,12 +11,12 @@ from jsonschema import validate
 from mcp import Client, types
 
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.charts.caller import ChartImgCaller
-from mcp_binance_server.charts.client import ChartImgClient
-from mcp_binance_server.charts.docs import DocumentationSource
-from mcp_binance_server.charts.limiter import Limiter, plan_pace
-from mcp_binance_server.charts.listings import Listings
-from mcp_binance_server.charts.plan_memory import PlanMemory
+from mcp_binance_server.charts.chartimg.caller import ChartImgCaller
+from mcp_binance_server.charts.chartimg.client import ChartImgClient
+from mcp_binance_server.charts.chartimg.docs import DocumentationSource
+from mcp_binance_server.charts.chartimg.limiter import Limiter, plan_pace
+from mcp_binance_server.charts.chartimg.listings import Listings
+from mcp_binance_server.charts.chartimg.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client, MCPError, types
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.charts.image_file import ImageFile, read_image
-from mcp_binance_server.charts.render import apart
+from mcp_binance_server.charts.chartimg.client import ImageFile, read_image
+from mcp_binance_server.charts.render import chart as apart
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.fair_turns import FairTurns

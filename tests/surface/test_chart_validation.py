@@ -9,7 +9,7 @@ from jsonschema import validate
 from mcp import Client, types
 
 from mcp_binance_server.app import App
-from mcp_binance_server.charts.plan_memory import PlanMemory
+from mcp_binance_server.charts.chartimg.plan_memory import PlanMemory
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE

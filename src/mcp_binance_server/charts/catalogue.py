@@ -1,15 +1,19 @@
-"""What chart-img.com can draw: studies, drawings, styles, parameters, plans and exchanges, as frozen records."""
+"""What charts are made of: studies, drawings, styles, exchanges; each fact with its source and age."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Self
+from typing import Generic, Literal, Self, TypeVar
 
 import msgspec
 
 from mcp_binance_server.charts.plans import Plan
 
 Scalar = bool | int | float | str
+
+T_co = TypeVar("T_co", covariant=True)
+Source = Literal["live", "cache", "stale", "bundled", "binance"]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -177,3 +181,44 @@ def _first(pairs: Iterable[tuple[str, CatalogueStudy]]) -> dict[str, CatalogueSt
 def bundled_catalogue() -> ChartCatalogue:
     """Return the catalogue that ships with the package; read on first use."""
     return ChartCatalogue.from_json(files("mcp_binance_server.charts").joinpath("chartimg_catalog.json").read_bytes())
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Generic[T_co]):
+    """Facts, where they came from, and when they were true; `warning` says why they may not be true any more."""
+
+    value: T_co
+    source: Source
+    at_ms: int
+    warning: str | None = None
+
+
+class Example(msgspec.Struct, frozen=True):
+    """A chart and what it shows."""
+
+    description: str
+    config: dict[str, object]
+
+
+class Documentation(msgspec.Struct, frozen=True):
+    """The catalogue and a few examples."""
+
+    catalogue: ChartCatalogue
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSymbol:
+    """One symbol of an exchange; `type` is crypto, forex, stock, fund, futures or index."""
+
+    symbol: str
+    description: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolList:
+    """All symbols of an exchange that fit a search, the closest first."""
+
+    exchange: str
+    symbols: tuple[ListedSymbol, ...]

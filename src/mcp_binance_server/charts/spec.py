@@ -10,9 +10,9 @@ import msgspec
 from mcp_binance_server.charts.body import Between, BodyDrawing, BodyStudy, ChartBody
 from mcp_binance_server.charts.catalogue import ChartCatalogue, Scalar
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Findings, is_object
-from mcp_binance_server.charts.dialect.instants import bars_opened, epoch_ms
 from mcp_binance_server.charts.dialect.symbol import BinancePair, binance_pair
-from mcp_binance_server.charts.plan_rules import check_local
+from mcp_binance_server.charts.dialect.times import bars_opened, epoch_ms
+from mcp_binance_server.charts.plans import check_local, usage_of
 from mcp_binance_server.charts.render.spec import (
     MOST_BARS,
     USUAL_BARS,
@@ -24,7 +24,6 @@ from mcp_binance_server.charts.render.spec import (
     StudySpec,
 )
 from mcp_binance_server.charts.studies.table import STUDIES
-from mcp_binance_server.charts.usage import usage_of
 from mcp_binance_server.charts.wire import read_chart
 from mcp_binance_server.domain.candles import Interval
 

@@ -7,15 +7,11 @@ from typing import Final
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue, Rule
 from mcp_binance_server.charts.config import CHART_KEYS, DEFAULT_SIZE, Finding, Findings, is_object
-from mcp_binance_server.charts.dialect.compare import read_compare
 from mcp_binance_server.charts.dialect.drawings import ChartMoments, read_drawings, write_drawings
-from mcp_binance_server.charts.dialect.instants import read_instant
-from mcp_binance_server.charts.dialect.interval import read_interval
-from mcp_binance_server.charts.dialect.overrides import LOCAL, read_chart_override
-from mcp_binance_server.charts.dialect.ranges import read_range
 from mcp_binance_server.charts.dialect.studies import read_studies, write_studies
-from mcp_binance_server.charts.dialect.symbol import read_symbol
-from mcp_binance_server.charts.dialect.values import read_value
+from mcp_binance_server.charts.dialect.symbol import read_compare, read_symbol
+from mcp_binance_server.charts.dialect.times import read_instant, read_interval, read_range
+from mcp_binance_server.charts.dialect.values import LOCAL, read_chart_override, read_value
 
 DEFAULT_FORMAT: Final = "png"
 _DEFAULT_STYLE: Final = "candle"

@@ -2,8 +2,8 @@
 
 from itertools import combinations, pairwise
 
-from mcp_binance_server.charts.render.boxes import Box
 from mcp_binance_server.charts.render.canvas import Canvas, Stroke, Text
+from mcp_binance_server.charts.render.layout import Box
 
 ROUNDING = 0.01
 

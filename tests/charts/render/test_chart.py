@@ -13,11 +13,9 @@ import pytest
 
 from charts.render.market import DAY_MS, END_MS, HOUR_MS, candle, market
 from charts.render.pixels import size_of
-from mcp_binance_server.charts.render.apart import rasterise_apart, render_apart
-from mcp_binance_server.charts.render.chart import Scene, compose, render
-from mcp_binance_server.charts.render.colours import THEMES
-from mcp_binance_server.charts.render.columns import columns_of
-from mcp_binance_server.charts.render.fonts import font_files
+from mcp_binance_server.charts.render.canvas import font_files
+from mcp_binance_server.charts.render.chart import Scene, compose, rasterise_apart, render, render_apart
+from mcp_binance_server.charts.render.look import THEMES
 from mcp_binance_server.charts.render.png import rasterise
 from mcp_binance_server.charts.render.spec import (
     Anchor,
@@ -30,9 +28,10 @@ from mcp_binance_server.charts.render.spec import (
     StudySpec,
     Style,
     Theme,
+    bars_to_load,
 )
+from mcp_binance_server.charts.render.stage import columns_of
 from mcp_binance_server.charts.render.time_ticks import moment
-from mcp_binance_server.charts.render.warm_up import bars_to_load
 
 CHART = ChartSpec("BTCUSDT", "1h", width=800, height=450, bars=100)
 
@@ -64,7 +63,7 @@ async def test_a_picture_drawn_apart_is_the_same_picture() -> None:
 @pytest.mark.parametrize("politeness", ["10", "19"])
 def test_the_process_that_rasterises_knows_only_its_input(politeness: str) -> None:
     svg = compose(market(bars=30), CHART).canvas.svg()
-    command = [sys.executable, "-m", "mcp_binance_server.charts.render.worker", politeness, *font_files()]
+    command = [sys.executable, "-m", "mcp_binance_server.charts.render.png", politeness, *font_files()]
 
     done = subprocess.run(command, input=svg.encode(), capture_output=True, check=True, timeout=60)
 

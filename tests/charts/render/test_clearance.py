@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from charts.render.clearance import crossed_texts, overlapping_texts, strokes_cut_off, texts_outside
 from charts.render.market import DAY_MS, END_MS, HOUR_MS, candle, market
-from mcp_binance_server.charts.render.boxes import Box
 from mcp_binance_server.charts.render.chart import Scene, compose
-from mcp_binance_server.charts.render.colours import Colour
-from mcp_binance_server.charts.render.drawings import KINDS
+from mcp_binance_server.charts.render.drawings.plans import KINDS
+from mcp_binance_server.charts.render.layout import Box
+from mcp_binance_server.charts.render.look import Colour
 from mcp_binance_server.charts.render.spec import Anchor, ChartSpec, DrawingSpec, Looks, Scale, StudySpec, Style, Theme
 from mcp_binance_server.charts.studies.table import STUDIES
 from mcp_binance_server.domain.candles import Candle

@@ -7,7 +7,7 @@ import pytest
 from charts.render.market import END_MS, HOUR_MS, market
 from mcp_binance_server.charts.render.canvas import Point
 from mcp_binance_server.charts.render.chart import Scene, compose
-from mcp_binance_server.charts.render.drawings import KINDS, refusal
+from mcp_binance_server.charts.render.drawings.plans import KINDS, refusal
 from mcp_binance_server.charts.render.spec import Anchor, ChartSpec, DrawingSpec, Scale
 
 CHART = ChartSpec("BTCUSDT", "1h", width=800, height=450, bars=100)

@@ -8,15 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charts.render.market import DAY_MS, END_MS, HOUR_MS, market
-from mcp_binance_server.charts.render.boxes import Box, stacked
-from mcp_binance_server.charts.render.colours import Colour, ink_on, read_colour
-from mcp_binance_server.charts.render.columns import columns_of, heikin_ashi
-from mcp_binance_server.charts.render.fonts import printable, width_of
-from mcp_binance_server.charts.render.numbers import compact, fixed, percent, signed
-from mcp_binance_server.charts.render.scale import Axis, AxisUnit
-from mcp_binance_server.charts.render.sketch import place_of
+from mcp_binance_server.charts.render.canvas import printable, width_of
+from mcp_binance_server.charts.render.layout import Box, stacked
+from mcp_binance_server.charts.render.look import Colour, ink_on, read_colour
+from mcp_binance_server.charts.render.scale import (
+    Axis,
+    AxisUnit,
+    compact,
+    fixed,
+    linear_ticks,
+    logarithmic_ticks,
+    percent,
+    signed,
+)
 from mcp_binance_server.charts.render.spec import Scale
-from mcp_binance_server.charts.render.ticks import linear_ticks, logarithmic_ticks
+from mcp_binance_server.charts.render.stage import columns_of, heikin_ashi, place_of
 from mcp_binance_server.charts.render.time_ticks import time_labels, zone_label, zone_of
 
 

@@ -7,8 +7,7 @@ import msgspec
 
 from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, Scalar, StudyInput
 from mcp_binance_server.charts.config import STUDY_KEYS, Findings, is_list, is_object, shown
-from mcp_binance_server.charts.dialect.overrides import object_of, read_overrides
-from mcp_binance_server.charts.dialect.values import read_number, read_value
+from mcp_binance_server.charts.dialect.values import object_of, read_number, read_overrides, read_value
 from mcp_binance_server.errors import echo
 
 # Inputs that count bars; the documentation lets some of them be negative, which no study can draw.

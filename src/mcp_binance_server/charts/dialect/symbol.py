@@ -1,11 +1,11 @@
-"""The symbol of a chart: EXCHANGE:SYMBOL, or a formula of such symbols."""
+"""Symbols, also those to compare with."""
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue
-from mcp_binance_server.charts.config import Findings, shown
+from mcp_binance_server.charts.config import Findings, is_list, shown
 from mcp_binance_server.domain.symbols import fold
 
 LONGEST: Final = 300
@@ -13,6 +13,8 @@ _ONE: Final = re.compile(r"[A-Z0-9_]+:[A-Z0-9_.!]+")
 _TOKEN: Final = re.compile(r"\s*(?:(?P<term>[A-Z0-9_]+:[A-Z0-9_.!]+|\d+(?:\.\d+)?)|(?P<sign>[-+*/])|(?P<bracket>[()]))")
 _BARE: Final = re.compile(r"([A-Z0-9]{2,20})(?:[-/_ ]([A-Z0-9]{2,10}))?(\.P)?")
 _BINANCE: Final = re.compile(r"BINANCE:(?P<pair>[A-Z0-9]+)(?P<perpetual>\.P)?")
+
+MOST: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +82,24 @@ def _is_formula(text: str) -> bool:
         if depth < 0:
             return False
     return has_symbol and depth == 0 and not wants_term
+
+
+def read_compare(value: object, findings: Findings) -> list[str] | None:
+    """Read a list of spot pairs of Binance, such as BINANCE:ETHUSDT."""
+    if value is None:
+        return None
+    if not is_list(value) or not value or len(value) > MOST:
+        findings.error("compare", f"compare must be a list of one to {MOST} pairs, such as BINANCE:ETHUSDT")
+        return None
+    read: list[str] = []
+    for place, each in enumerate(value):
+        pair = binance_pair(each) if isinstance(each, str) else None
+        if pair is None or pair.perpetual:
+            findings.error(
+                f"compare[{place}]",
+                f"{shown(each)} cannot be compared: spot pairs of Binance can, as BINANCE:ETHUSDT",
+            )
+        else:
+            read.append(f"BINANCE:{pair.symbol}")
+    findings.error("compare", "compare is drawn locally only; chart-img.com shows one market", remote_only=True)
+    return list(dict.fromkeys(read))

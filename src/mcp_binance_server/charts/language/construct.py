@@ -4,25 +4,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from mcp_binance_server.charts.dialect.instants import bars_before
-from mcp_binance_server.charts.language.bars import count_bars, suited_interval
+from mcp_binance_server.charts.dialect.times import bars_before
 from mcp_binance_server.charts.language.drawings import WantedDrawing
-from mcp_binance_server.charts.language.intervals import OFFERED
-from mcp_binance_server.charts.language.leftovers import report_leftovers
-from mcp_binance_server.charts.language.markets import symbol_of
-from mcp_binance_server.charts.language.normalise import LONGEST, normalise
+from mcp_binance_server.charts.language.explicit import settle_size
 from mcp_binance_server.charts.language.preferences import Preferences, apply_preferences
-from mcp_binance_server.charts.language.reading import SentenceReader, quoted
+from mcp_binance_server.charts.language.reading import LONGEST, SentenceReader, normalise, quoted
 from mcp_binance_server.charts.language.reasoning import (
     drawings_said,
     interval_said,
     market_said,
     range_said,
+    report_leftovers,
     studies_said,
 )
-from mcp_binance_server.charts.language.size import settle_size
-from mcp_binance_server.charts.language.spans import TimeSpan
 from mcp_binance_server.charts.language.studies import Asked
+from mcp_binance_server.charts.language.tickers import symbol_of
+from mcp_binance_server.charts.language.times.intervals import OFFERED, count_bars, suited_interval
+from mcp_binance_server.charts.language.times.spans import TimeSpan
 from mcp_binance_server.charts.language.understanding import Knowledge, Understood, open_reading, understand
 from mcp_binance_server.charts.plans import Plan
 from mcp_binance_server.errors import InvalidArguments

@@ -5,16 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mcp_binance_server.charts.config import Findings
-from mcp_binance_server.charts.dialect.interval import read_interval
-from mcp_binance_server.charts.language.explicit import find_explicit, find_tickers_with_digits
-from mcp_binance_server.charts.language.intervals import find_intervals, settle_interval
-from mcp_binance_server.charts.language.markets import Wanted
-from mcp_binance_server.charts.language.normalise import fold, normalise
-from mcp_binance_server.charts.language.ranges import find_bare_ranges, find_dated_ranges
-from mcp_binance_server.charts.language.reading import SentenceReader, quoted
-from mcp_binance_server.charts.language.size import find_size
-from mcp_binance_server.charts.language.spans import TimeSpan, settle_range
+from mcp_binance_server.charts.dialect.times import read_interval
+from mcp_binance_server.charts.language.explicit import find_explicit, find_size, find_tickers_with_digits
+from mcp_binance_server.charts.language.reading import SentenceReader, fold, normalise, quoted
 from mcp_binance_server.charts.language.symbols import find_symbols
+from mcp_binance_server.charts.language.tickers import Wanted
+from mcp_binance_server.charts.language.times.intervals import find_intervals, settle_interval
+from mcp_binance_server.charts.language.times.ranges import find_bare_ranges, find_dated_ranges
+from mcp_binance_server.charts.language.times.spans import TimeSpan, settle_range
 from mcp_binance_server.charts.language.understanding import Knowledge, Understood, open_reading
 
 _NAMED: Final = re.compile(r"(?P<count>[1-9]\d{0,3})(?P<unit>[DWMYdwy])|DTD|WTD|MTD|YTD|ALL")

@@ -1,13 +1,57 @@
-"""What has been read of a text so far: every rule takes the characters it understood, later rules see the rest."""
+"""A sentence as its words: normalised, read from left to right, negation seen."""
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
-from mcp_binance_server.charts.language.negation import JOINT, Scopes
-from mcp_binance_server.charts.language.normalise import fold
+_CUES: Final = (
+    "no", "not", "without", "w/o", "don't", "dont", "do not", "hide", "hiding", "remove", "removing", "drop",
+    "never mind", "nevermind", "forget", "skip", "exclude", "excluding", "except", "minus", "omit", "instead of",
+    "rather than", "turn off", "switch off", "get rid of", "isn't", "never", "avoid",
+)  # fmt: skip
+# A list goes on after "or" and "and"; these words turn to what is wanted.
+_ENDS: Final = (
+    "but", "just", "only", "show", "with", "use", "add", "instead(?! of)", "from", "actually", "rather(?! than)",
+    "please", "make",
+)  # fmt: skip
+_CORRECTIONS: Final = (
+    "actually", "make it", "make that", "i mean", "scratch that", "correction", "on second thought", "change it to",
+    "switch to", "no wait", "sorry",
+)  # fmt: skip
+
+_WORDS: Final = "|".join(sorted(_CUES, key=len, reverse=True))
+CUE: Final = re.compile(rf"(?<!\w)(?:{_WORDS})(?!\w)")
+# "nothing but price" asks for the price alone.
+_ONLY: Final = re.compile(r"\bnothing (?:but|except|else)\b|\bwhy not\b|\bno matter\b|\bif not\b")
+_END: Final = re.compile(rf"[,;\n]| - |\.(?=\s|$)|\b(?:{'|'.join(_ENDS)})\b")
+# "don't show", "do not add": the verb right after the cue belongs to it.
+_VERB: Final = re.compile(r"\s*(?:show|use|add|with|want|need|include|draw|put|make|give me|have)\b")
+# What keeps a list going inside a negation: "no RSI or MACD", but not "no volume 4h".
+JOINT: Final = re.compile(r"\s*(?:(?:,|/|&|\+|or|and|nor)\s*)+(?:(?:the|any|a|an|all|on|in|no|not)\s*)*")
+_CORRECTION: Final = re.compile(rf"\b(?:{'|'.join(_CORRECTIONS)})\b|(?<!\w)instead(?! of)(?!\w)")
+
+LONGEST: Final = 2_000
+# Kept as words, so that "range: 3M" still says that 3M is a range.
+LABELS: Final = (
+    "symbol", "ticker", "pair", "market", "interval", "timeframe", "indicators", "indicator", "studies", "theme",
+    "range", "period", "style", "exchange", "size", "resolution", "drawings", "format", "scale", "timezone",
+)  # fmt: skip
+
+# Typographic quotes, dashes and the sign of multiplication, by number: they look like others in an editor.
+_ALIKE: Final = {
+    **dict.fromkeys((0x2018, 0x2019, 0x60), "'"),
+    **dict.fromkeys((0x201C, 0x201D), '"'),
+    **dict.fromkeys((0x2010, 0x2011, 0x2013, 0x2014, 0x2212), "-"),
+    0xD7: "x",
+}
+_MARKER: Final = re.compile(r"^[ \t]*(?:[-*•]+|\d{1,2}[.)])[ \t]+", re.MULTILINE)
+_LABEL: Final = re.compile(rf"\b({'|'.join(LABELS)})[ \t]?[:=][ \t]*", re.IGNORECASE)
+# "BTC4h" is two words.
+_GLUED: Final = re.compile(r"(?<=[A-Za-z]{3})(?=\d{1,3}[mhdwMHDW](?!\w))")
+_SPACES: Final = re.compile(r"[^\S\n]+")
 
 T = TypeVar("T")
 # Stands for a character that was understood: no word, no space, so no pattern reaches across it.
@@ -15,6 +59,73 @@ TAKEN: Final = "\0"
 _QUOTED: Final = 80
 # Studies need no word between them to be one list: "without RSI MACD".
 _STUDY: Final = "Asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """The negated stretches, the words that open them, and the places of corrections."""
+
+    stretches: tuple[tuple[int, int], ...] = ()
+    cues: tuple[tuple[int, int], ...] = ()
+    corrections: tuple[int, ...] = ()
+    correction_words: tuple[tuple[int, int], ...] = ()
+
+    def opened(self, place: int) -> int | None:
+        """Return where the last negation begins whose stretch holds this place."""
+        return max((start for start, end in self.stretches if start <= place < end), default=None)
+
+
+def find_scopes(folded: str) -> Scopes:
+    """Find what is negated: from the cue to the next comma, line end, "but", or word that asks for something."""
+    spared = [found.span() for found in _ONLY.finditer(folded)]
+    cues = [found.span() for found in CUE.finditer(folded) if not _inside(found.start(), spared)]
+    corrections = [found.span() for found in _CORRECTION.finditer(folded)]
+    return Scopes(
+        stretches=tuple((after, _scope_end(folded, after)) for _start, after in cues),
+        cues=(*cues, *spared),
+        corrections=tuple(_turn(folded, *span) for span in corrections),
+        correction_words=tuple(corrections),
+    )
+
+
+def _scope_end(folded: str, after: int) -> int:
+    verb = _VERB.match(folded, after)
+    end = _END.search(folded, verb.end() if verb else after)
+    return end.start() if end else len(folded)
+
+
+def _turn(folded: str, start: int, end: int) -> int:
+    # "ETH 15m instead" corrects what stands before it in its own clause.
+    if folded[start:end] != "instead":
+        return end
+    breaks = [folded.rfind(sign, 0, start) for sign in (",", ";", "\n", ".")]
+    return max(*breaks, -1) + 1
+
+
+def _inside(place: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+def normalise(text: str) -> str:
+    """Return the text as every rule reads it; its length may shrink, its meaning not."""
+    plain = unicodedata.normalize("NFKC", text).translate(_ALIKE)
+    visible = "".join(_visible(character) for character in plain)
+    lines = _LABEL.sub(r"\1 ", _MARKER.sub("", visible))
+    return _SPACES.sub(" ", _GLUED.sub(" ", lines)).strip()
+
+
+def fold(text: str) -> str:
+    """Lower the case, character by character, so that every place stays where it was."""
+    return "".join(low if len(low := character.lower()) == 1 else character for character in text)
+
+
+def _visible(character: str) -> str:
+    if character in "\n\t ":
+        return character
+    kind = unicodedata.category(character)
+    if kind == "Cc":
+        return " "
+    return "" if kind in {"Cf", "Cs", "Co", "Cn"} else character
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +224,46 @@ def quoted(text: str) -> str:
     """Quote a piece of the text, cut short."""
     flat = " ".join("".join(each for each in text if each.isprintable() or each.isspace()).split())
     return f"'{flat}'" if len(flat) <= _QUOTED else f"'{flat[: _QUOTED - 1]}…'"
+
+
+class Phrases(Generic[T]):
+    """Phrases and what they mean. Hyphens inside a phrase and a plural s at its end do not matter."""
+
+    def __init__(self, pairs: Iterable[tuple[str, T]]) -> None:
+        self._meaning: dict[tuple[str, ...], T] = {}
+        self._begins: set[tuple[str, ...]] = set()
+        for phrase, value in pairs:
+            words = tuple(token.text for token in tokenise(fold(phrase)) if token.text not in "-'")
+            self._meaning.setdefault(words, value)
+            self._begins.update(words[:count] for count in range(1, len(words) + 1))
+
+    def words(self) -> set[str]:
+        """Return every word of every phrase."""
+        return {word for words in self._meaning for word in words}
+
+    def meaning(self, phrase: str) -> T | None:
+        """Return what a whole phrase means."""
+        return self._meaning.get(tuple(token.text for token in tokenise(fold(phrase))))
+
+    def ends(self, tokens: Sequence[Token]) -> bool:
+        """Whether the last words are a phrase."""
+        begins = range(max(0, len(tokens) - 6), len(tokens))
+        return any((found := self.at(tokens, place)) is not None and found[1] == len(tokens) for place in begins)
+
+    def at(self, tokens: Sequence[Token], place: int) -> tuple[T, int] | None:
+        """Return the meaning of the longest phrase that begins at a token, and the place after it."""
+        said: tuple[str, ...] = ()
+        found: tuple[T, int] | None = None
+        for after in range(place, len(tokens)):
+            word = tokens[after].text
+            if word in "-'" and said:
+                continue
+            singular = (*said, word.removesuffix("s")) if len(word) > 2 else (*said, word)
+            said = (*said, word)
+            if said in self._meaning:
+                found = (self._meaning[said], after + 1)
+            elif singular in self._meaning:
+                found = (self._meaning[singular], after + 1)
+            if said not in self._begins:
+                break
+        return found

@@ -7,10 +7,9 @@ from typing import Final
 
 from mcp_binance_server.charts.catalogue import CatalogueStudy, Scalar, StudyInput
 from mcp_binance_server.charts.dialect.studies import MULTIPLIERS
-from mcp_binance_server.charts.language.dates import read_date
-from mcp_binance_server.charts.language.numerals import Number, is_glued, text_at
-from mcp_binance_server.charts.language.parameters import Given, after_name, before_name
+from mcp_binance_server.charts.language.parameters import Given, Number, after_name, before_name, is_glued, text_at
 from mcp_binance_server.charts.language.reading import Mention, SentenceReader, Token, quoted, tokenise
+from mcp_binance_server.charts.language.times.dates import read_date
 from mcp_binance_server.charts.language.vocabulary import CROSS_LENGTHS, StudyWord, Unoffered, Vocabulary
 
 # An average of another study's values, which nobody offers: "volume MA 20" is no average of the price.

@@ -1,18 +1,114 @@
-"""Which markets a text names: the certain ones, and a plain word only if nothing better is there."""
+"""The symbol that a sentence means, and what it is quoted in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mcp_binance_server.charts.language.listing import Listing
-from mcp_binance_server.charts.language.markets import Wanted
-from mcp_binance_server.charts.language.quotes import with_quote
+from mcp_binance_server.charts.language.names import DOLLAR_FIRST, FIAT_CODES, QUOTE_WORDS, Listing, Named
 from mcp_binance_server.charts.language.reading import Mention, SentenceReader, quoted
-from mcp_binance_server.charts.language.scan import Asset, Scan
-from mcp_binance_server.charts.language.tickers import asset_at
+from mcp_binance_server.charts.language.tickers import CONNECTORS, METALS, PERPETUAL, Asset, Scan, Wanted, asset_at
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
+from mcp_binance_server.charts.language.words import FILLER
+from mcp_binance_server.domain.assets import STABLECOINS
+
+SEPARATORS: Final = frozenset({"/", "-", "_"})
+_PRICED: Final = frozenset({"price", "prices", "priced", "chart", "quoted", "valued", "value"})
+_VERSUS: Final = frozenset({"vs", "versus", "against"})
+# Next to an asset, with nothing between, these are its quote; another coin there is a second market.
+_SIDE_BY_SIDE: Final = frozenset({*STABLECOINS, *FIAT_CODES, "BTC"})
 
 _ENUMERATING: Final = frozenset({"and", ",", ";", "/", "vs", "versus", "&", "+", "or"})
+
+
+def with_quote(scan: Scan, asset: Asset) -> tuple[Wanted, int]:
+    """Return the market an asset begins, and the place after it."""
+    named, after = asset.named, asset.after
+    if (capital := _share_of_market(scan, named, after)) is not None:
+        return capital
+    wanted = _plain(named)
+    if _is_perpetual(scan, after):
+        return replace(wanted, perpetual=True), after + 2
+    if wanted.full or wanted.quote:
+        return wanted, after
+    quote, end = _quote(scan, wanted, after)
+    if quote and quote != wanted.base:
+        perpetual = _is_perpetual(scan, end)
+        return replace(wanted, quote=quote, perpetual=perpetual, assumed=""), end + 2 * perpetual
+    return (_alone(named.code) if named.kind == "fiat" else wanted), after
+
+
+def _share_of_market(scan: Scan, named: Named, after: int) -> tuple[Wanted, int] | None:
+    if named.kind != "coin" or "/" in named.code:
+        return None
+    if scan.text(after) == "dominance":
+        return Wanted(full=f"CRYPTOCAP:{named.code}.D"), after + 1
+    if (scan.text(after), scan.text(after + 1)) == (".", "d") and scan.glued(after) and scan.glued(after + 1):
+        return Wanted(full=f"CRYPTOCAP:{named.code}.D"), after + 2
+    if (scan.text(after), scan.text(after + 1)) == ("market", "cap"):
+        return Wanted(full=f"CRYPTOCAP:{named.code}"), after + 2
+    return None
+
+
+def _is_perpetual(scan: Scan, after: int) -> bool:
+    sign, word = scan.text(after), scan.text(after + 1)
+    glued = scan.glued(after) and scan.glued(after + 1)
+    return glued and ((sign == "." and word == "p") or (sign in SEPARATORS and word == "perp"))
+
+
+def _plain(named: Named) -> Wanted:
+    if named.kind == "fixed":
+        return Wanted(full=named.code, assumed=named.assumed)
+    base, _, quote = named.code.removesuffix(PERPETUAL).partition("/")
+    return Wanted(base=base, quote=quote, perpetual=named.code.endswith(PERPETUAL), assumed=named.assumed)
+
+
+def _alone(code: str) -> Wanted:
+    base, quote = ("USD", code) if code in DOLLAR_FIRST else (code, "USD")
+    return Wanted(
+        base=base, quote=quote, assumed=f"{base}/{quote} is taken; name both currencies if it is another pair"
+    )
+
+
+def _quote(scan: Scan, wanted: Wanted, after: int) -> tuple[str, int]:
+    # "the bitcoin price in euros"
+    if scan.text(after) in _PRICED and scan.text(after + 1) == "in":
+        after += 1
+    word = scan.text(after)
+    pairs = word == "/" or (word in SEPARATORS and scan.glued(after) and scan.glued(after + 1))
+    joined = pairs or word in CONNECTORS
+    cursor = after + joined
+    if joined and scan.text(cursor) == "the":
+        cursor += 1
+    code, end = _quote_code(scan, cursor, joined=joined)
+    if not code:
+        return "", after
+    money = code in {*STABLECOINS, *FIAT_CODES}
+    listed = scan.listing.lists(wanted.base, code)
+    if pairs or word in {"in", "per"}:
+        fits = True
+    elif joined:
+        inverse = code in scan.listing.quotes and scan.listing.lists(code, wanted.base)
+        known = money or listed or inverse or wanted.base in METALS or wanted.base in FIAT_CODES
+        fits = word in _VERSUS and known and not scan.comparing
+    else:
+        fits = code in _SIDE_BY_SIDE and (money or listed) and not scan.comparing
+    return (code, end) if fits else ("", after)
+
+
+def _quote_code(scan: Scan, place: int, *, joined: bool) -> tuple[str, int]:
+    word = scan.text(place)
+    if joined and (code := QUOTE_WORDS.get(f"{word} {scan.text(place + 1)}")):
+        return code, place + 2
+    if joined and word in QUOTE_WORDS:
+        return QUOTE_WORDS[word], place + 1
+    if not word or word in FILLER:
+        return "", place
+    named, after = scan.vocabulary.markets.at(scan.tokens, place) or (None, place)
+    if named and "/" not in named.code and (named.kind == "fiat" or (joined and named.kind == "coin")):
+        return named.code, after
+    code = word.upper()
+    is_quote = code in scan.listing.quotes or code in STABLECOINS or (joined and scan.listing.knows(code))
+    return (code, place + 1) if is_quote or word == "usd" else ("", place)
 
 
 @dataclass(frozen=True, slots=True)

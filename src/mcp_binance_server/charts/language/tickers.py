@@ -1,12 +1,30 @@
-"""Which asset a word is: a ticker, a name, a cashtag, a pair in one word; and how sure that is."""
+"""Tickers in a sentence, and the market each belongs to."""
 
+import re
+from dataclasses import dataclass, replace
 from typing import Final
 
-from mcp_binance_server.charts.language.markets import METALS
-from mcp_binance_server.charts.language.names import FIAT_CODES, RENAMED, THOUSAND_SATS, Named
-from mcp_binance_server.charts.language.scan import Asset, Scan
+from mcp_binance_server.charts.language.names import (
+    DOLLAR_EXCHANGES,
+    FIAT_CODES,
+    RENAMED,
+    STOCK_EXCHANGES,
+    THOUSAND_SATS,
+    Listing,
+    Named,
+)
+from mcp_binance_server.charts.language.reading import SentenceReader, Token, tokenise
+from mcp_binance_server.charts.language.vocabulary import Vocabulary
 from mcp_binance_server.charts.language.words import FILLER, STOP_TICKERS
 from mcp_binance_server.domain.assets import ASSET_NAMES, STABLECOINS
+
+HOME: Final = "BINANCE"
+DEFAULT_QUOTE: Final = "USDT"
+METALS: Final = frozenset({"XAU", "XAG"})
+
+_COMPARING: Final = re.compile(r"\b(?:compare|comparing|comparison|compared)\b")
+# Everyday words in capitals: somebody is shouting, and capitals say nothing about a ticker.
+_SHOUTING: Final = 2
 
 CONNECTORS: Final = frozenset({"in", "against", "vs", "versus", "per", "to", "over"})
 # Behind the code of a coin: it is a perpetual contract. Never seen outside this package.
@@ -15,6 +33,149 @@ _COIN_WORDS: Final = frozenset({"coin", "token", "coins", "tokens"})
 _STOCK_WORDS: Final = frozenset({"stock", "stocks", "share", "shares"})
 _SHORTEST_PAIR: Final = 5
 _CURRENCY: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One market as far as the text names it: a full symbol, or assets that still want an exchange.
+
+    `assumed` is what else it could have been; `doubt` names a word that may be no market at all.
+    """
+
+    full: str = ""
+    base: str = ""
+    quote: str = ""
+    perpetual: bool = False
+    assumed: str = ""
+    doubt: str = ""
+
+
+def symbol_of(
+    reading: SentenceReader, wanted: Wanted, listing: Listing, exchange: str | None, *, perpetual: bool
+) -> str:
+    """Write one market as EXCHANGE:SYMBOL and say what had to be assumed."""
+    if wanted.assumed:
+        reading.warn("symbol_assumed", wanted.assumed)
+    if wanted.doubt:
+        reading.warn("ambiguous_token", wanted.doubt)
+    if wanted.full:
+        return _not_there(reading, wanted.full, exchange)
+    if wanted.base in METALS:
+        return _not_there(reading, f"OANDA:{wanted.base}{wanted.quote or 'USD'}", exchange)
+    if exchange in STOCK_EXCHANGES.values():
+        alone = replace(wanted, assumed="", doubt="")
+        return _not_there(reading, symbol_of(reading, alone, listing, None, perpetual=perpetual), exchange)
+    if wanted.base in FIAT_CODES and (wanted.quote or "USD") in FIAT_CODES and not exchange:
+        return f"FX:{wanted.base}{wanted.quote or 'USD'}"
+    wanted = _renamed(reading, replace(wanted, perpetual=wanted.perpetual or perpetual), listing)
+    if exchange and exchange != HOME:
+        return _elsewhere(reading, wanted, listing, exchange)
+    return _at_home(reading, wanted, listing)
+
+
+def _not_there(reading: SentenceReader, symbol: str, exchange: str | None) -> str:
+    if exchange and f"{exchange}:" not in symbol:
+        reading.warn(
+            "symbol_assumed", f"{symbol} is drawn, which is not on {exchange}; write EXCHANGE:SYMBOL for another market"
+        )
+    return symbol
+
+
+def _renamed(reading: SentenceReader, wanted: Wanted, listing: Listing) -> Wanted:
+    now = RENAMED.get(wanted.base)
+    if now is None or wanted.base in listing.bases:
+        return wanted
+    reading.warn("symbol_renamed", f"{wanted.base} is called {now} today")
+    return replace(wanted, base=now)
+
+
+def _at_home(reading: SentenceReader, wanted: Wanted, listing: Listing) -> str:
+    base, quote = wanted.base, wanted.quote or DEFAULT_QUOTE
+    if base == quote:
+        quote = "USDC" if base != "USDC" else "USDT"
+    if quote == "USD":
+        quote = DEFAULT_QUOTE
+        reading.warn(
+            "symbol_assumed", f"{HOME} has no US dollars: {base}{quote} is taken; COINBASE:{base}USD is in dollars"
+        )
+    suffix = ".P" if wanted.perpetual else ""
+    if listing.lists(base, quote):
+        return f"{HOME}:{base}{quote}{suffix}"
+    if listing.lists(quote, base):
+        reading.warn("pair_inverted", f"{base}/{quote} is not listed; {quote}{base} is its inverse")
+        return f"{HOME}:{quote}{base}{suffix}"
+    if not _known_perpetual(wanted, listing):
+        seen = (
+            "could not be checked: the exchange's list is not at hand"
+            if listing.is_empty
+            else "is not trading on Binance"
+        )
+        reading.warn("symbol_unverified", f"{base}{quote} {seen}")
+    return f"{HOME}:{base}{quote}{suffix}"
+
+
+def _elsewhere(reading: SentenceReader, wanted: Wanted, listing: Listing, exchange: str) -> str:
+    usual = "USD" if exchange in DOLLAR_EXCHANGES and not wanted.perpetual else DEFAULT_QUOTE
+    quote = wanted.quote or usual
+    if not listing.knows(wanted.base) and not _known_perpetual(wanted, listing):
+        reading.warn("symbol_unverified", f"{wanted.base}{quote} could not be checked on {exchange}")
+    return f"{exchange}:{wanted.base}{quote}{'.P' if wanted.perpetual else ''}"
+
+
+def _known_perpetual(wanted: Wanted, listing: Listing) -> bool:
+    # Spot lists no perpetuals; the coin behind one, or a thousand of it, is all there is to check.
+    bare = wanted.base.removeprefix("1000")
+    return wanted.perpetual and (listing.knows(wanted.base) or (len(bare) > 2 and listing.knows(bare)))
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A token, or a few, read as an asset.
+
+    `weak` gives way to anything certain; `doubtful` is a plain word that counts only when nothing else is there.
+    """
+
+    named: Named
+    after: int
+    weak: bool = False
+    doubtful: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The tokens that are left, and what is known of the whole text."""
+
+    reading: SentenceReader
+    vocabulary: Vocabulary
+    listing: Listing
+    tokens: list[Token]
+    all_caps: bool
+    comparing: bool
+
+    @classmethod
+    def of(cls, reading: SentenceReader, vocabulary: Vocabulary, listing: Listing) -> "Scan":
+        """Begin a walk."""
+        tokens = tokenise(reading.left)
+        return cls(
+            reading,
+            vocabulary,
+            listing,
+            tokens,
+            all_caps=reading.text.isupper() and sum(each.text in FILLER for each in tokens) >= _SHOUTING,
+            comparing=_COMPARING.search(reading.left) is not None,
+        )
+
+    def text(self, place: int) -> str:
+        """Return a token, folded; beyond the ends there is nothing."""
+        return self.tokens[place].text if 0 <= place < len(self.tokens) else ""
+
+    def written(self, place: int) -> str:
+        """Return a token as it was written."""
+        return self.reading.text[self.tokens[place].start : self.tokens[place].end]
+
+    def glued(self, place: int) -> bool:
+        """Whether a token follows the one before it without a space."""
+        return 0 < place < len(self.tokens) and self.tokens[place - 1].end == self.tokens[place].start
 
 
 def asset_at(scan: Scan, place: int) -> Asset | None:

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, StudyInput
-from mcp_binance_server.charts.language.dates import MONTHS, WEEKDAYS
 from mcp_binance_server.charts.language.names import EXCHANGE_NAMES, Named, named_markets
-from mcp_binance_server.charts.language.phrases import Phrases
-from mcp_binance_server.charts.language.spelling import Speller
-from mcp_binance_server.charts.language.words import FILLER, NUMBERS, STOP_TICKERS, UNIT_OF
+from mcp_binance_server.charts.language.reading import Phrases
+from mcp_binance_server.charts.language.times.dates import MONTHS, WEEKDAYS
+from mcp_binance_server.charts.language.words import FILLER, NUMBERS, STOP_TICKERS, UNIT_OF, Speller
 
 # Asked for often, and not in the catalogue; some contain the name of a study that is.
 _NOT_OFFERED: Final = (

@@ -1,15 +1,25 @@
-"""The whole picture: candles and a spec in, SVG, PNG and what they show out."""
+"""A chart drawn, here or in a process of its own."""
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_binance_server.charts.render.canvas import Canvas
-from mcp_binance_server.charts.render.fonts import font_files
+import anyio
+import anyio.to_thread
+
+from mcp_binance_server.charts.render.canvas import Canvas, font_files
 from mcp_binance_server.charts.render.painter import Painter
 from mcp_binance_server.charts.render.png import rasterise
 from mcp_binance_server.charts.render.request import prepare
 from mcp_binance_server.charts.render.spec import ChartMeta, ChartSpec, Rendered
 from mcp_binance_server.domain.candles import Candle
+
+LONGEST_SECONDS = 20.0
+PNG = b"\x89PNG\r\n\x1a\n"
+# How far the rasteriser steps back: whoever waits for an answer goes first, then pictures that do not give way.
+POLITE, LAST = 10, 19
+_WORKER = "mcp_binance_server.charts.render.png"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +65,42 @@ def compose(candles: Sequence[Candle], spec: ChartSpec) -> Scene:
         studies=tuple(view.settled.label for view in (*request.views, *([request.profile] if request.profile else []))),
     )
     return Scene(painter.canvas, meta, (*request.warnings, *painter.warnings))
+
+
+async def render_apart(
+    candles: Sequence[Candle],
+    spec: ChartSpec,
+    *,
+    limiter: anyio.CapacityLimiter | None = None,
+    gives_way: bool = False,
+) -> Rendered:
+    """Draw as `render` does, without holding the loop up.
+
+    The rasteriser keeps the interpreter's lock for all of its fifth of a second, so a thread would not do. `limiter`
+    says how many scenes are composed at a time, which is pure Python and slows down all other threads. A picture that
+    `gives_way` leaves the processor to others that are drawn meanwhile.
+
+    Raises:
+        ValueError: there is no candle to draw.
+        RuntimeError: the rasteriser's process failed.
+        TimeoutError: it took longer than twenty seconds.
+    """
+    scene = await anyio.to_thread.run_sync(compose, candles, spec, limiter=limiter)
+    svg = scene.canvas.svg()
+    return Rendered(svg, await rasterise_apart(svg, gives_way=gives_way), scene.meta, scene.warnings)
+
+
+async def rasterise_apart(svg: str, *, gives_way: bool = False) -> bytes:
+    """Return the PNG of an SVG, drawn by a process that knows nothing but it: no environment, no secrets.
+
+    Raises:
+        RuntimeError: the process failed.
+        TimeoutError: it took longer than twenty seconds.
+    """
+    environment = None if sys.platform == "win32" else {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", _WORKER, str(LAST if gives_way else POLITE), *font_files()]
+    with anyio.fail_after(LONGEST_SECONDS):
+        done = await anyio.run_process(command, input=svg.encode(), env=environment, check=False)
+    if done.returncode or not done.stdout.startswith(PNG):
+        raise RuntimeError(f"The rasteriser ended with status {done.returncode} and no picture.")
+    return done.stdout

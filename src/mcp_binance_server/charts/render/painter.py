@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
 
-from mcp_binance_server.charts.render.axes import Strip, draw_corner, draw_grid, draw_numbers, draw_time_tag, draw_times
-from mcp_binance_server.charts.render.boxes import Box
-from mcp_binance_server.charts.render.canvas import Canvas
-from mcp_binance_server.charts.render.drawings import draw, out_of_view
-from mcp_binance_server.charts.render.fonts import width_of
-from mcp_binance_server.charts.render.layout import Layout, lay_out
-from mcp_binance_server.charts.render.legend import Row, draw_legend, height_of
-from mcp_binance_server.charts.render.legends import last_value, price_legend, study_row
-from mcp_binance_server.charts.render.marks import Tag, draw_note, draw_tags
-from mcp_binance_server.charts.render.plots import draw_levels, draw_study, draw_volume
-from mcp_binance_server.charts.render.price_series import CURVES, draw_price
+from mcp_binance_server.charts.render.canvas import Canvas, width_of
+from mcp_binance_server.charts.render.drawings.plans import draw, out_of_view
+from mcp_binance_server.charts.render.layout import Box, Layout, lay_out
+from mcp_binance_server.charts.render.legend import Row, draw_legend, height_of, last_value, price_legend, study_row
+from mcp_binance_server.charts.render.marks import (
+    Strip,
+    Tag,
+    draw_corner,
+    draw_grid,
+    draw_note,
+    draw_numbers,
+    draw_tags,
+    draw_time_tag,
+    draw_times,
+)
 from mcp_binance_server.charts.render.request import Request
 from mcp_binance_server.charts.render.scaling import (
     VOLUME,
@@ -25,11 +29,12 @@ from mcp_binance_server.charts.render.scaling import (
     study_span,
     study_ticks,
 )  # fmt: skip
-from mcp_binance_server.charts.render.sketch import Sketch
-from mcp_binance_server.charts.render.stage import Stage
+from mcp_binance_server.charts.render.series.plots import draw_levels, draw_study, draw_volume
+from mcp_binance_server.charts.render.series.price import CURVES, draw_price
+from mcp_binance_server.charts.render.series.volume_profile import draw_profile
+from mcp_binance_server.charts.render.stage import Sketch, Stage
 from mcp_binance_server.charts.render.study_look import StudyView
 from mcp_binance_server.charts.render.time_ticks import TimeLabel, moment, time_labels, zone_label, zone_of
-from mcp_binance_server.charts.render.volume_profile import draw_profile
 
 PRICE_LINE = "2 3"
 TIME_SPACING = 8.0  # of the font's size

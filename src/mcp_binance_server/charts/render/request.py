@@ -13,16 +13,12 @@ from mcp_binance_server.analytics.indicators.talipp_adapter import (
     span_of,
     usual_anchor,
 )
-from mcp_binance_server.charts.render.colours import THEMES, Theme
-from mcp_binance_server.charts.render.columns import Columns, columns_of, heikin_ashi
-from mcp_binance_server.charts.render.compared import compared_view
-from mcp_binance_server.charts.render.drawings import POSITIONS, refusal
+from mcp_binance_server.charts.render.drawings.plans import POSITIONS, refusal
 from mcp_binance_server.charts.render.layout import panes_that_fit
-from mcp_binance_server.charts.render.numbers import decimals_for
-from mcp_binance_server.charts.render.options import OverrideReader
-from mcp_binance_server.charts.render.price_look import PREFIX, PriceLook, price_look
-from mcp_binance_server.charts.render.price_series import CURVES
-from mcp_binance_server.charts.render.sketch import place_of
+from mcp_binance_server.charts.render.look import PREFIX, THEMES, OverrideReader, PriceLook, Theme, price_look
+from mcp_binance_server.charts.render.scale import decimals_for
+from mcp_binance_server.charts.render.series.price import CURVES
+from mcp_binance_server.charts.render.series.volume_profile import PROFILE, ProfileView, profile_view
 from mcp_binance_server.charts.render.spec import (
     FONTS,
     LARGEST,
@@ -33,9 +29,8 @@ from mcp_binance_server.charts.render.spec import (
     Looks,
     StudySpec,
 )
-from mcp_binance_server.charts.render.study_colours import Colouring
-from mcp_binance_server.charts.render.study_look import StudyView, study_view
-from mcp_binance_server.charts.render.volume_profile import PROFILE, ProfileView, profile_view
+from mcp_binance_server.charts.render.stage import Columns, columns_of, heikin_ashi, place_of
+from mcp_binance_server.charts.render.study_look import Colouring, StudyView, compared_view, study_view
 from mcp_binance_server.charts.studies.study import Lines
 from mcp_binance_server.charts.studies.table import STUDIES, Settled, settle
 from mcp_binance_server.domain.candles import Candle

@@ -1,9 +1,19 @@
-"""From a value to a pixel: linear, logarithmic, in percent of the first bar, or with that bar at 100."""
+"""Prices to pixels, the ticks between them, and how they are written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import ceil, exp, floor, log, log10
 
 from mcp_binance_server.charts.render.spec import Scale
+from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.money import decimals_of
+
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+MANTISSAS = ((1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0), (1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
+
+MOST_DECIMALS = 10
+_UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K"))
+MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +77,84 @@ def widened(low: float, high: float, tick: float) -> tuple[float, float]:
         return low, high
     middle, half = (low + high) / 2, max(least, abs(high) * 0.01) / 2
     return middle - half, middle + half
+
+
+def nice_step(span: float, count: float, least: float = 0.0) -> float:
+    """Return the smallest round step that makes at most `count` ticks over a span, and no step below the least."""
+    raw = max(span / max(count, 1.0), least, 1e-300)
+    power = 10.0 ** floor(log10(raw))
+    for step in STEPS:
+        if step * power >= raw * (1 - 1e-9) and _whole(step * power, least):
+            return step * power
+    return 10.0 * power
+
+
+def linear_ticks(low: float, high: float, count: float, least: float = 0.0) -> tuple[list[float], float]:
+    """Return round values between low and high, and their step."""
+    step = nice_step(high - low, count, least)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)], step
+
+
+def logarithmic_ticks(low: float, high: float, count: float) -> list[float]:
+    """Return values that are round in every decade; a range below a factor of three is cut evenly instead."""
+    if high / low < 3:
+        return linear_ticks(low, high, count)[0]
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    for mantissas in MANTISSAS:
+        found = [m * 10.0**power for power in powers for m in mantissas if low <= m * 10.0**power <= high]
+        if len(found) <= count:
+            return found
+    stride = ceil(len(powers) / max(count, 1.0))
+    return [10.0**power for power in powers[::stride] if low <= 10.0**power <= high]
+
+
+def _whole(step: float, least: float) -> bool:
+    # A price moves in ticks: a step of two and a half ticks would put labels between them.
+    return not least or abs(step / least - round(step / least)) < 1e-6
+
+
+def decimals_for(candles: Sequence[Candle]) -> int:
+    """Return the decimals that write every price exactly: two at least from one upwards, ten at most."""
+    most = max(decimals_of(each) for bar in candles for each in (bar.open, bar.high, bar.low, bar.close))
+    least = 2 if float(candles[-1].close) >= 1 else 0
+    return min(max(most, least), MOST_DECIMALS)
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Write with this many decimals, thousands in groups, and a true minus sign."""
+    text = f"{abs(value):,.{decimals}f}"
+    return MINUS + text if value < 0 and text.strip("0.,") else text
+
+
+def signed(value: float, decimals: int) -> str:
+    """Write with a sign in front, none for nothing."""
+    text = fixed(value, decimals)
+    return text if text.startswith(MINUS) or not text.strip("0.,") else f"+{text}"
+
+
+def percent(value: float) -> str:
+    """Write a change in percent, two decimals while they mean something."""
+    return signed(value, 2 if abs(value) < 1000 else 0) + "%"
+
+
+def compact(value: float) -> str:
+    """Write a volume in three or four figures: 1.23K, 45.6M."""
+    size = abs(value)
+    for unit, letter in _UNITS:
+        if size >= unit * 0.9995:
+            scaled = size / unit
+            return (
+                MINUS if value < 0 else ""
+            ) + f"{scaled:,.{2 if scaled < 10 else 1 if scaled < 100 else 0}f}{letter}"
+    if 0 < size < 1:
+        return fixed(value, min(2 - floor(log10(size)), MOST_DECIMALS))
+    return fixed(value, 0 if size >= 100 or size == int(size) else 2)
+
+
+def decimals_of_step(step: float) -> int:
+    """Return the decimals that tell neighbouring ticks apart."""
+    exponent = floor(log10(step) + 1e-9)
+    # A step of 2.5 needs one figure more than its power of ten says.
+    mantissa = step / 10.0**exponent
+    return min(max(0, -exponent + (abs(mantissa - 2.5) < 0.01)), MOST_DECIMALS)

@@ -3,14 +3,23 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mcp_binance_server.charts.render.boxes import Box
-from mcp_binance_server.charts.render.drawings import prices_of
-from mcp_binance_server.charts.render.numbers import compact, decimals_of_step, fixed, percent
-from mcp_binance_server.charts.render.price_series import CURVES, curve
+from mcp_binance_server.charts.render.drawings.plans import prices_of
+from mcp_binance_server.charts.render.layout import Box
 from mcp_binance_server.charts.render.request import Request
-from mcp_binance_server.charts.render.scale import Axis, AxisUnit, widened
+from mcp_binance_server.charts.render.scale import (
+    Axis,
+    AxisUnit,
+    compact,
+    decimals_of_step,
+    fixed,
+    linear_ticks,
+    logarithmic_ticks,
+    nice_step,
+    percent,
+    widened,
+)
+from mcp_binance_server.charts.render.series.price import CURVES, curve
 from mcp_binance_server.charts.render.study_look import StudyView
-from mcp_binance_server.charts.render.ticks import linear_ticks, logarithmic_ticks, nice_step
 
 PAD = 6
 BELOW, BELOW_WITH_VOLUME, VOLUME = 0.10, 0.22, 0.18  # of the pane's height

@@ -1,10 +1,14 @@
-"""What the renderer is asked for: one chart, its studies and its drawings, in plain values."""
+"""What is to be drawn, and how many candles it needs before the first one shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
+
+from mcp_binance_server.analytics.indicators.talipp_adapter import ONE_REQUEST
+from mcp_binance_server.charts.studies.study import RECURSIVE
+from mcp_binance_server.charts.studies.table import STUDIES, settle
 
 Style = Literal["candle", "hollowCandle", "heikinAshi", "bar", "line", "area", "baseline", "hiLo", "column"]
 Theme = Literal["light", "dark"]
@@ -16,6 +20,13 @@ LARGEST = (2048, 1920)
 FONTS = (8, 50)
 MOST_BARS = 1000
 USUAL_BARS = 200
+
+HEIKIN_ASHI = 50
+MOST = MOST_BARS
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_DAY_SECONDS = 86_400
+_DAYS_OF_A_MONTH = 31
+_MOST_OF_A_DAY = 1440  # bars of a minute; a day in seconds is out of reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +146,25 @@ class Rendered:
     png: bytes
     meta: ChartMeta
     warnings: tuple[str, ...]
+
+
+def bars_to_load(spec: ChartSpec) -> int:
+    """Return the bars to load: a study that never forgets gets the whole window, as everywhere else."""
+    before = [HEIKIN_ASHI if spec.style == "heikinAshi" else 0]
+    anchored, least = 0, 0
+    for asked in spec.studies:
+        if study := STUDIES.get(asked.name):
+            wanted = study.warm_up(settle(study, asked.inputs).inputs)
+            before.append(wanted)
+            if wanted >= RECURSIVE or study.running:
+                least = ONE_REQUEST
+            if study.anchored:
+                anchored = min(_bars_of_a_period(spec.interval), _MOST_OF_A_DAY)
+    return max(least, spec.bars + max(min(max(before), MOST), anchored))
+
+
+def _bars_of_a_period(interval: str) -> int:
+    count, unit = interval[:-1], interval[-1:]
+    if unit not in _UNIT_SECONDS or not count.isdigit() or not int(count):
+        return _DAYS_OF_A_MONTH if unit in "dD" else 5 if unit in "wW" else 1
+    return -(-_DAY_SECONDS // (int(count) * _UNIT_SECONDS[unit]))

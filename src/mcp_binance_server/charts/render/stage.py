@@ -1,13 +1,88 @@
-"""What a part of the picture needs to draw itself: the canvas, the colours, the columns and the scale of its pane."""
+"""Where on the canvas a time and a price lie."""
 
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import median
 
-from mcp_binance_server.charts.render.boxes import Box
-from mcp_binance_server.charts.render.canvas import Canvas
-from mcp_binance_server.charts.render.colours import Theme
-from mcp_binance_server.charts.render.columns import Columns
-from mcp_binance_server.charts.render.layout import Grid
+from mcp_binance_server.charts.render.canvas import Canvas, Point, width_of
+from mcp_binance_server.charts.render.layout import Box, Grid
+from mcp_binance_server.charts.render.look import Colour, OverrideReader, Theme
+from mcp_binance_server.charts.render.marks import Note, Tag
 from mcp_binance_server.charts.render.scale import Axis
+from mcp_binance_server.charts.render.spec import Anchor
+from mcp_binance_server.domain.candles import Candle
+
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """One value per bar in each."""
+
+    times: list[int]
+    opens: list[float]
+    highs: list[float]
+    lows: list[float]
+    closes: list[float]
+    volumes: list[float]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def last(self, bars: int) -> "Columns":
+        """Return the newest bars."""
+        return Columns(
+            self.times[-bars:], self.opens[-bars:], self.highs[-bars:], self.lows[-bars:], self.closes[-bars:],
+            self.volumes[-bars:],
+        )  # fmt: skip
+
+    def merged(self, edges: Sequence[int]) -> "Columns":
+        """Return one bar for all from each edge to the next."""
+        spans = list(pairwise(edges))
+        return Columns(
+            times=[self.times[first] for first, _ in spans],
+            opens=[self.opens[first] for first, _ in spans],
+            highs=[max(self.highs[first:end]) for first, end in spans],
+            lows=[min(self.lows[first:end]) for first, end in spans],
+            closes=[self.closes[end - 1] for _, end in spans],
+            volumes=[sum(self.volumes[first:end]) for first, end in spans],
+        )
+
+    def rose(self, bar: int) -> bool:
+        return self.closes[bar] >= self.opens[bar]
+
+    @property
+    def step_ms(self) -> int:
+        """The usual distance of two bars; the gaps of a halted market do not count."""
+        steps = [after - before for before, after in pairwise(self.times)]
+        return int(median(steps)) if steps else HOUR_MS
+
+
+def columns_of(candles: Sequence[Candle]) -> Columns:
+    """Turn candles into columns."""
+    return Columns(
+        times=[each.open_time_ms for each in candles],
+        opens=[float(each.open) for each in candles],
+        highs=[float(each.high) for each in candles],
+        lows=[float(each.low) for each in candles],
+        closes=[float(each.close) for each in candles],
+        volumes=[float(each.volume) for each in candles],
+    )
+
+
+def heikin_ashi(bars: Columns) -> Columns:
+    """Average each bar with the one before it, so that a trend is one colour."""
+    opens, highs, lows, closes = list[float](), list[float](), list[float](), list[float]()
+    for opened, high, low, close in zip(bars.opens, bars.highs, bars.lows, bars.closes, strict=True):
+        mean = (opened + high + low + close) / 4
+        start = (opens[-1] + closes[-1]) / 2 if opens else (opened + close) / 2
+        opens.append(start)
+        closes.append(mean)
+        highs.append(max(high, start, mean))
+        lows.append(min(low, start, mean))
+    return Columns(bars.times, opens, highs, lows, closes, bars.volumes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +105,50 @@ def shared_columns(stage: Stage) -> Stage:
     firsts = [bar for bar, x in enumerate(centres) if not bar or x != centres[bar - 1]]
     grid = replace(stage.grid, centres=[centres[bar] for bar in firsts])
     return replace(stage, grid=grid, bars=stage.bars.merged([*firsts, len(stage.bars)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """Draws at once, except for texts: those are collected and find their place when all lines are there."""
+
+    stage: Stage
+    options: OverrideReader
+    write: Callable[[float], str]  # a price as the axis writes it
+    notes: list[Note] = field(default_factory=list[Note])
+    tags: list[Tag] = field(default_factory=list[Tag])
+    time_tags: list[tuple[float, int, Colour]] = field(default_factory=list[tuple[float, int, Colour]])
+
+    def x(self, time_ms: int) -> float:
+        return self.stage.grid.x(place_of(self.stage.bars.times, self.stage.bars.step_ms, time_ms))
+
+    def y(self, price: float) -> float:
+        return self.stage.axis.y(price)
+
+    def point(self, anchor: Anchor) -> Point:
+        return self.x(anchor.time_ms or 0), self.y(anchor.price or 0.0)
+
+    def visible(self, price: float) -> bool:
+        return self.stage.area.top <= self.y(price) <= self.stage.area.bottom
+
+    def note(
+        self, text: str, around: Sequence[Point], *, ink: Colour, plate: Colour | None = None, in_order: bool = False
+    ) -> None:
+        """Ask for a text with its middle at the first of these points that is free."""
+        size = self.options.number("fontSize", 12, 8, 60)
+        half = width_of(text, size) / 2
+        places = tuple((x - half, y + size * 0.36) for x, y in around)
+        border = None if plate else ink.faded(0.5)
+        self.notes.append(
+            Note(text, size, ink, plate or self.stage.theme.paper, places, border=border, in_order=in_order)
+        )
+
+
+def place_of(times: Sequence[int], step_ms: int, time_ms: int) -> float:
+    """Return where a moment lies among bars: 2.5 is between the third and the fourth; outside, bars go on evenly."""
+    step = max(step_ms, 1)
+    if time_ms <= times[0]:
+        return max((time_ms - times[0]) / step, -10_000.0)
+    if time_ms >= times[-1]:
+        return len(times) - 1 + min((time_ms - times[-1]) / step, 10_000.0)
+    before = bisect_right(times, time_ms) - 1
+    return before + (time_ms - times[before]) / (times[before + 1] - times[before])

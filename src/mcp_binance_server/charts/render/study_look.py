@@ -1,19 +1,78 @@
-"""The colours, widths and levels of a study: its own, or what the overrides say."""
+"""How studies and compared symbols shall look."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_binance_server.analytics.indicators.talipp_adapter import Line
-from mcp_binance_server.charts.render.colours import Colour, read_colour
-from mcp_binance_server.charts.render.options import OverrideReader
-from mcp_binance_server.charts.render.study_colours import Colouring
-from mcp_binance_server.charts.studies.study import Band, Plot, PlotKind
+from mcp_binance_server.charts.render.look import Colour, OverrideReader, read_colour
+from mcp_binance_server.charts.render.spec import ComparedSeries
+from mcp_binance_server.charts.render.stage import Columns
+from mcp_binance_server.charts.studies.study import Band, Inputs, Plot, PlotKind, Study
 from mcp_binance_server.charts.studies.table import Settled
+
+# Told apart on white and on black alike.
+PALETTE = ("#2979ff", "#ff9800", "#ab47bc", "#00acc1", "#ec407a", "#7cb342")
 
 _KINDS: Mapping[str, PlotKind] = {
     "line": "line", "line_with_breaks": "line", "step_line": "line", "histogram": "columns", "column": "columns",
     "columns": "columns", "circles": "dots", "cross": "dots",
 }  # fmt: skip
+
+PLOT = "Plot"
+
+
+@dataclass(frozen=True, slots=True)
+class ColourFamily:
+    """The upper, middle and lower line of a band and the shade between; `taken` are the palette's colours like them."""
+
+    lines: tuple[str, str, str]
+    shade: tuple[str, ...]
+    taken: tuple[str, ...]
+
+
+# The first is TradingView's for Bollinger bands.
+FAMILIES = (
+    ColourFamily(("#2196f3", "#ff6d00", "#2196f3"), ("rgba(33,150,243,0.09)",), PALETTE[:2]),
+    ColourFamily(("#ab47bc", "#c678d6", "#ab47bc"), ("rgba(171,71,188,0.08)",), PALETTE[2:3]),
+    ColourFamily(("#7cb342", "#9bc65a", "#7cb342"), ("rgba(124,179,66,0.08)",), PALETTE[5:]),
+    ColourFamily(("#a1887f", "#b79f95", "#a1887f"), ("rgba(161,136,127,0.08)",), ()),
+)
+
+
+class Colouring:
+    """Hands colours out in the order of the studies."""
+
+    def __init__(self, studies: Sequence[Study], *, line: bool) -> None:
+        bands = sum(_is_band(study) for study in studies)
+        taken = {colour for family in FAMILIES[:bands] for colour in family.taken}
+        # The first of the palette is also the colour of a price drawn as a line.
+        left = [colour for colour in PALETTE[line:] if colour not in taken]
+        self._spares = left or list(PALETTE)
+        self._bands = self._given = 0
+
+    def family_for(self, study: Study) -> ColourFamily | None:
+        """Return the next family for a band, None for what is no band."""
+        if not _is_band(study):
+            return None
+        self._bands += 1
+        return FAMILIES[(self._bands - 1) % len(FAMILIES)]
+
+    def skip(self, plots: Iterable[Plot]) -> None:
+        """Pass over what earlier studies were given."""
+        self._given += sum(not plot.colour and not plot.colours for plot in plots)
+
+    def spare(self, plot: Plot) -> str:
+        """Return the next free colour for a plot that has none of its own."""
+        if plot.colours:
+            return plot.colours[0]
+        self._given += 1
+        return self._spares[(self._given - 1) % len(self._spares)]
+
+
+def _is_band(study: Study) -> bool:
+    return (
+        study.overlay and len(study.plots) == len(FAMILIES[0].lines) and any(len(b.colours) == 1 for b in study.bands)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +168,17 @@ def _band_colours(colours: tuple[str, ...], options: OverrideReader) -> tuple[Co
 
 def _named(colour: str) -> Colour:
     return read_colour(colour) or Colour("#888888")
+
+
+def compared_view(series: ComparedSeries, bars: Columns, level_ink: Colour, colours: Colouring) -> StudyView:
+    """Return a line that begins where the chart begins and moves by the other market's percent."""
+    closes = dict(zip(series.times, series.closes, strict=True))
+    known = [closes.get(time_ms) for time_ms in bars.times]
+    first = next((place for place, close in enumerate(known) if close), None)
+    base = known[first] if first is not None else None
+    own = bars.closes[0]
+    line = [None if close is None or not base else own * close / base for close in known]
+    study = Study(series.symbol, series.symbol, (Plot(PLOT, width=1.6),), lambda _, __: {}, lambda _: 0, overlay=True)
+    return study_view(
+        Settled(study, Inputs({}), series.symbol, ()), {PLOT: line}, OverrideReader({}), level_ink, colours
+    )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from mcp_binance_server.charts.render.numbers import MINUS
+from mcp_binance_server.charts.render.scale import MINUS
 
 # strftime would ask the machine's language.
 _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

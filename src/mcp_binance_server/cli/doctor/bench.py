@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.charts.client import ChartImgClient
+from mcp_binance_server.charts.chartimg.client import ChartImgClient
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.account import Account, KeyRights
 from mcp_binance_server.domain.market import Sourced

@@ -11,11 +11,9 @@ import anyio
 import anyio.to_thread
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
+from mcp_binance_server.charts.chartimg.plan_memory import PlanInUse, PlanMemory
 from mcp_binance_server.charts.dialect.symbol import is_binance_spot
-from mcp_binance_server.charts.plan_memory import PlanInUse, PlanMemory
-from mcp_binance_server.charts.plan_rules import doubts, key_needed
-from mcp_binance_server.charts.plans import PLANS
-from mcp_binance_server.charts.usage import usage_of
+from mcp_binance_server.charts.plans import PLANS, doubts, key_needed, usage_of
 from mcp_binance_server.domain.symbols import SymbolTable
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
 from mcp_binance_server.exchange.directory import Directory

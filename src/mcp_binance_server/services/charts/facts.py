@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_binance_server.charts.catalogue import Exchange
-from mcp_binance_server.charts.client import ListedSymbolWire
-from mcp_binance_server.charts.docs import DocumentationSource
+from mcp_binance_server.charts.catalogue import Documentation, Exchange, Held, ListedSymbol, SymbolList
+from mcp_binance_server.charts.chartimg.client import ListedSymbolWire
+from mcp_binance_server.charts.chartimg.docs import DocumentationSource
+from mcp_binance_server.charts.chartimg.listings import Listings, described
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError
-from mcp_binance_server.charts.facts import Documentation, Held, ListedSymbol, SymbolList
-from mcp_binance_server.charts.listings import Listings, described
 from mcp_binance_server.domain.assets import ASSET_NAMES
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import InvalidArguments, echo

@@ -90,7 +90,7 @@ class LocalCharts:
 
     async def _drawn(self, chart: "LocalChart", *, gives_way: bool) -> LocalPicture:
         # Loaded late: a server whose user draws nothing should not start slower for it.
-        from mcp_binance_server.charts.render.apart import render_apart  # noqa: PLC0415
+        from mcp_binance_server.charts.render.chart import render_apart  # noqa: PLC0415
 
         candles, spec = await self._loaded(chart)
         LOG.info("drawing %s %s from %d candles", chart.pair, chart.interval, len(candles))
@@ -103,7 +103,7 @@ class LocalCharts:
         return LocalPicture(rendered, self.market.time.now_ms())
 
     async def _loaded(self, chart: "LocalChart") -> "tuple[tuple[Candle, ...], ChartSpec]":
-        from mcp_binance_server.charts.render.warm_up import bars_to_load  # noqa: PLC0415
+        from mcp_binance_server.charts.render.spec import bars_to_load  # noqa: PLC0415
 
         rules = await self.market.rules(chart.pair)
         candles = await candles_before(

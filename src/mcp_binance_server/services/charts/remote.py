@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogue
-from mcp_binance_server.charts.client import ChartImgClient
+from mcp_binance_server.charts.chartimg.client import ChartImgClient
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.state.flight import Flights
@@ -98,7 +98,7 @@ class RemoteCharts:
 
     def over_plan(self, order: ChartOrder) -> str | None:
         """Say what exceeds the plan of the key; None if nothing does, or the key may allow more."""
-        from mcp_binance_server.charts.usage import usage_of  # noqa: PLC0415
+        from mcp_binance_server.charts.plans import usage_of  # noqa: PLC0415
 
         in_use = self.client.plans.current()
         usage = usage_of(order.config, in_use.default_size)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError, InvalidChartConfig
-from mcp_binance_server.charts.jpeg import MISSING, JpegEncoder
-from mcp_binance_server.charts.pictures import KEPT_MS, Pictures
+from mcp_binance_server.charts.pictures import KEPT_MS, MISSING, JpegEncoder, Pictures
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
 from mcp_binance_server.services.charts.local import LocalCharts
 from mcp_binance_server.services.charts.remote import ChartImage, ChartOrder, ImageFormat, RemoteCharts, Translated

@@ -4,8 +4,16 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 
-from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, Exchange, Scalar, StudyInput
-from mcp_binance_server.charts.facts import Example, Held, ListedSymbol
+from mcp_binance_server.charts.catalogue import (
+    CatalogueStudy,
+    ChartCatalogue,
+    Example,
+    Exchange,
+    Held,
+    ListedSymbol,
+    Scalar,
+    StudyInput,
+)
 from mcp_binance_server.surface.views.markdown import counted, instant, plain
 
 # A limit this far out is how the documentation writes that there is none.

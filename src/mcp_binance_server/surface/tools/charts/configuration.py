@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from mcp_binance_server.charts.plan_memory import PlanSource
+from mcp_binance_server.charts.chartimg.plan_memory import PlanSource
 from mcp_binance_server.services.charts.configuration import JudgedChart
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, StudyInput
-from mcp_binance_server.charts.facts import Documentation, Held
+from mcp_binance_server.charts.catalogue import CatalogueStudy, ChartCatalogue, Documentation, Held, StudyInput
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from mcp_binance_server.charts.catalogue import Exchange
-from mcp_binance_server.charts.facts import Held, SymbolList
+from mcp_binance_server.charts.catalogue import Exchange, Held, SymbolList
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec

@@ -116,8 +116,8 @@ GENERATE_CHART_IMAGE = ToolSpec(
     loads=(
         "mcp_binance_server.charts.spec",
         "mcp_binance_server.charts.wire",
-        "mcp_binance_server.charts.render.apart",
-        "mcp_binance_server.charts.render.warm_up",
+        "mcp_binance_server.charts.render.chart",
+        "mcp_binance_server.charts.render.spec",
     ),
     read_only=True,
     toolset="charts",

@@ -1,0 +1,1 @@
+"""chart-img.com on the wire: its documentation, its limits, its pictures."""

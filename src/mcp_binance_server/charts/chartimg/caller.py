@@ -1,0 +1,162 @@
+"""One call to chart-img.com: in turn, with the key in a header, repeated where that can help, for half a minute."""
+
+import logging
+from dataclasses import dataclass, field
+from random import Random
+from typing import Literal
+
+from mcp_binance_server.channel import Channel, HttpAnswer, NoAnswer
+from mcp_binance_server.charts.chartimg.faults import ChartImgRefusal, read_refusal
+from mcp_binance_server.charts.chartimg.limiter import Limiter
+from mcp_binance_server.charts.errors import (
+    ChartKeyRefused,
+    ChartLimitReached,
+    ChartServiceError,
+    ChartUnavailable,
+    InvalidChartConfig,
+)
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.telemetry.redact import Redactor
+
+LOG = logging.getLogger(__name__)
+
+RETRIES = 3
+BACKOFF_MS = 500
+LONGEST_BACKOFF_MS = 8_000
+# Everything about one list, and about one image: attempts, turns and pauses. Who asks for a pair that is drawn here in
+# need, or for a list that has two addresses, waits 45 seconds at most.
+LONGEST_MS, LONGEST_IMAGE_MS = 20_000, 30_000
+# What a pause must leave for the attempt after it.
+LEAST_ATTEMPT_MS = 5_000
+# The service failed and says so; 505 and above say that it never will do better.
+PASSING = range(500, 505)
+
+
+class ChartImgRefused(Exception):
+    """The service answered, and not with a success."""
+
+    def __init__(self, refusal: ChartImgRefusal) -> None:
+        super().__init__(refusal.text)
+        self.refusal = refusal
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCall:
+    """One request: `patience` multiplies the deadline of the channel, an image counts for the day."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    body_cap: int
+    content: bytes = field(default=b"", repr=False)
+    patience: int = 1
+    is_image: bool = False
+
+
+@dataclass
+class ChartImgCaller:
+    """Sends calls to one address with one key."""
+
+    address: str
+    key: str | None = field(repr=False)
+    channel: Channel = field(repr=False)
+    limiter: Limiter
+    clock: Clock
+    random: Random = field(default_factory=Random, repr=False)
+
+    async def send(self, call: ImageCall) -> HttpAnswer:
+        """Send a call and return its success.
+
+        A request that was not sent, that came too fast, that broke off or met a failure of the service is tried again,
+        three times at most and for half a minute: drawing twice does no harm. Each attempt that may have drawn counts.
+
+        Raises:
+            Refused: the service said no.
+            ChartServiceError: there is no key, no turn for it, or no answer.
+            EngineUnavailable: nobody can count images now.
+        """
+        if self.key is None or not (self.key.isascii() and self.key.isprintable()):
+            raise ChartKeyRefused
+        until_ms = self.clock.monotonic_ms() + (LONGEST_IMAGE_MS if call.is_image else LONGEST_MS)
+        failure: NoAnswer | ChartImgRefused | None = None
+        for retry in range(RETRIES + 1):
+            try:
+                return await self._attempt(call, self.key, until_ms)
+            except (NoAnswer, ChartImgRefused) as failed:
+                failure = failed
+            except ChartLimitReached:
+                if failure is None:
+                    raise
+                break  # what went wrong before says more than that there is no room for another attempt
+            pause_ms = self._pause_ms(failure, retry, until_ms)
+            if pause_ms is None:
+                break
+            await self.clock.sleep_ms(pause_ms)
+        if isinstance(failure, NoAnswer):
+            raise ChartUnavailable(reason=failure.reason) from None
+        raise failure or ChartUnavailable(reason="no attempt was made")
+
+    def error(self, refusal: ChartImgRefusal) -> ChartServiceError | InvalidChartConfig:
+        """Return what a caller is told of a refusal."""
+        return refusal.error(self.clock.now_ms())
+
+    def _pause_ms(self, failure: NoAnswer | ChartImgRefused, retry: int, until_ms: float) -> float | None:
+        """Return how long to wait for another attempt; None if there should be none."""
+        if retry == RETRIES or not _may_pass(failure):
+            return None
+        told_secs = failure.refusal.retry_after_secs if isinstance(failure, ChartImgRefused) else None
+        pause_ms = self.random.uniform(0, min(LONGEST_BACKOFF_MS, BACKOFF_MS * 2**retry))
+        if told_secs is not None:
+            pause_ms = told_secs * 1000.0
+        if self.clock.monotonic_ms() + pause_ms <= until_ms - LEAST_ATTEMPT_MS:
+            return pause_ms
+        if isinstance(failure, ChartImgRefused) and failure.refusal.kind == "rate":
+            self.limiter.close_for(pause_ms)
+        return None
+
+    async def _attempt(self, call: ImageCall, key: str, until_ms: float) -> HttpAnswer:
+        booking = await self.limiter.book_image() if call.is_image else None
+        try:
+            await self.limiter.take_turn()
+            return await self._send_once(call, key, until_ms)
+        except (NoAnswer, ChartImgRefused, ChartLimitReached) as failure:
+            if booking is not None and not _may_be_drawn(failure):
+                await self.limiter.give_back(booking)
+            raise
+
+    async def _send_once(self, call: ImageCall, key: str, until_ms: float) -> HttpAnswer:
+        started_ms = self.clock.monotonic_ms()
+        try:
+            answer = await self._exchange(call, key, (until_ms - started_ms) / 1000)
+        except NoAnswer as failure:
+            LOG.info("chart-img did not answer %s %s: %s", call.method, call.path, failure.reason)
+            raise
+        took_ms = self.clock.monotonic_ms() - started_ms
+        LOG.info("chart-img answered %s %s: %d in %.0f ms", call.method, call.path, answer.status, took_ms)
+        if answer.status == 200:
+            return answer
+        # Some services repeat the key they refuse.
+        shown = Redactor((key,)).redact(answer.body.decode("utf-8", "replace")).encode()
+        raise ChartImgRefused(read_refusal(HttpAnswer(answer.status, answer.headers, shown)))
+
+    async def _exchange(self, call: ImageCall, key: str, left_secs: float) -> HttpAnswer:
+        url, headers = f"{self.address}{call.path}", {"x-api-key": key}
+        cap, patience = call.body_cap, call.patience
+        if call.method == "GET":
+            return await self.channel.get(url, headers, body_cap=cap, patience=patience, longest_secs=left_secs)
+        headers["content-type"] = "application/json"
+        return await self.channel.post(
+            url, headers, call.content, body_cap=cap, patience=patience, longest_secs=left_secs
+        )
+
+
+def _may_pass(failure: NoAnswer | ChartImgRefused) -> bool:
+    if isinstance(failure, NoAnswer):
+        return failure.cut or not failure.sent
+    return failure.refusal.kind == "rate" or failure.refusal.status in PASSING
+
+
+def _may_be_drawn(failure: Exception) -> bool:
+    # It may have been drawn before the connection broke; better counted one too many than one too few.
+    if isinstance(failure, NoAnswer):
+        return failure.sent
+    return isinstance(failure, ChartImgRefused) and failure.refusal.status >= 500

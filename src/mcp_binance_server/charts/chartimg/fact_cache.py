@@ -1,0 +1,104 @@
+"""Facts that are fetched rarely and kept: fresh for their time, old in need, never fetched twice at once."""
+
+import logging
+import zlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import msgspec
+
+from mcp_binance_server.charts.catalogue import Held, Source
+from mcp_binance_server.charts.errors import ChartServiceError, ChartUnavailable
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import acting_for
+from mcp_binance_server.state.engine import MAX_VALUE_BYTES, StateEngine
+from mcp_binance_server.state.expiry import Expiring
+
+LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+STALE_MS = 30 * 24 * 60 * 60 * 1000
+# After a failed attempt nobody tries again sooner than this, forced or not.
+PAUSE_MS = 60 * 1000
+
+
+class _Packed(msgspec.Struct, array_like=True):
+    at_ms: int
+    content: bytes
+
+
+@dataclass
+class Keeper(Generic[T]):
+    """Keeps one kind of facts under names, packed in the state engine for all, the last ones decoded here."""
+
+    engine: StateEngine
+    clock: Clock
+    fresh_ms: int
+    longest_ms: int
+    decode: Callable[[bytes], T]
+    _decoded: tuple[bytes, T] | None = field(default=None, init=False)
+    _failures: Expiring[str, ChartServiceError] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._failures = Expiring()
+
+    async def read(self, name: str, fetch: Callable[[], Awaitable[bytes]], *, force: bool = False) -> Held[T]:
+        """Return the facts: kept and fresh, else fetched, else kept and old.
+
+        `force` passes over what is kept and fresh, and over nothing else.
+
+        Raises:
+            ChartServiceError: nothing is kept, and the last attempt to fetch it failed.
+        """
+        kept = None if force else await self.engine.get(name)
+        if kept is not None:
+            LOG.info("cache hit: %s", name)
+            return self._held(kept, "cache")
+        LOG.info("cache %s: %s", "passed over" if force else "miss", name)
+        try:
+            return self._held(await self._fetched(name, fetch), "live")
+        except ChartServiceError as failure:
+            old = await self.engine.get(f"{name}:stale")
+            if old is None:
+                raise
+            return self._held(old, "stale", f"could not be refreshed: {failure.message}")
+
+    @property
+    def last(self) -> T | None:
+        """What was read last, by anybody in this process."""
+        return None if self._decoded is None else self._decoded[1]
+
+    async def _fetched(self, name: str, fetch: Callable[[], Awaitable[bytes]]) -> bytes:
+        failure = self._failures.get(name, self.clock.monotonic_ms())
+        if failure is not None:
+            raise failure.with_traceback(None)
+        return await self.engine.single_flight(
+            f"{name}:refresh", lambda: self._refresh(name, fetch), ttl_ms=0, lock_ms=self.longest_ms
+        )
+
+    async def _refresh(self, name: str, fetch: Callable[[], Awaitable[bytes]]) -> bytes:
+        try:
+            with acting_for(""):  # it is for all, whoever came first
+                packed = self._packed(await fetch())
+        except ChartServiceError as failure:
+            LOG.warning("%s: %s", name, failure.message)
+            now = self.clock.monotonic_ms()
+            self._failures.put(name, failure, deadline=now + PAUSE_MS, now=now)
+            raise
+        await self.engine.put(name, packed, ttl_ms=self.fresh_ms)
+        await self.engine.put(f"{name}:stale", packed, ttl_ms=STALE_MS)
+        return packed
+
+    def _packed(self, content: bytes) -> bytes:
+        packed = msgspec.msgpack.encode(_Packed(self.clock.now_ms(), zlib.compress(content)))
+        if len(packed) > MAX_VALUE_BYTES:
+            raise ChartUnavailable(reason="the answer is longer than can be kept; ask for less of it")
+        return packed
+
+    def _held(self, packed: bytes, source: Source, warning: str | None = None) -> Held[T]:
+        kept = msgspec.msgpack.decode(packed, type=_Packed)
+        if self._decoded is None or self._decoded[0] != packed:
+            self._decoded = (packed, self.decode(zlib.decompress(kept.content)))
+        return Held(self._decoded[1], source, kept.at_ms, warning)

@@ -1,0 +1,228 @@
+"""How much chart-img.com is asked for: a pace, a day's share, turns that go round."""
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import ceil
+from uuid import uuid4
+
+from mcp_binance_server.charts.chartimg.faults import secs_of_day_left
+from mcp_binance_server.charts.chartimg.plan_memory import PlanMemory
+from mcp_binance_server.charts.errors import ChartLimitReached
+from mcp_binance_server.charts.plans import PLANS
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import PARTY
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.engine import Admission, StateEngine
+
+LONGEST_WAIT_MS = 5_000
+
+DAY_MS = 24 * 60 * 60 * 1000
+# What is kept at the day's beginning for those who come next; the less the day has left, the less is kept.
+NEWCOMERS_PART = 10
+# More than any plan has, where nobody said how many.
+MOST_IMAGES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Requests a second, how many of them at once, and images a day; None when nobody said how many."""
+
+    per_second: float
+    burst: int
+    per_day: int | None
+
+    @property
+    def step_ms(self) -> float:
+        return 1000 / self.per_second
+
+
+@dataclass(eq=False, slots=True)
+class _WaitingCall:
+    party: str
+    until_ms: float
+    has_turn: bool = False
+    is_refused: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.has_turn or self.is_refused
+
+
+class PacedTurns:
+    """Gives turns at a pace, to one party after the other.
+
+    So many wait as get a turn within five seconds. One more makes the last of the party go that has the most waiting:
+    nobody is refused who has no more than an equal part of them.
+    """
+
+    def __init__(self, clock: Clock, pace: Callable[[], Pace]) -> None:
+        self._clock = clock
+        self._pace = pace
+        self._next_ms = float("-inf")
+        self._closed_until_ms = float("-inf")
+        # The party that is first here is next.
+        self._queues: dict[str, deque[_WaitingCall]] = {}
+
+    def close_for(self, duration_ms: float) -> None:
+        """Give nobody a turn for a while."""
+        self._closed_until_ms = max(self._closed_until_ms, self._clock.monotonic_ms() + duration_ms)
+
+    async def take(self) -> None:
+        """Wait for a turn of the party at hand.
+
+        Raises:
+            ChartLimitReached: that would be too long.
+        """
+        party, now = PARTY.get(), self._clock.monotonic_ms()
+        self._give(now)
+        if self._ms_until_turn(now) > LONGEST_WAIT_MS:
+            raise self._refusal(now)
+        mine = _WaitingCall(party, now + LONGEST_WAIT_MS)
+        self._queues.setdefault(party, deque()).append(mine)
+        self._give(now)
+        if self._ms_until_all_gone(now) > LONGEST_WAIT_MS:
+            self._dismiss_one(party)
+        try:
+            while not mine.is_over:
+                await self._clock.sleep_ms(max(0.0, min(self._ms_until_turn(now), mine.until_ms - now)))
+                now = self._clock.monotonic_ms()
+                self._give(now)
+                mine.is_refused = not mine.has_turn and (mine.is_refused or now >= mine.until_ms)
+        finally:
+            self._forget(mine)
+        if mine.is_refused:
+            raise self._refusal(now)
+
+    def _give(self, now: float) -> None:
+        step_ms = self._pace().step_ms
+        while self._queues and self._ms_until_turn(now) <= 0:
+            party = next(iter(self._queues))
+            queue = self._queues.pop(party)
+            queue.popleft().has_turn = True
+            if queue:
+                self._queues[party] = queue
+            self._next_ms = max(self._next_ms, now) + step_ms
+
+    def _dismiss_one(self, asks: str) -> None:
+        """Refuse the last of the party that has the most waiting; of several that have, who asks."""
+        most = max(self._queues, key=lambda party: (len(self._queues[party]), party == asks))
+        last = self._queues[most][-1]
+        last.is_refused = True
+        self._forget(last)
+
+    def _forget(self, one: _WaitingCall) -> None:
+        queue = self._queues.get(one.party, deque())
+        if one in queue:
+            queue.remove(one)
+        if not queue:
+            self._queues.pop(one.party, None)
+
+    def _ms_until_turn(self, now: float) -> float:
+        # Each turn books the step behind the last one; the burst may be booked ahead of time.
+        pace = self._pace()
+        return max(0.0, self._next_ms - (pace.burst - 1) * pace.step_ms - now, self._closed_until_ms - now)
+
+    def _ms_until_all_gone(self, now: float) -> float:
+        count = sum(map(len, self._queues.values()))
+        return self._ms_until_turn(now) + (count - 1) * self._pace().step_ms if count else 0.0
+
+    def _refusal(self, now: float) -> ChartLimitReached:
+        count = sum(map(len, self._queues.values()))
+        wait_ms = self._ms_until_turn(now) + count * self._pace().step_ms
+        return ChartLimitReached(retry_after_secs=max(1, ceil(wait_ms / 1000)))
+
+
+def plan_pace(plans: PlanMemory, *, per_second: float | None = None, per_day: int | None = None) -> Pace:
+    """Return the pace of the plan in use, where nobody set another one.
+
+    A plan that does not bind sets the rate, which is safe, but not the day: who pays for more images gets them.
+    """
+    in_use = plans.current()
+    plan = in_use.plan
+    counted = in_use.binds and plan.name in PLANS and not plan.open_ended
+    return Pace(per_second or plan.requests_per_second, plan.burst, per_day or (plan.daily_max if counted else None))
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """One image of a day."""
+
+    pool: str
+    image: str
+
+
+@dataclass
+class Limiter:
+    """A queue with a pace, in which a request waits for its turn up to five seconds, and a count of the day's images.
+
+    Turns go round the parties, and images are shared out among them.
+    """
+
+    clock: Clock
+    engine: StateEngine
+    pace: Callable[[], Pace]
+    _turns: PacedTurns = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._turns = PacedTurns(self.clock, self.pace)
+
+    async def take_turn(self) -> None:
+        """Wait until a request may leave.
+
+        Raises:
+            ChartLimitReached: that would be too long.
+        """
+        await self._turns.take()
+
+    def close_for(self, duration_ms: float) -> None:
+        """Let nobody leave for a while: the service said so."""
+        self._turns.close_for(duration_ms)
+
+    async def book_image(self) -> Booking:
+        """Take one of the day's images, before it is asked for; all processes count together.
+
+        Raises:
+            ChartLimitReached: all images of the day are drawn, or those that are left are kept for other parties.
+            EngineUnavailable: nobody can count now.
+        """
+        now_ms, per_day = self.engine.now_ms(), self.pace().per_day
+        # Nobody documents when the day begins; 00:00 UTC is assumed, and the service has the last word.
+        booking = Booking(_pool(now_ms), uuid4().hex)
+        left_secs = secs_of_day_left(now_ms)
+        admission = await self._taken(booking, per_day, left_secs * 1000)
+        if not admission.admitted:
+            is_used_up = admission.share > 0 or admission.count >= (MOST_IMAGES if per_day is None else per_day)
+            raise ChartLimitReached(
+                retry_after_secs=left_secs if is_used_up else ceil(admission.retry_ms / 1000),
+                quota=is_used_up,
+                own_images=admission.own if admission.share else None,
+                images_share=admission.share or None,
+            )
+        return booking
+
+    async def _taken(self, booking: Booking, per_day: int | None, left_ms: int) -> Admission:
+        pool, image, party = booking.pool, booking.image, PARTY.get()
+        if per_day is None:
+            return await self.engine.admit(pool, image, ttl_ms=left_ms, cap=MOST_IMAGES, party=party)
+        kept = per_day * left_ms // (NEWCOMERS_PART * DAY_MS)
+        return await self.engine.take_share(pool, image, party=party, ttl_ms=left_ms, cap=per_day, newcomers=kept)
+
+    async def give_back(self, booking: Booking) -> None:
+        """Return an image that was certainly not drawn; if that cannot be told to the others, it stays counted."""
+        with suppress(EngineUnavailable):
+            await self.engine.leave(booking.pool, booking.image)
+
+    async def images_left(self) -> int | None:
+        """Return how many images the day still has; None when the limit, or what was drawn, is not known."""
+        per_day = self.pace().per_day
+        if per_day is None:
+            return None
+        with suppress(EngineUnavailable):
+            return max(0, per_day - await self.engine.members(_pool(self.engine.now_ms())))
+        return None
+
+
+def _pool(now_ms: int) -> str:
+    return f"chart images of day {now_ms // DAY_MS}"

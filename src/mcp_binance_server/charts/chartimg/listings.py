@@ -1,0 +1,78 @@
+"""The exchanges and symbols that chart-img.com can draw: asked once an hour, kept, and sorted for people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from mcp_binance_server.charts.catalogue import Exchange, Held, bundled_catalogue
+from mcp_binance_server.charts.chartimg.client import ChartImgClient, ListedSymbolWire
+from mcp_binance_server.charts.chartimg.docs import BUNDLED_AT_MS
+from mcp_binance_server.charts.chartimg.fact_cache import Keeper
+from mcp_binance_server.charts.errors import ChartServiceError
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.state.engine import StateEngine
+
+FRESH_MS: Final = 60 * 60 * 1000
+LONGEST_FETCH_MS: Final = 90_000
+NO_KEY: Final = "no CHART_IMG_API_KEY is set, so this is the list that ships with the server"
+
+
+@dataclass
+class Listings:
+    """Both lists; the exchanges have a bundled copy, symbols have none."""
+
+    client: ChartImgClient
+    engine: StateEngine = field(repr=False)
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        parts = (self.engine, self.clock, FRESH_MS, LONGEST_FETCH_MS)
+        self._ids = Keeper(*parts, _decoded_ids)
+        self._symbols = Keeper(*parts, _decoded_symbols)
+        self._prefix = f"charts:{self.client.caller.address}"
+
+    async def exchanges(self) -> Held[tuple[Exchange, ...]]:
+        """Return the exchanges by type and name; what the service does not say of them is our own knowledge."""
+        if not self.client.has_key:
+            return Held(_sorted(bundled_catalogue().exchanges), "bundled", BUNDLED_AT_MS, NO_KEY)
+        try:
+            held = await self._ids.read(f"{self._prefix}:exchanges", self._fetch_ids)
+        except ChartServiceError as failure:
+            warning = f"could not be fetched: {failure.message}"
+            return Held(_sorted(bundled_catalogue().exchanges), "bundled", BUNDLED_AT_MS, warning)
+        return Held(_sorted([described(each) for each in held.value]), held.source, held.at_ms, held.warning)
+
+    async def symbols(self, exchange: str, search: str = "") -> Held[tuple[ListedSymbolWire, ...]]:
+        """Return the symbols of an exchange whose name holds a text.
+
+        Raises:
+            ChartServiceError: nothing is kept, and the service did not answer or knows no such exchange.
+        """
+
+        async def fetch() -> bytes:
+            return msgspec.json.encode(await self.client.symbols(exchange, search))
+
+        return await self._symbols.read(f"{self._prefix}:symbols:{exchange}:{search}", fetch)
+
+    async def _fetch_ids(self) -> bytes:
+        return msgspec.json.encode(await self.client.exchanges())
+
+
+def described(exchange_id: str) -> Exchange:
+    """Return what we know of an exchange; of one we have not heard of, its id."""
+    known = bundled_catalogue().exchange(exchange_id)
+    return known or Exchange(id=exchange_id, name=exchange_id, type="unknown", description="")
+
+
+def _sorted(exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
+    return tuple(sorted(exchanges, key=lambda each: (each.type, each.name.casefold(), each.id)))
+
+
+def _decoded_ids(content: bytes) -> tuple[str, ...]:
+    return msgspec.json.decode(content, type=tuple[str, ...])
+
+
+def _decoded_symbols(content: bytes) -> tuple[ListedSymbolWire, ...]:
+    return msgspec.json.decode(content, type=tuple[ListedSymbolWire, ...])

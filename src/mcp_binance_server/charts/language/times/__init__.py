@@ -1,0 +1,1 @@
+"""When: dates, spans, ranges and intervals in words."""

@@ -1,0 +1,1 @@
+"""Lines, boxes and plans that somebody drew into a chart."""

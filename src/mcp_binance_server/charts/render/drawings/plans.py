@@ -1,0 +1,225 @@
+"""Drawings by kind; plans with a target and a stop."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
+from types import MappingProxyType
+
+from mcp_binance_server.charts.render.canvas import width_of
+from mcp_binance_server.charts.render.drawings.lines import (
+    GREEN,
+    RED,
+    arrow,
+    arrow_down,
+    arrow_up,
+    horizontal_line,
+    rectangle,
+    text,
+    trend_line,
+    vertical_line,
+)  # fmt: skip
+from mcp_binance_server.charts.render.layout import EDGE, Box
+from mcp_binance_server.charts.render.look import Colour, OverrideReader, ink_on
+from mcp_binance_server.charts.render.marks import Tag
+from mcp_binance_server.charts.render.scale import percent
+from mcp_binance_server.charts.render.spec import DrawingSpec
+from mcp_binance_server.charts.render.stage import Sketch, Stage, place_of
+
+GREY = Colour("#787b86")
+LEVELS = (
+    (0.0, "#787b86"), (0.236, "#f23645"), (0.382, "#ff9800"), (0.5, "#4caf50"), (0.618, "#089981"),
+    (0.786, "#00bcd4"), (1.0, "#787b86"),
+)  # fmt: skip
+LEAST_WIDTH = 60
+
+
+def position(sketch: Sketch, drawing: DrawingSpec) -> None:
+    """Draw entry, target and stop with what is won, lost, and their ratio."""
+    entry = drawing.points[0].price or 0.0
+    target, stop = drawing.target or entry, drawing.stop or entry
+    left, right = _span(sketch, drawing)
+    canvas, rows = sketch.stage.canvas, {price: round(sketch.y(price)) for price in (entry, target, stop)}
+    profit = sketch.options.colour("profitBackground", GREEN.faded(0.2))
+    loss = sketch.options.colour("stopBackground", RED.faded(0.2))
+    if sketch.options.flag("fillBackground", default=True):
+        for price, fill in ((target, profit), (stop, loss)):
+            top, bottom = sorted((rows[entry], rows[price]))
+            canvas.rects([(left, top, right - left, bottom - top)], fill)
+    line = sketch.options.colour("lineColor", GREY)
+    canvas.lines([(left, rows[entry] + 0.5, right, rows[entry] + 0.5)], line)
+    for price, ink in ((target, GREEN), (stop, RED)):
+        canvas.lines([(left, rows[price] + 0.5, right, rows[price] + 0.5)], ink)
+    risk, reward = abs(entry - stop), abs(target - entry)
+    ratio = f" · R/R {reward / risk:.2f}" if risk else ""
+    middle = (left + right) / 2
+    for name, price, plate in (
+        (f"Target {sketch.write(target)} ({_change(entry, target)})", target, GREEN),
+        (f"Stop {sketch.write(stop)} ({_change(entry, stop)})", stop, RED),
+        (f"Entry {sketch.write(entry)}{ratio}", entry, GREY),
+    ):
+        # Outside of the box when there is room: above what lies above the entry, below what lies below.
+        away = 0 if price == entry else (-12 if rows[price] < rows[entry] else 12)
+        half = width_of(name, 12) / 2 + 8
+        lowest, highest = sketch.stage.area.left + half, sketch.stage.area.right - half
+        columns = [min(max(x, lowest), highest) for x in (middle, left + half, right - half, left - half, right + half)]
+        around = [(x, rows[price] + shift) for shift in (away, -away, 2 * away) for x in columns]
+        sketch.note(name, around, ink=Colour(ink_on(plate)), plate=plate)
+        if sketch.options.flag("showPrice", default=True) and sketch.visible(price):
+            sketch.tags.append(Tag(rows[price], sketch.write(price), plate, rank=2))
+
+
+def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
+    """Draw the levels between two points: one is where the move began, nought where it ended."""
+    first, last = drawing.points[0].price or 0.0, drawing.points[1].price or 0.0
+    if sketch.options.flag("reverseLevel", default=False):
+        first, last = last, first
+    xs = sorted((sketch.x(drawing.points[0].time_ms or 0), sketch.x(drawing.points[1].time_ms or 0)))
+    left, right = xs[0], max(xs[1], xs[0] + LEAST_WIDTH)
+    if sketch.options.flag("extendLine", default=False):
+        right = sketch.stage.area.right
+    if sketch.options.flag("extendLeft", default=False):
+        left = sketch.stage.area.left
+    canvas = sketch.stage.canvas
+    levels = [(part, last + (first - last) * part, Colour(ink)) for part, ink in LEVELS]
+    if sketch.options.flag("fillBackground", default=True):
+        alpha = 1 - sketch.options.number("transparency", 90, 0, 100) / 100
+        for (_, before, _), (_, price, ink) in pairwise(levels):
+            top, bottom = sorted((round(sketch.y(before)), round(sketch.y(price))))
+            canvas.rects([(left, top, right - left, bottom - top)], ink.faded(alpha))
+    canvas.lines([(*sketch.point(drawing.points[0]), *sketch.point(drawing.points[1]))], GREY, 1, "4 4")
+    rows = [round(sketch.y(price)) + 0.5 for _, price, _ in levels]
+    at_right = _freer_side(sketch, left, right, rows)
+    for (part, price, ink), row in zip(levels, rows, strict=True):
+        canvas.lines([(left, row, right, row)], ink)
+        if sketch.visible(price):
+            words = f"{part:g} ({sketch.write(price)})"
+            half = width_of(words, 12) / 2 + 8
+            around = [(right + half, row), (left - half, row)] if at_right else [(left - half, row)]
+            inside = sorted((left + half, right - half), key=lambda x: _bars_under(sketch, x, half, row))
+            sketch.note(words, [*around, *((x, row) for x in inside)], ink=ink, in_order=True)
+
+
+def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) -> bool:
+    """Say whether labels beside the levels cover fewer bars at the right than at the left."""
+    area, stage, reach = sketch.stage.area, sketch.stage, 120
+    covered = [len(rows) * (left - reach < area.left), len(rows) * (right + reach > area.right)]
+    for x, high, low in zip(stage.grid.centres, stage.bars.highs, stage.bars.lows, strict=False):
+        side = 0 if left - reach < x < left else 1 if right < x < right + reach else None
+        if side is not None:
+            covered[side] += sum(sketch.y(high) - 8 < row < sketch.y(low) + 8 for row in rows)
+    return covered[1] < covered[0]
+
+
+def _bars_under(sketch: Sketch, middle: float, half: float, row: float) -> int:
+    """Count the bars a label would cover."""
+    bars = sketch.stage.bars
+    return sum(
+        middle - half < x < middle + half and sketch.y(high) - 8 < row < sketch.y(low) + 8
+        for x, high, low in zip(sketch.stage.grid.centres, bars.highs, bars.lows, strict=False)
+    )
+
+
+def _span(sketch: Sketch, drawing: DrawingSpec) -> tuple[float, float]:
+    area = sketch.stage.area
+    start = drawing.points[0].time_ms
+    left = sketch.x(sketch.stage.bars.times[-1] if start is None else start)
+    end = drawing.points[1].time_ms if len(drawing.points) > 1 else None
+    right = sketch.x(end) if end is not None else max(left + LEAST_WIDTH * 2, area.right - EDGE)
+    seen = Box(min(left, right), 0, max(left, right), 1)
+    return round(max(seen.left, area.left)), round(max(min(seen.right, area.right), seen.left + LEAST_WIDTH))
+
+
+def _change(entry: float, price: float) -> str:
+    return percent((price / entry - 1) * 100) if entry else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one kind is drawn, and what its points must have."""
+
+    draw: Callable[[Sketch, DrawingSpec], None]
+    points: int
+    times: bool = True
+    prices: bool = True
+    worded: bool = False
+
+
+KINDS = MappingProxyType({
+    "Horizontal Line": Kind(horizontal_line, 1, times=False),
+    "Vertical Line": Kind(vertical_line, 1, prices=False),
+    "Trend Line": Kind(trend_line, 2),
+    "Arrow Marker": Kind(arrow, 2),
+    "Rectangle": Kind(rectangle, 2),
+    "Text": Kind(text, 1, worded=True),
+    "Arrow Mark Up": Kind(arrow_up, 1),
+    "Arrow Mark Down": Kind(arrow_down, 1),
+    "Long Position": Kind(position, 1, times=False),
+    "Short Position": Kind(position, 1, times=False),
+    "Fib Retracement": Kind(fib_retracement, 2),
+})  # fmt: skip
+
+
+POSITIONS = frozenset(name for name, kind in KINDS.items() if kind.draw is position)
+
+
+def prices_of(drawing: DrawingSpec) -> list[float]:
+    """Return every price of a drawing."""
+    named = [*(point.price for point in drawing.points), drawing.target, drawing.stop]
+    return [price for price in named if price is not None and isfinite(price)]
+
+
+def refusal(drawing: DrawingSpec) -> str | None:
+    """Say why a drawing cannot be drawn here, None when it can."""
+    kind = KINDS.get(drawing.name)
+    if kind is None:
+        return f"drawing_not_local: the local renderer has no {drawing.name}; it was left out."
+    points = drawing.points[: kind.points]
+    whole = len(points) == kind.points and all(
+        (not kind.times or point.time_ms is not None)
+        and (not kind.prices or (point.price is not None and isfinite(point.price) and point.price > 0))
+        for point in points
+    )
+    if not whole or (kind.worded and not drawing.text.strip()):
+        return f"drawing_needs_points: {drawing.name} lacks a time, a price or its text; it was left out."
+    if kind.draw is position and not _planned(drawing):
+        return f"drawing_inconsistent: target and stop of the {drawing.name} are not on opposite sides of its entry."
+    return None
+
+
+def out_of_view(drawing: DrawingSpec, stage: Stage) -> bool:
+    """Say whether nothing of a drawing would be seen."""
+    area, axis = stage.area, stage.axis
+    rows = [axis.y(price) for price in prices_of(drawing)]
+    xs = [
+        stage.grid.x(place_of(stage.bars.times, stage.bars.step_ms, point.time_ms))
+        for point in drawing.points
+        if point.time_ms is not None
+    ]
+    beside = bool(xs) and (max(xs) < area.left or min(xs) > area.right)
+    return beside or (bool(rows) and (max(rows) < area.top or min(rows) > area.bottom))
+
+
+def draw(
+    stage: Stage, drawings: Sequence[DrawingSpec], write: Callable[[float], str]
+) -> tuple[list[Sketch], list[str]]:
+    """Draw each and return what waits for a place, and the overrides that changed nothing."""
+    sketches: list[Sketch] = []
+    warnings: list[str] = []
+    for drawing in drawings:
+        options = OverrideReader(drawing.override)
+        sketch = Sketch(stage, options, write)
+        KINDS[drawing.name].draw(sketch, drawing)
+        if ignored := options.left_over():
+            warnings.append(f"override_not_local: {', '.join(ignored)} of the {drawing.name} changed nothing here.")
+        sketches.append(sketch)
+    return sketches, warnings
+
+
+def _planned(drawing: DrawingSpec) -> bool:
+    entry = drawing.points[0].price
+    if entry is None or drawing.target is None or drawing.stop is None:
+        return False
+    if drawing.name == "Long Position":
+        return drawing.stop < entry < drawing.target
+    return drawing.target < entry < drawing.stop

@@ -1,0 +1,1 @@
+"""What is drawn of a market: its price, its studies, its volume by price."""
