@@ -122,7 +122,7 @@ def test_every_error_is_drawn_in_the_tree_and_can_be_read_by_a_program() -> None
         assert "data" not in {item.name for item in fields(kind)}
 
 
-@pytest.mark.parametrize("module", ["settings", "surface.catalogue", "simulator.app", "app"])
+@pytest.mark.parametrize("module", ["settings", "surface.catalogue", "simulator.control", "app"])
 def test_importing_does_nothing(module: str, recwarn: pytest.WarningsRecorder) -> None:
     import_module(f"mcp_binance_server.{module}")
 

@@ -3,7 +3,7 @@
 from time import process_time
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.stream_session import StreamSession
+from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 

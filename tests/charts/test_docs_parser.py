@@ -15,8 +15,8 @@ from mcp_binance_server.charts.chartimg.docs_markup import (
     read_blocks,
 )
 from mcp_binance_server.charts.chartimg.docs_parser import parse_documentation
-from mcp_binance_server.simulator.chartimg_facts import read_facts
-from mcp_binance_server.simulator.chartimg_page import documentation
+from mcp_binance_server.simulator.chartimg.facts import read_facts
+from mcp_binance_server.simulator.chartimg.page import documentation
 from support.fixtures import DATA
 
 INDICATORS = "TradingView Chart Indicators</h1>"

@@ -12,8 +12,8 @@ from mcp_binance_server.charts.config import CHART_KEYS, is_list, is_object
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.charts.validate import Conditions, validate_chart
 from mcp_binance_server.charts.wire import from_wire, read_chart
-from mcp_binance_server.simulator.chartimg_facts import read_facts
-from mcp_binance_server.simulator.chartimg_rules import problems_of
+from mcp_binance_server.simulator.chartimg.facts import read_facts
+from mcp_binance_server.simulator.chartimg.rules import problems_of
 
 pytestmark = pytest.mark.flood  # hundreds of cases each
 

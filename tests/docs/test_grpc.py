@@ -12,9 +12,9 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.networks import OFFLINE
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
 from mcp_binance_server.transports.grpc.events import EVENTS
 from mcp_binance_server.transports.grpc.service import MOST_STREAMS, MOST_SYMBOLS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.simulator.tickers import day_figures
+from mcp_binance_server.simulator.rest.tickers import day_figures
 from mcp_binance_server.surface.views.markdown import instant
 from support.chaos.past import FIGURES, GivenAnswer, OlderThanSaid, Past, WrongAnswer
 from support.chaos.run import run_chaos

@@ -16,7 +16,7 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.pace import LoopPace
 from support.desk import NETWORK, Loop

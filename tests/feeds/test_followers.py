@@ -11,7 +11,7 @@ from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.tape import Tape
-from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.faults import StreamFault
 
 BTC, ETH = Symbol("BTCUSDT"), Symbol("ETHUSDT")
 

@@ -17,7 +17,7 @@ from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import SharedBook
 from mcp_binance_server.feeds.snapshots import Snapshots
 from mcp_binance_server.feeds.troubles import Troubles
-from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.faults import StreamFault
 from support.stepped import SteppedClock
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.exchange.socket import MarketSocket
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.faults import StreamFault
 from support.requirement import requirement
 from support.stepped import settled
 

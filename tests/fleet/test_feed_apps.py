@@ -11,7 +11,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import EngineUnavailable, RateLimited
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 from support.state_server import StateServer
 from support.stepped import STREAMED

@@ -16,8 +16,8 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import OLDEST_MS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.loopback import Loopback
-from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.faults import StreamFault
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 from support.engine_calls import is_answered
 from support.fleet_member import Member, member

@@ -9,7 +9,7 @@ import httpx2
 import msgspec
 import pytest
 
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.fixtures import DATA

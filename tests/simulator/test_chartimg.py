@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock

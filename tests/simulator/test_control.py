@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 

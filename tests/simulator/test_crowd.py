@@ -8,12 +8,12 @@ import httpx2
 import msgspec
 import pytest
 
-from mcp_binance_server.simulator.crowd_loop import HALF, STEPS, build_loop
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.source import Span
-from mcp_binance_server.simulator.stream_events import events_of
-from mcp_binance_server.simulator.stream_names import parse_stream
-from mcp_binance_server.simulator.stream_session import StreamSession
+from mcp_binance_server.simulator.market.crowd import HALF, STEPS, build_loop
+from mcp_binance_server.simulator.market.intervals import parse_stream
+from mcp_binance_server.simulator.market.source import Span
+from mcp_binance_server.simulator.streams.events import events_of
+from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited"), pytest.mark.flood]

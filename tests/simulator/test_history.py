@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from mcp_binance_server.simulator.candle import Candle, fold, merge
-from mcp_binance_server.simulator.history import LISTED_MS, History
-from mcp_binance_server.simulator.hours import DAY_MS, HOUR_MS
-from mcp_binance_server.simulator.listing import Listing
-from mcp_binance_server.simulator.lru import Lru
-from mcp_binance_server.simulator.market import REFERENCE_DAY
-from mcp_binance_server.simulator.prices import Prices
+from mcp_binance_server.simulator.market.candles import Candle, fold, merge
+from mcp_binance_server.simulator.market.history import LISTED_MS, History
+from mcp_binance_server.simulator.market.hours import DAY_MS, HOUR_MS
+from mcp_binance_server.simulator.market.listing import Listing
+from mcp_binance_server.simulator.market.noise import Lru
+from mcp_binance_server.simulator.market.prices import Prices
+from mcp_binance_server.simulator.market.synthetic import REFERENCE_DAY
 
 SYMBOLS = ["BTCUSDT", "ETHBTC", "PEPEUSDT", "USDCUSDT", "TESTBUSDT", "BTCTRY", "币安人生USDT"]
 NOW_MS = 1_784_592_123_456

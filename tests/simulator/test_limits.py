@@ -6,9 +6,9 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import pytest
 
+from mcp_binance_server.simulator.account import WeightMeter
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.limits import WeightMeter
-from mcp_binance_server.simulator.listing import Listing
+from mcp_binance_server.simulator.market.listing import Listing
 from mcp_binance_server.simulator.refusals import Refusal
 from support.clock import FakeClock
 

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.stream_faults import StreamFault
-from mcp_binance_server.simulator.stream_session import StreamSession
+from mcp_binance_server.simulator.faults import StreamFault
+from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 from support.fixtures import RECORDED_MARKET, UNPUBLISHED, needs
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import uvicorn
 
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 

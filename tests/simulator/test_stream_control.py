@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.stream_faults import StreamFault, StreamKind
-from mcp_binance_server.simulator.stream_session import StreamSession
+from mcp_binance_server.simulator.faults import StreamFault, StreamKind
+from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

@@ -15,12 +15,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Response
 
-from mcp_binance_server.simulator.app import build_app
-from mcp_binance_server.simulator.connection import framed
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.stream_faults import StreamFault
-from mcp_binance_server.simulator.stream_session import StreamSession
+from mcp_binance_server.simulator.faults import Fault, StreamFault
+from mcp_binance_server.simulator.rest.delivery import framed
+from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.stream_names import parse_stream
-from mcp_binance_server.simulator.stream_session import StreamSession
+from mcp_binance_server.simulator.market.intervals import parse_stream
+from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

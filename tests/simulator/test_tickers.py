@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.tickers import percent
+from mcp_binance_server.simulator.rest.tickers import percent
 from support.clock import FakeClock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]

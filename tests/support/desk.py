@@ -18,7 +18,7 @@ from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.pace import LoopPace

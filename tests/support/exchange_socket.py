@@ -10,9 +10,9 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.account import KeyRights
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.rights import KeyRights
 
 
 @dataclass(frozen=True, slots=True)

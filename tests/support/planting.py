@@ -9,7 +9,7 @@ import msgspec
 from mcp_binance_server.charts.config import is_list, is_object
 from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
 
 # Bidi, zero-width, controls, line breaks of four kinds, soft hyphen, a filler, a tag, a variation selector.

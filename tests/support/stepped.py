@@ -17,7 +17,7 @@ from mcp_binance_server.exchange.dialing import Dialer
 from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import NETWORK, Loop
 
 STREAMED = Network(NETWORK.name, NETWORK.rest_url, NETWORK.help_url, stream_url="ws://exchange.test")

@@ -21,7 +21,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.dialing import StreamConnection
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.breaking import MARK, Breaker
 from support.calls import arguments_of

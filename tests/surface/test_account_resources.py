@@ -9,7 +9,7 @@ from mcp import Client, MCPError
 from mcp_binance_server.exchange.networks import NETWORKS, OFFLINE, Network
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.portfolio import ZERO, Balance
+from mcp_binance_server.simulator.market.portfolio import ZERO, Balance
 from support.clock import FakeClock
 from support.golden import Golden
 from support.requirement import requirement

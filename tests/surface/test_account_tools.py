@@ -9,7 +9,7 @@ from mcp import Client
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.portfolio import ZERO, Balance, Fill
+from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Fill
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.clock import FakeClock
 from support.golden import Golden

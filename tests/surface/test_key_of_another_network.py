@@ -14,7 +14,7 @@ from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.other_networks import MOST_A_MINUTE, REMEMBERED_MS
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock

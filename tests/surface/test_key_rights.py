@@ -12,9 +12,9 @@ from mcp import Client
 from mcp_binance_server.app import running_app
 from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.settings import Settings
+from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.rights import KeyRights
 from support.clock import FakeClock
 from support.crew import wait_for
 from support.desk import NETWORK, Loop

@@ -18,7 +18,7 @@ from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.portfolio import Balance, Portfolio
+from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.context import Context

@@ -9,7 +9,7 @@ from jsonschema import validate
 from mcp import Client, types
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.faults import StreamFault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.desk import raw
 from support.golden import Golden

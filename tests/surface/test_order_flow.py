@@ -12,7 +12,7 @@ from mcp import Client, MCPError
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.surface.tools.flow import GET_ORDER_FLOW
 from support.clock import FakeClock
 from support.desk import raw

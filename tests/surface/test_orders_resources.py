@@ -8,7 +8,7 @@ from mcp import Client, MCPError
 from mcp_binance_server.exchange.networks import NETWORKS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.portfolio import ZERO, Balance, Order
+from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order
 from support.clock import FakeClock
 from support.golden import Golden
 from support.requirement import requirement

@@ -8,7 +8,7 @@ from mcp import Client
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.portfolio import Order
+from mcp_binance_server.simulator.market.portfolio import Order
 from support.clock import FakeClock
 from support.served import Place, text_of
 

@@ -12,7 +12,7 @@ from mcp import Client, types
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.portfolio import ZERO, Balance, Portfolio
+from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Portfolio
 from support.clock import FakeClock
 from support.desk import raw
 from support.requirement import requirement

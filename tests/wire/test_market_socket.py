@@ -17,10 +17,9 @@ import uvicorn
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.dialing import ATTEMPTS_MS, MOST_ATTEMPTS, NetworkDialer, Pacer
 from mcp_binance_server.exchange.socket import NAMES_A_MESSAGE, MarketSocket
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.faults import Fault, StreamFault
 from support.stepped import SteppedClock, settled
 
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.networks import OFFLINE
 from mcp_binance_server.settings import read_settings, refuse_unknown_variables, surroundings
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.loopback import Loopback
+from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.transports.stdio import serve_stdio
 
 GREETING = "A simulated Binance with moving prices: no key, no network, no real money."

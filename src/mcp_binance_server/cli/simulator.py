@@ -12,7 +12,7 @@ import uvicorn
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 HOST = "127.0.0.1"

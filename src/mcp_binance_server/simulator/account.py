@@ -1,16 +1,22 @@
-"""An account of the simulator and its three kinds of API key."""
+"""The demo account: its keys, their rights, its limits."""
 
 import hashlib
 import string
 from functools import cached_property
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from mcp_binance_server.simulator.noise import draws
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.market.noise import draws
 
 ALPHABET = string.ascii_letters + string.digits
+
+MINUTE_MS = 60_000
+FIRST_BAN_MS = 120_000
+LONGEST_BAN_MS = 3 * 24 * 3_600_000
 
 
 class DemoAccount:
@@ -53,3 +59,72 @@ def _token(seed: int, purpose: str) -> str:
 
 def _pem(key: Ed25519PrivateKey | RSAPrivateKey) -> str:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+class WeightMeter:
+    """What was used in the running minute, and whether the caller still listens."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.calls_before_ban = 0
+        self._minute: int = 0
+        self._used = 0
+        self._ignored = -1
+        self._bans = 0
+        self._banned_until_ms = 0
+
+    def used(self, now_ms: int) -> int:
+        """Return the weight used in the minute of `now_ms`."""
+        self._turn(now_ms)
+        return self._used
+
+    def charge(self, weight: int, now_ms: int) -> None:
+        """Book a request.
+
+        Raises:
+            Refusal: the minute is used up (429), or the caller is banned (418).
+        """
+        self._turn(now_ms)
+        if now_ms < self._banned_until_ms:
+            raise self._banned(now_ms)
+        self._used += weight
+        if self._ignored >= self.calls_before_ban:
+            self._banned_until_ms = now_ms + min(LONGEST_BAN_MS, FIRST_BAN_MS << self._bans)
+            self._bans += 1
+            raise self._banned(now_ms)
+        if self._ignored >= 0 or self._used > self.limit:
+            self._ignored += 1
+            until_ms = (now_ms // MINUTE_MS + 1) * MINUTE_MS
+            raise refusals.too_much_weight(self.limit, until_ms, self.retry_after_secs(now_ms))
+
+    def retry_after_secs(self, now_ms: int) -> int:
+        """Return the whole seconds until the minute ends."""
+        return -(-(MINUTE_MS - now_ms % MINUTE_MS) // 1000)
+
+    def _banned(self, now_ms: int) -> refusals.Refusal:
+        return refusals.banned(self._banned_until_ms, -(-(self._banned_until_ms - now_ms) // 1000))
+
+    def _turn(self, now_ms: int) -> None:
+        minute = now_ms // MINUTE_MS
+        if minute != self._minute:
+            self._minute, self._used, self._ignored = minute, 0, -1
+
+
+class KeyRights(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The boxes of the key's page; `address_listed` says whether the caller's address is in the key's list."""
+
+    reading: bool = True
+    trading: bool = False
+    withdrawals: bool = False
+    ip_restricted: bool = True
+    address_listed: bool = True
+
+    def check_address(self) -> None:
+        """Refuse a caller from elsewhere; before the signature is looked at."""
+        if self.ip_restricted and not self.address_listed:
+            raise refusals.rejected_address()
+
+    def check_reading(self) -> None:
+        """Refuse a key that may not read."""
+        if not self.reading:
+            raise refusals.rejected_key()

@@ -1,4 +1,4 @@
-"""The control endpoints: faults, scenario, crowd, replay, clock, limits, keys, charts and the log; loopback only."""
+"""The simulator as an app, and the addresses by which tests and people steer it."""
 
 from ipaddress import ip_address
 from pathlib import Path
@@ -7,13 +7,15 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.rights import KeyRights
-from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.faults import Fault, StreamFault
+from mcp_binance_server.simulator.rest.chartimg import ChartImgGateway
+from mcp_binance_server.simulator.rest.gateway import Gateway
+from mcp_binance_server.simulator.streams.sockets import Doors
 
 
 class ScenarioOrder(msgspec.Struct, forbid_unknown_fields=True):
@@ -211,3 +213,20 @@ def _is_loopback(host: str) -> bool:
 
 def _json(body: object) -> Response:
     return Response(msgspec.json.encode(body), media_type="application/json")
+
+
+def build_app(exchange: SimulatedExchange) -> Starlette:
+    """Serve the exchange under /api/v3, /ws, /stream and /ws-api/v3, and its controls under /control.
+
+    Chart-img has its own paths, /v1 to /v3, and two of ours: /chart-docs, the documentation, and /r2, stored images.
+
+    Run uvicorn with `date_header=False`: the Date header must come from the exchange's clock.
+    """
+    return Starlette(
+        routes=[
+            *Doors(exchange).routes(),
+            Mount("/control", app=control_app(exchange)),
+            *ChartImgGateway(exchange).routes(),
+            Mount("/", app=Gateway(exchange)),
+        ],
+    )

@@ -1,27 +1,90 @@
-"""The simulated exchange: one seed, one clock, its customers, and a scenario on stage."""
+"""One simulated exchange: its market, its accounts, its limits, its faults."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
+
+import anyio
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.chartimg_service import SimulatedChartImg
-from mcp_binance_server.simulator.crowd import build_crowd
-from mcp_binance_server.simulator.faults import Faults
-from mcp_binance_server.simulator.hub import Hub
-from mcp_binance_server.simulator.limits import WeightMeter
-from mcp_binance_server.simulator.listing import Listing
-from mcp_binance_server.simulator.portfolio import Portfolio
-from mcp_binance_server.simulator.recording import read_recordings
-from mcp_binance_server.simulator.replay import Replay
-from mcp_binance_server.simulator.rights import KeyRights
-from mcp_binance_server.simulator.scenario import SCENARIOS, Stage
-from mcp_binance_server.simulator.source import Said, Sources
+from mcp_binance_server.simulator.account import DemoAccount, KeyRights, WeightMeter
+from mcp_binance_server.simulator.chartimg.service import SimulatedChartImg
+from mcp_binance_server.simulator.faults import Faults, StreamFaults
+from mcp_binance_server.simulator.market.crowd import build_crowd
+from mcp_binance_server.simulator.market.listing import Listing
+from mcp_binance_server.simulator.market.portfolio import Portfolio
+from mcp_binance_server.simulator.market.recording import read_recordings
+from mcp_binance_server.simulator.market.replay import Replay
+from mcp_binance_server.simulator.market.scenario import SCENARIOS, Stage
+from mcp_binance_server.simulator.market.source import Said, Sources
+
+DAY_MS = 86_400_000
+MINUTE_MS = 60_000
 
 WEIGHT_LIMIT = 6000
 REMEMBERED_REQUESTS = 20_000
 REMEMBERED_EVENTS = 6_000  # a few buckets of the largest crowd
 LARGEST_CROWD = 1_000
+
+
+class Visitor(Protocol):
+    """One who is connected, and the streams it hears."""
+
+    @property
+    def streams(self) -> tuple[str, ...]: ...
+
+
+class Hub:
+    """The knobs of the streams.
+
+    With `by_hand` no connection follows the clock: move the clock, then call `wake`. A clock that jumps whenever
+    somebody sleeps needs this, or the connections would run away with it.
+
+    Lives, limits and faults run on the exchange's clock. The pings of the server, one every 20 s, and its patience for
+    the pong are those of uvicorn and run on the machine's clock; `no_pong` plays their outcome on the exchange's.
+    """
+
+    def __init__(self) -> None:
+        self.faults = StreamFaults()
+        self.most_streams = 1024
+        self.messages_a_second = 5
+        self.most_waiting = 100_000
+        self.life_ms = DAY_MS
+        self.pong_ms = MINUTE_MS
+        self.by_hand = False
+        self._visitors: list[Visitor] = []
+        self.beats = 0
+        self._pulse: anyio.Event | None = None
+
+    @property
+    def open_connections(self) -> int:
+        return len(self._visitors)
+
+    def streams(self) -> Counter[str]:
+        """Count by name the streams that are told now."""
+        return Counter(name for visitor in self._visitors for name in visitor.streams)
+
+    def enter(self, visitor: Visitor) -> None:
+        """Count a connection from here on."""
+        self._visitors.append(visitor)
+
+    def leave(self, visitor: Visitor) -> None:
+        """Count a connection no longer."""
+        self._visitors.remove(visitor)
+
+    def wake(self) -> None:
+        """Let every connection send what is due now."""
+        self.beats += 1
+        if self._pulse is not None:
+            self._pulse.set()
+            self._pulse = None
+
+    async def pulse(self, beats: int) -> None:
+        """Wait until somebody calls `wake`; at once when somebody has since the caller counted the beats."""
+        if beats == self.beats:
+            self._pulse = self._pulse or anyio.Event()
+            await self._pulse.wait()
 
 
 @dataclass(slots=True)

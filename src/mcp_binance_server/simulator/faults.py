@@ -1,4 +1,4 @@
-"""What can go wrong on the way, on demand: each fault strikes a number of requests to a path and is gone."""
+"""Faults on request, of answers and of streams."""
 
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -18,6 +18,26 @@ Kind = Literal[
     "false_gzip",  # the true body, announced as compressed
     "huge",  # a valid JSON body of `size` bytes
     "drip",  # the true body, byte by byte, `delay_ms` apart
+]
+
+StreamKind = Literal[
+    "drop",  # the event is lost
+    "duplicate",  # the event arrives twice
+    "swap",  # the event arrives after the next one of its stream
+    "gap",  # depth events are lost until `ids` update ids are missing
+    "crossed",  # the depth event bids above every ask
+    "malformed",  # the first half of the event arrives
+    "bad_price",  # a price of the event is `text`
+    "bad_quantity",  # a quantity of the event is `text`
+    "late",  # the event says that it was sent `behind_ms` ago
+    "cut",  # the socket ends instead of the event
+    "silent",  # from here on the connection says nothing but answers pings, and stays open
+    "deaf",  # from here on the connection hears nothing: pings and messages stay unanswered, events go on
+    "half_open",  # silent and deaf at once
+    "no_pong",  # the client's pongs are lost from here on: the connection closes after the hub's `pong_ms`
+    "ping",  # every open connection is pinged; strikes at once
+    "shutdown",  # every open connection is told that the server goes away; strikes at once
+    "stale_snapshot",  # GET depth answers with the book of `behind_ms` ago; strikes requests, not events
 ]
 
 
@@ -58,6 +78,61 @@ class Faults:
         """Return the fault that strikes this request, and count it."""
         for place, (fault, left) in enumerate(self._waiting):
             if fnmatchcase(path, fault.path):
+                if left is not None and left <= 1:
+                    del self._waiting[place]
+                elif left is not None:
+                    self._waiting[place] = (fault, left - 1)
+                return fault
+        return None
+
+
+class StreamFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One thing that goes wrong; `times` None means until cleared, `stream` may hold * and ?."""
+
+    kind: StreamKind
+    stream: str = "*"
+    times: int | None = 1
+    ids: int = 1
+    behind_ms: int = 60_000
+    text: str = "NaN"
+
+
+class StreamFaults:
+    """The faults that wait for their events, first added first used."""
+
+    def __init__(self) -> None:
+        self.shutdowns = 0
+        self.pings = 0
+        self._waiting: list[tuple[StreamFault, int | None]] = []
+
+    def add(self, fault: StreamFault) -> None:
+        """Let the fault strike the next events it matches."""
+        if fault.kind == "shutdown":
+            self.shutdowns += 1
+        elif fault.kind == "ping":
+            self.pings += 1
+        else:
+            self._waiting.append((fault, fault.times))
+
+    def clear(self) -> None:
+        """Forget every fault."""
+        self._waiting.clear()
+
+    def pending(self) -> list[StreamFault]:
+        """Return the faults that still wait."""
+        return [fault for fault, _ in self._waiting]
+
+    def take(self, stream: str) -> StreamFault | None:
+        """Return the fault that strikes this event, and count it."""
+        return self._take(stream, snapshot=False)
+
+    def take_stale(self, symbol: str) -> StreamFault | None:
+        """Return the fault that strikes this snapshot, and count it."""
+        return self._take(f"{symbol.lower()}@depth", snapshot=True)
+
+    def _take(self, name: str, *, snapshot: bool) -> StreamFault | None:
+        for place, (fault, left) in enumerate(self._waiting):
+            if (fault.kind == "stale_snapshot") == snapshot and fnmatchcase(name, fault.stream):
                 if left is not None and left <= 1:
                     del self._waiting[place]
                 elif left is not None:

@@ -1,9 +1,17 @@
-"""The answers Binance gives when it refuses: https://developers.binance.com/docs/binance-spot-api-docs/errors."""
+"""Answers, and every refusal as Binance words it."""
+
+from dataclasses import dataclass, field
+from email.utils import formatdate
+
+import msgspec
 
 SYMBOL_RANGE = r"^[\w\-._&&[^a-z]]{1,50}$"
 SYMBOLS_RANGE = r'^\[("[\w\-._&&[^a-z]]{1,50}"(,"[\w\-._&&[^a-z]]{1,50}"){0,}){0,1}\]$'
 WHOLE_RANGE = r"^[0-9]{1,20}$"
 DECIMAL_RANGE = r"^([0-9]{1,20})(\.[0-9]{1,20})?$"
+
+JSON_TYPE = "application/json;charset=UTF-8"
+HTML_TYPE = "text/html"
 
 
 class Refusal(Exception):
@@ -144,3 +152,39 @@ def banned(until_ms: int, retry_after_secs: int) -> Refusal:
         retry_after_secs=retry_after_secs,
         retry_at_ms=until_ms,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: bytes
+    content_type: str = JSON_TYPE
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def json_answer(body: object, status: int = 200) -> Answer:
+    """Encode a body; characters beyond ASCII go out as they are."""
+    return Answer(status, msgspec.json.encode(body))
+
+
+def refused(refusal: Refusal) -> Answer:
+    """Turn a refusal into its answer."""
+    headers = {} if refusal.retry_after_secs is None else {"Retry-After": str(refusal.retry_after_secs)}
+    return Answer(refusal.status, msgspec.json.encode({"code": refusal.code, "msg": refusal.message}), headers=headers)
+
+
+def page(status: int, title: str) -> Answer:
+    """Return the HTML page a gateway would show."""
+    return Answer(status, f"<html><body><h1>{status} {title}</h1></body></html>".encode(), HTML_TYPE)
+
+
+def header_list(answer: Answer, used_weight: int, now_ms: int) -> list[tuple[bytes, bytes]]:
+    """Return the headers as ASGI wants them; what the answer says itself wins."""
+    headers = {
+        "content-type": answer.content_type,
+        "content-length": str(len(answer.body)),
+        "date": formatdate(now_ms / 1000, usegmt=True),
+        "x-mbx-used-weight": str(used_weight),
+        "x-mbx-used-weight-1m": str(used_weight),
+    } | {name.lower(): value for name, value in answer.headers.items()}
+    return [(name.encode(), value.encode()) for name, value in headers.items()]

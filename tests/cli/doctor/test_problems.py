@@ -17,9 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from mcp_binance_server.exchange.networks import Network
-from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.rights import KeyRights
-from mcp_binance_server.simulator.stream_faults import StreamFault
+from mcp_binance_server.simulator.account import KeyRights
+from mcp_binance_server.simulator.faults import Fault, StreamFault
 from support.exchange_socket import ServedExchange, served_exchange
 from support.patient import Patient, rung, statuses
 

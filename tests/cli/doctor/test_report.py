@@ -19,8 +19,8 @@ from mcp_binance_server.cli.doctor.report import lines
 from mcp_binance_server.cli.doctor.shell import export, forget, knock, set_clock
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.cli.terminal import Terminal
+from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.simulator.rights import KeyRights
 from support.exchange_socket import ServedExchange
 from support.golden import Golden
 from support.patient import Patient, rung, statuses

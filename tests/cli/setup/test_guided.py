@@ -19,7 +19,7 @@ from mcp_binance_server.cli.setup.run import Course
 from mcp_binance_server.cli.setup.trial import KeyTrial, try_key
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.key_file import written
-from mcp_binance_server.simulator.rights import KeyRights
+from mcp_binance_server.simulator.account import KeyRights
 from support.clock import FakeClock
 from support.exchange_socket import ServedExchange, served_exchange
 from support.process import COMMAND, clean_environment

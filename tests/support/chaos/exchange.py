@@ -8,9 +8,9 @@ import uvicorn
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.app import build_app
+from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.portfolio import Balance, Portfolio
+from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 
 GUESTS = 4
 PROGRAM = "from support.chaos.exchange import main; main()"

@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.simulator.endpoints import Call
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.klines import klines
-from mcp_binance_server.simulator.params import Params
-from mcp_binance_server.simulator.tickers import day_figures
+from mcp_binance_server.simulator.rest.endpoints import Call
+from mcp_binance_server.simulator.rest.history import klines
+from mcp_binance_server.simulator.rest.params import Params
+from mcp_binance_server.simulator.rest.tickers import day_figures
 from support.chaos.exchange import GUESTS, watermark
 
 Side = Sequence[tuple[Decimal, Decimal]]

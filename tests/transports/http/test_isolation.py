@@ -15,7 +15,7 @@ from mcp_binance_server.domain.access import SCOPES, Visitor
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.portfolio import Balance, Order, Portfolio
+from mcp_binance_server.simulator.market.portfolio import Balance, Order, Portfolio
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Assembled
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated

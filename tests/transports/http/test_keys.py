@@ -8,7 +8,7 @@ import pytest
 from mcp_binance_server.app import App
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.portfolio import Balance, Portfolio
+from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 from support.requirement import requirement
 from support.webapp import HttpClient, assembled, request
 

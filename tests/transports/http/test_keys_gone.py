@@ -14,7 +14,7 @@ from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.exchange.signing import HmacSigner
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
-from mcp_binance_server.simulator.portfolio import Balance, Portfolio
+from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 from support.webapp import ENVELOPE, MODERN, initialize, request, served_http
 
 pytestmark = pytest.mark.slow

@@ -1,0 +1,1 @@
+"""What chart-img.com knows, allows and draws."""

@@ -1,0 +1,163 @@
+"""The order book as a pure function of the last trade and the 100 ms bucket: nothing is kept, nothing drifts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper, draws
+
+BUCKET_MS = 100
+SLOTS = 1 << 16  # orders rest on slots: every tick of a low price, every 2, 4, 8 ... ticks of a higher one
+BLOCK = 4  # neighbouring slots are redrawn together
+CHUNK = 16 * BLOCK  # the book reaches further when the price has moved this many slots
+TOP_BUCKETS = 2  # how long the best quantity stays
+
+Level = tuple[int, int]  # price in ticks, lots
+Turn = tuple[int, int, int]  # block, pace and phase: when the block's quantities are redrawn
+
+Reach = tuple[int, int]  # the first slot of the book, and the first beyond it
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The best price of both sides."""
+
+    bid: Level
+    ask: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """All that decides what the book holds: its top and the bucket."""
+
+    top: Top
+    bucket: int
+
+
+class Book:
+    """Both sides of one symbol, around the newest trade."""
+
+    def __init__(self, symbol: Symbol, seed: int, usual_lots: int, temper: Temper = ORDINARY) -> None:
+        self._symbol = symbol
+        # Three slots in five hold an order, so in an ordinary market the deepest snapshot is always full.
+        self._reach_slots = temper.reach
+        self._least_spread_bps = temper.least_spread_bps
+        self._seed = seed
+        self._usual_lots = max(2, usual_lots)
+        self._blocks: Lru[tuple[int, int], tuple[int, ...]] = Lru(15_000)
+        self._turns: Lru[int, tuple[Turn, ...]] = Lru(2_000)
+
+    def update_id(self, trade_id: int, now_ms: int) -> int:
+        """Return an id that grows whenever the book may have changed."""
+        return now_ms // BUCKET_MS + 3 * trade_id
+
+    def best(self, price: int, trade_id: int, now_ms: int, *, buyer_is_maker: bool) -> Top:
+        """Return the top: a taker's sale printed the bid, a purchase the ask."""
+        (draw,) = draws(1, self._seed, "spread", self._symbol.name, trade_id)
+        spread = price * self._least_spread_bps // 10_000 + (1 if draw % 8 else 2 + draw // 8 % 3)
+        bid = price if buyer_is_maker else price - spread
+        ask = price + spread if buyer_is_maker else price
+        epoch = now_ms // BUCKET_MS // TOP_BUCKETS
+        bid_lots, ask_lots = (
+            self._size(draw) for draw in draws(2, self._seed, "top", self._symbol.name, trade_id, epoch)
+        )
+        return Top((bid, bid_lots), (ask, ask_lots))
+
+    def side(self, moment: Moment, direction: int) -> Iterator[Level]:
+        """Yield the levels from the best price outwards; direction is -1 for bids, 1 for asks."""
+        best = moment.top.bid if direction < 0 else moment.top.ask
+        yield best
+        low, high = self._reach(moment)
+        slot = _slot(best[0])
+        if direction > 0 or _price(slot) == best[0]:
+            slot += direction
+        slots = range(slot, low - 1, -1) if direction < 0 else range(slot, high)
+        held_block, held = -1, tuple[int, ...]()
+        for slot in slots:
+            if slot // BLOCK != held_block:
+                held_block = slot // BLOCK
+                held = self._block(held_block, moment.bucket)
+            lots = held[slot % BLOCK]
+            if lots:
+                yield _price(slot), lots
+
+    def changes(self, before: Moment, after: Moment) -> tuple[list[Level], list[Level]]:
+        """Return the bids and asks that differ between two moments at most one bucket apart; an emptied one is 0."""
+        old_reach, reach = self._reach(before), self._reach(after)
+        prices = {top[0] for moment in (before, after) for top in (moment.top.bid, moment.top.ask)}
+        prices.update(map(_price, self._touched(before, after, old_reach, reach)))
+        bids: list[Level] = []
+        asks: list[Level] = []
+        for price in prices:
+            (old_bid, old_ask), (bid, ask) = self._at(price, before, old_reach), self._at(price, after, reach)
+            if bid != old_bid:
+                bids.append((price, bid))
+            if ask != old_ask:
+                asks.append((price, ask))
+        return bids, asks
+
+    def _touched(self, before: Moment, after: Moment, old_reach: Reach, reach: Reach) -> Iterator[int]:
+        (old_low, old_high), (low, high) = old_reach, reach
+        if before.bucket != after.bucket:
+            for chunk in range(min(low, old_low) // CHUNK, -(-max(high, old_high) // CHUNK)):
+                for block, pace, phase in self._turns.get(chunk, lambda chunk=chunk: self._draw_turns(chunk)):
+                    if not (after.bucket + phase) % pace:
+                        yield from range(block * BLOCK, block * BLOCK + BLOCK)
+        lowest = min(before.top.bid[0], after.top.bid[0])
+        highest = max(before.top.ask[0], after.top.ask[0])
+        yield from range(_slot(lowest), _slot(highest) + 2)
+        yield from range(min(low, old_low), max(low, old_low))
+        yield from range(min(high, old_high), max(high, old_high))
+
+    def _at(self, price: int, moment: Moment, reach: Reach) -> tuple[int, int]:
+        """Return the lots bid and asked at a price."""
+        (bid, bid_lots), (ask, ask_lots) = moment.top.bid, moment.top.ask
+        if price == bid:
+            return bid_lots, 0
+        if price == ask:
+            return 0, ask_lots
+        slot = _slot(price)
+        if bid < price < ask or not reach[0] <= slot < reach[1] or _price(slot) != price:
+            return 0, 0
+        lots = self._lots(slot, moment.bucket)
+        return (lots, 0) if price < bid else (0, lots)
+
+    def _reach(self, moment: Moment) -> Reach:
+        middle = _slot(moment.top.bid[0]) // CHUNK * CHUNK
+        lowest, highest = self._symbol.lowest_tick, self._symbol.highest_tick
+        low = _slot(lowest) if _price(_slot(lowest)) == lowest else _slot(lowest) + 1
+        return max(low, middle - self._reach_slots), min(_slot(highest) + 1, middle + CHUNK + self._reach_slots)
+
+    def _lots(self, slot: int, bucket: int) -> int:
+        return self._block(slot // BLOCK, bucket)[slot % BLOCK]
+
+    def _block(self, block: int, bucket: int) -> tuple[int, ...]:
+        chunk, place = divmod(block, CHUNK // BLOCK)
+        _, pace, phase = self._turns.get(chunk, lambda: self._draw_turns(chunk))[place]
+        epoch = (bucket + phase) // pace
+        return self._blocks.get((block, epoch), lambda: self._draw(block, epoch))
+
+    def _draw_turns(self, chunk: int) -> tuple[Turn, ...]:
+        blocks = range(chunk * CHUNK // BLOCK, (chunk + 1) * CHUNK // BLOCK)
+        noise = draws(2 * len(blocks), self._seed, "pace", self._symbol.name, chunk)
+        # Most orders rest for a minute or two; one block in 64 is somebody's who never leaves it alone.
+        paces = [300 + draw // 64 % 1500 if draw % 64 else 3 + draw // 64 % 10 for draw in noise[::2]]
+        return tuple(zip(blocks, paces, noise[1::2], strict=True))
+
+    def _draw(self, block: int, epoch: int) -> tuple[int, ...]:
+        noise = draws(BLOCK, self._seed, "book", self._symbol.name, block, epoch)
+        return tuple(0 if draw % 5 < 2 else self._size(draw) for draw in noise)  # two slots in five are empty
+
+    def _size(self, draw: int) -> int:
+        return 1 + (draw >> 8) % self._usual_lots * (12 if draw & 0xF0 == 0 else 1)  # one in sixteen is large
+
+
+def _slot(price: int) -> int:
+    """Return the slot at or below a price in ticks."""
+    zone = max(0, price.bit_length() - SLOTS.bit_length())
+    return (price >> zone) + zone * SLOTS
+
+
+def _price(slot: int) -> int:
+    zone = max(0, slot // SLOTS - 1)
+    return (slot - zone * SLOTS) << zone

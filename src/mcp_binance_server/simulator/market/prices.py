@@ -1,0 +1,205 @@
+"""Prices as random walks that know their past and their future."""
+
+import math
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import NamedTuple
+
+from mcp_binance_server.simulator.market.noise import Lru, draws, signed_unit
+
+KNOT_DAYS = 128
+UNIFORM = math.sqrt(3)  # a draw of [-1, 1) times this has the standard deviation one
+
+LEADER = "BTC"
+FOLLOWING = 0.71
+WICK = 0.16  # of a usual day: an hour's range is then that of a walk with the asset's volatility
+
+
+class Walks:
+    """Walks by name; the same name is the same walk."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._hours: Lru[tuple[str, int], tuple[float, ...]] = Lru(20_000)
+        self._spans: Lru[tuple[str, int], tuple[float, ...]] = Lru(2_000)
+
+    def hours(self, name: str, day: int) -> tuple[float, ...]:
+        """Return the heights at the day's 25 full hours, midnight to midnight."""
+        return self._hours.get((name, day), lambda: self._draw_hours(name, day))
+
+    def midnight(self, name: str, day: int) -> float:
+        """Return the height at the beginning of a day."""
+        span, rest = divmod(day, KNOT_DAYS)
+        return self._spans.get((name, span), lambda: self._draw_span(name, span))[rest]
+
+    def _draw_hours(self, name: str, day: int) -> tuple[float, ...]:
+        noise = draws(24, self._seed, "walk", name, day)
+        return _between(self.midnight(name, day), self.midnight(name, day + 1), noise, 1 / math.sqrt(24))
+
+    def _draw_span(self, name: str, span: int) -> tuple[float, ...]:
+        noise = draws(KNOT_DAYS, self._seed, "span", name, span)
+        return _between(self._knot(name, span), self._knot(name, span + 1), noise, 1)
+
+    def _knot(self, name: str, span: int) -> float:
+        # Two knots differ as much as a free walk does in the days between them, yet none strays from home.
+        return math.sqrt(KNOT_DAYS / 2) * UNIFORM * signed_unit(draws(1, self._seed, "knot", name, span)[0])
+
+
+def _between(first: float, last: float, noise: tuple[int, ...], step: float) -> tuple[float, ...]:
+    # The walk is pulled straight at both ends: either side of an end has the same height there.
+    free = list(accumulate((step * UNIFORM * signed_unit(draw) for draw in noise), initial=first))
+    pull = (last - free[-1]) / len(noise)
+    return tuple(height + pull * place for place, height in enumerate(free))
+
+
+class Level(NamedTuple):
+    """The value of an asset in dollars on the reference day, and how it moves.
+
+    `yearly` is the standard deviation of its logarithmic returns in a year, `following` their correlation with those of
+    Bitcoin, by the hour and by the day.
+    """
+
+    usd: float
+    yearly: float
+    following: float = 0.0
+
+    @property
+    def daily(self) -> float:
+        return self.yearly / math.sqrt(365)
+
+
+class Course(NamedTuple):
+    """What an asset was worth in dollars at the full hours up to `end_hour`; from then on it stands still."""
+
+    end_hour: int
+    usd: tuple[float, ...]
+
+    @property
+    def first_hour(self) -> int:
+        return self.end_hour - len(self.usd) + 1
+
+    def at(self, hour: int) -> float:
+        """Return the value at an hour that is not before the first."""
+        return self.usd[min(hour - self.first_hour, len(self.usd) - 1)]
+
+
+def _coin(usd: float, yearly: float) -> Level:
+    return Level(usd, yearly, FOLLOWING)
+
+
+LEVELS: Mapping[str, Level] = {
+    "BTC": Level(118_204, 0.49, 1.0),
+    "ETH": _coin(3_665, 0.69),
+    "BNB": _coin(742, 0.58),
+    "SOL": _coin(178, 0.86),
+    "XRP": _coin(2.94, 0.88),
+    "DOGE": _coin(0.231, 0.98),
+    "SHIB": _coin(0.0000133, 0.96),
+    "PEPE": _coin(0.0000118, 1.18),
+    "1000SATS": _coin(0.0000412, 1.15),
+    "1INCH": _coin(0.262, 0.98),
+    "W": _coin(0.081, 1.1),
+    "ADA": _coin(0.83, 0.92),
+    "LTC": _coin(104, 0.87),
+    "TRX": _coin(0.318, 0.85),
+    "LINK": _coin(17.9, 0.94),
+    "AVAX": _coin(24.3, 0.98),
+    "DOT": _coin(4.15, 0.92),
+    "XLM": _coin(0.412, 0.95),
+    "ATOM": _coin(4.71, 0.9),
+    "PAXG": Level(3_402, 0.16),
+    "币安人生": _coin(0.127, 1.22),
+    "LUNA": _coin(0.412, 1.0),
+    "MATIC": _coin(0.384, 0.95),
+    "TESTA": _coin(12.5, 0.9),
+    "TESTB": _coin(3.2, 0.9),
+    "USDT": Level(1, 0),
+    "USDC": Level(0.9998, 0.002),
+    "FDUSD": Level(0.9991, 0.002),
+    "BUSD": Level(1.0003, 0.002),
+    "TUSD": Level(0.9985, 0.004),
+    "EUR": Level(1.164, 0.07),
+    "TRY": Level(0.0246, 0.09),
+    "BRL": Level(0.179, 0.14),
+}
+
+
+# Members of the crowd are worth the same, and stay near it.
+CROWD = Level(2.5, 0.004)
+
+
+def level_of(asset: str) -> Level:
+    """Return the level of an asset."""
+    return LEVELS.get(asset, CROWD)
+
+
+class Prices:
+    """Hourly marks of every asset, in logarithms of dollars.
+
+    `levels` stand in for those of the list. An asset with a course walks up to its first hour, and takes it from there.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        reference_day: int,
+        levels: Mapping[str, Level] | None = None,
+        courses: Mapping[str, Course] | None = None,
+    ) -> None:
+        self._reference_hour = reference_day * 24
+        self._levels = levels or {}
+        self._courses = courses or {}
+        self._walks = Walks(seed)
+        self._hours: Lru[tuple[str, int], tuple[float, ...]] = Lru(20_000)
+        self._starts: dict[str, float] = {}
+
+    def level(self, asset: str) -> Level:
+        """Return the level of an asset in this market."""
+        return self._levels.get(asset) or level_of(asset)
+
+    def marks(self, base: str, quote: str, day: int) -> list[float]:
+        """Return the price of base in quote at the day's 25 full hours, midnight to midnight."""
+        return [
+            math.exp(one - other) for one, other in zip(self._asset(base, day), self._asset(quote, day), strict=True)
+        ]
+
+    def wicks(self, base: str, quote: str, day: int) -> list[float]:
+        """Return how far each hour of the day may reach beyond its open and its close, as a share of the price."""
+        return [WICK * max(pair) for pair in zip(self._restless(base, day), self._restless(quote, day), strict=True)]
+
+    def _restless(self, asset: str, day: int) -> list[float]:
+        usual, course = self.level(asset).daily, self._courses.get(asset)
+        if course is None:
+            return [usual] * 24
+        return [usual if hour < course.first_hour else 0.0 for hour in range(day * 24, day * 24 + 24)]
+
+    def _asset(self, asset: str, day: int) -> tuple[float, ...]:
+        return self._hours.get((asset, day), lambda: self._draw(asset, day))
+
+    def _draw(self, asset: str, day: int) -> tuple[float, ...]:
+        level, course = self.level(asset), self._courses.get(asset)
+        if not level.yearly:
+            return (math.log(level.usd),) * 25
+        start = self._start(asset)
+        walked = tuple(start + height for height in self._heights(asset, day))
+        if course is None or (day + 1) * 24 < course.first_hour:
+            return walked
+        return tuple(
+            height if hour < course.first_hour else math.log(course.at(hour))
+            for hour, height in enumerate(walked, start=day * 24)
+        )
+
+    def _start(self, asset: str) -> float:
+        if asset not in self._starts:
+            course = self._courses.get(asset)
+            hour, usd = (
+                (self._reference_hour, self.level(asset).usd) if course is None else (course.first_hour, course.usd[0])
+            )
+            self._starts[asset] = math.log(usd) - self._heights(asset, hour // 24)[hour % 24]
+        return self._starts[asset]
+
+    def _heights(self, asset: str, day: int) -> list[float]:
+        level = self.level(asset)
+        together, alone = level.daily * level.following, level.daily * math.sqrt(1 - level.following**2)
+        shared, own = self._walks.hours(LEADER, day), self._walks.hours(asset, day)
+        return [together * one + alone * other for one, other in zip(shared, own, strict=True)]

@@ -1,0 +1,179 @@
+"""A market and an account in which known numbers come out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from mcp_binance_server.simulator.market.hours import HOUR_MS
+from mcp_binance_server.simulator.market.listing import Listing
+from mcp_binance_server.simulator.market.noise import BUSY, ONE_SIDED, THIN, Temper
+from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, Portfolio, holdings
+from mcp_binance_server.simulator.market.prices import Course, Level
+from mcp_binance_server.simulator.market.synthetic import Market
+
+# Volatile as the sample of the portfolio says: high, medium-high and medium, by a margin that luck does not use up.
+LEVELS: Mapping[str, Level] = {
+    "BTC": Level(50_234.56, 0.95, 1.0),
+    "ETH": Level(3_000.5, 0.62, 0.7),
+    "BNB": Level(300.0, 0.39, 0.7),
+}
+# The 24 hours of the sample tickers: where they opened, how far they went, where they ended.
+LAST_DAY: Mapping[str, tuple[float, ...]] = {
+    "BTC": (
+        49_000, 49_000, 49_180, 49_420, 49_650, 49_510, 49_700, 49_950, 50_120, 49_880, 49_760, 49_930, 50_210,
+        50_480, 50_700, 50_860, 51_000, 50_780, 50_560, 50_390, 50_120, 49_990, 50_110, 50_180, 50_234.56,
+    ),
+    "ETH": (
+        3_045.75, 3_045.75, 3_048, 3_050, 3_046, 3_041, 3_043, 3_036, 3_029, 3_032, 3_024, 3_017, 3_011,
+        3_014, 3_006, 2_998, 2_991, 2_985, 2_980, 2_984, 2_989, 2_993, 2_990, 2_996, 3_000.5,
+    ),
+    "BNB": (
+        297.4, 297.4, 297.9, 298.6, 298.2, 297.6, 298.1, 298.9, 299.6, 300.3, 299.9, 299.3, 299.8,
+        300.6, 301.2, 301.9, 302.3, 301.8, 301.1, 300.5, 299.8, 299.4, 299.7, 299.9, 300.0,
+    ),
+}  # fmt: skip
+# The sample of the portfolio is five seconds older than that of Ethereum's ticker: its list of prices has this one.
+LISTED_PRICES: Mapping[str, str] = {"ETHUSDT": "3000.00000000"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedTicker:
+    """The 24 hour figures of one symbol as they go out."""
+
+    change: str
+    change_percent: str
+    average: str
+    opened: str
+    last: str
+    high: str
+    low: str
+    volume: str
+    value: str
+    count: int
+    closed_ms: int
+
+
+TICKERS: Mapping[str, FixedTicker] = {
+    "BTCUSDT": FixedTicker(
+        change="1234.56000000",
+        change_percent="2.500",
+        average="50150.32000000",
+        opened="49000.00000000",
+        last="50234.56000000",
+        high="51000.00000000",
+        low="49000.00000000",
+        volume="12345.67000000",
+        value="620123456.78000000",
+        count=45_678,
+        closed_ms=1_760_711_025_123,
+    ),
+    "ETHUSDT": FixedTicker(
+        change="-45.25000000",
+        change_percent="-1.500",
+        average="3005.12000000",
+        opened="3045.75000000",
+        last="3000.50000000",
+        high="3050.00000000",
+        low="2980.00000000",
+        volume="25678.90000000",
+        value="77036700.00000000",
+        count=38_234,
+        closed_ms=1_760_711_030_456,
+    ),
+}
+
+
+def contract_courses(now_ms: int) -> Mapping[str, Course]:
+    """Return the courses that end in the hour of this moment, at the prices of the sample."""
+    return {asset: Course(now_ms // HOUR_MS, usd) for asset, usd in LAST_DAY.items()}
+
+
+def contract_portfolio() -> Portfolio:
+    """Return the balances and the three open orders of the sample."""
+    return Portfolio(
+        balances=(
+            Balance("BTC", "0.50000000", ZERO),
+            Balance("ETH", "5.20000000", "0.50000000"),
+            Balance("USDT", "10000.00000000", "500.00000000"),
+            Balance("BNB", "20.00000000", ZERO),
+        ),
+        orders=(
+            _order(
+                12_345, "BTCUSDT", "BUY", "49000.00", quantity="0.001", executed="0.000", placed_ms=1_760_710_800_000
+            ),
+            _order(12_346, "ETHUSDT", "SELL", "3100.00", quantity="0.5", executed="0.000", placed_ms=1_760_710_935_000),
+            _order(
+                12_347,
+                "BNBUSDT",
+                "BUY",
+                "295.00",
+                quantity="10.0",
+                executed="5.0",
+                placed_ms=1_760_710_710_000,
+                value="1475.00000000",
+            ),
+        ),
+        updated_ms=1_760_711_040_789,
+    )
+
+
+def _order(
+    number: int, symbol: str, side: str, price: str, *, quantity: str, executed: str, placed_ms: int, value: str = ZERO
+) -> Order:
+    return Order(
+        symbol=symbol,
+        order_id=number,
+        client_order_id=f"sample-{number}",
+        side=side,
+        price=price,
+        quantity=quantity,
+        executed=executed,
+        executed_value=value,
+        status="NEW" if value == ZERO else "PARTIALLY_FILLED",
+        placed_ms=placed_ms,
+        updated_ms=placed_ms,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    market: Market
+    portfolio: Portfolio
+    tickers: Mapping[str, FixedTicker] = field(default_factory=dict[str, FixedTicker])
+    listed_prices: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def _market(listing: Listing, seed: int, now_ms: int) -> Stage:
+    market = Market(listing, seed)
+    return Stage(market, holdings(market, now_ms))
+
+
+def _empty_account(listing: Listing, seed: int, now_ms: int) -> Stage:
+    return Stage(Market(listing, seed), Portfolio(updated_ms=now_ms))
+
+
+def _quiet(listing: Listing, seed: int, now_ms: int) -> Stage:
+    return Stage(Market(listing, seed, quiet=True), Portfolio(updated_ms=now_ms))
+
+
+def _tempered(temper: Temper) -> Callable[[Listing, int, int], Stage]:
+    def build(listing: Listing, seed: int, now_ms: int) -> Stage:
+        market = Market(listing, seed, temper=temper)
+        return Stage(market, holdings(market, now_ms))
+
+    return build
+
+
+def _contract(listing: Listing, seed: int, now_ms: int) -> Stage:
+    market = Market(listing, seed, levels=LEVELS, courses=contract_courses(now_ms))
+    return Stage(market, contract_portfolio(), TICKERS, LISTED_PRICES)
+
+
+SCENARIOS: Mapping[str, Callable[[Listing, int, int], Stage]] = {
+    "market": _market,
+    "contract": _contract,
+    "empty_account": _empty_account,
+    "quiet": _quiet,
+    "busy": _tempered(BUSY),
+    "one_sided": _tempered(ONE_SIDED),
+    "thin": _tempered(THIN),
+}

@@ -1,0 +1,180 @@
+"""The simulated market: every symbol's history, book and 24 hour figures at one moment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+
+from mcp_binance_server.simulator.market.book import BUCKET_MS, Book, Moment, Top
+from mcp_binance_server.simulator.market.candles import Candle, Trade
+from mcp_binance_server.simulator.market.history import History
+from mcp_binance_server.simulator.market.hours import DAY_MS
+from mcp_binance_server.simulator.market.listing import Listing, Symbol
+from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper
+from mcp_binance_server.simulator.market.prices import Course, Level, Prices
+from mcp_binance_server.simulator.market.source import Changes, Depth, Source, Tape
+
+DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
+REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The trades of the last 24 hours and what surrounds them; `total` is None when nothing traded."""
+
+    opened_ms: int
+    closed_ms: int
+    total: Candle | None
+    last: Trade | None
+    before: Trade | None
+    top: Top | None
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What the prices of a market come from."""
+
+    seed: int
+    levels: frozenset[tuple[str, Level]]
+    courses: frozenset[tuple[str, Course]]
+    temper: Temper
+
+
+@lru_cache(maxsize=512)
+def _history(symbol: Symbol, origins: Origins, ended_ms: int | None) -> History:
+    # What has been worked out of a market is true of every market with its origins, so it is worked out once.
+    return History(symbol, origins.seed, _prices(origins), ended_ms, origins.temper)
+
+
+@lru_cache(maxsize=16)
+def _prices(origins: Origins) -> Prices:
+    return Prices(origins.seed, REFERENCE_DAY, dict(origins.levels), dict(origins.courses))
+
+
+class Market:
+    """Prices that move with the clock and depend on nothing but seed, symbol and time."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        seed: int,
+        *,
+        levels: Mapping[str, Level] | None = None,
+        courses: Mapping[str, Course] | None = None,
+        quiet: bool = False,
+        temper: Temper = ORDINARY,
+    ) -> None:
+        self.listing = listing
+        self.sources: Mapping[str, Source] = {}
+        self._origins = Origins(seed, frozenset((levels or {}).items()), frozenset((courses or {}).items()), temper)
+        self._quiet = quiet
+        self._books: dict[str, Book] = {}
+        self._changes: Lru[tuple[str, int], Changes] = Lru(2_000)
+        self._seed = seed
+        self._temper = temper
+
+    def history(self, symbol: Symbol) -> History:
+        ended_ms = None if symbol.trading and not self._quiet else DELISTED_MS
+        return _history(symbol, self._origins, ended_ms)
+
+    def unit(self, symbol: Symbol) -> Symbol:
+        """Return the symbol in the units its book and its trades count in."""
+        source = self.sources.get(symbol.name)
+        return symbol if source is None else source.unit
+
+    def tape(self, symbol: Symbol) -> Tape:
+        """Return the trades: those of the history, unless something stands in for the symbol."""
+        source = self.sources.get(symbol.name)
+        return self.history(symbol) if source is None else source.tape
+
+    def last(self, symbol: Symbol, now_ms: int) -> Trade | None:
+        """Return the newest trade."""
+        tape = self.tape(symbol)
+        return next(tape.backward(tape.until(now_ms)), None)
+
+    def top(self, symbol: Symbol, now_ms: int) -> Top | None:
+        """Return the best bid and ask; None while the symbol does not trade."""
+        if (source := self.sources.get(symbol.name)) is not None:
+            return source.top(now_ms)
+        trade = self.last(symbol, now_ms)
+        if trade is None or not self._open(symbol, now_ms):
+            return None
+        return self._book(symbol).best(trade.price, trade.id, now_ms, buyer_is_maker=trade.buyer_is_maker)
+
+    def depth(self, symbol: Symbol, limit: int, now_ms: int) -> Depth:
+        """Return up to `limit` levels a side."""
+        if (source := self.sources.get(symbol.name)) is not None:
+            return source.depth(limit, now_ms)
+        trade, top = self.last(symbol, now_ms), self.top(symbol, now_ms)
+        if trade is None or top is None:
+            return Depth(0 if trade is None else self._book(symbol).update_id(trade.id, trade.time_ms), [], [])
+        book, moment = self._book(symbol), Moment(top, now_ms // BUCKET_MS)
+        bids, asks = (list(islice(book.side(moment, direction), limit)) for direction in (-1, 1))
+        return Depth(book.update_id(trade.id, now_ms), bids, asks)
+
+    def update_id(self, symbol: Symbol, now_ms: int) -> int:
+        """Return the id of the newest change to the book; 0 before the first trade."""
+        if (source := self.sources.get(symbol.name)) is not None:
+            return source.update_id(now_ms)
+        return self.depth(symbol, 0, now_ms).update_id
+
+    def changes(self, symbol: Symbol, start_ms: int, end_ms: int) -> Changes | None:
+        """Return what changed after the start, a whole bucket, up to and including the end, another one.
+
+        A snapshot taken between the two is right again once the changes are laid over it: a level that moved and came
+        back is listed as well.
+        """
+        if (source := self.sources.get(symbol.name)) is not None:
+            return source.changes(start_ms, end_ms)
+        ends = range(start_ms + BUCKET_MS, end_ms + 1, BUCKET_MS)
+        parts = [self._changes.get((symbol.name, end), partial(self._bucket_changes, symbol, end)) for end in ends]
+        bids: dict[int, int] = {}
+        asks: dict[int, int] = {}
+        for part in parts:
+            bids.update(part.bids)
+            asks.update(part.asks)
+        return Changes(parts[0].first_id, parts[-1].last_id, bids, asks) if bids or asks else None
+
+    def _bucket_changes(self, symbol: Symbol, end_ms: int) -> Changes:
+        start_ms = end_ms - BUCKET_MS
+        bids: dict[int, int] = {}
+        asks: dict[int, int] = {}
+        trades = self.history(symbol).forward(start_ms + 1, self.history(symbol).until(end_ms))
+        before = self._moment(symbol, start_ms)
+        for at_ms in sorted({end_ms, *(trade.time_ms for trade in trades)}):
+            after = self._moment(symbol, at_ms)
+            if before is not None and after is not None:
+                changed_bids, changed_asks = self._book(symbol).changes(before, after)
+                bids.update(changed_bids)
+                asks.update(changed_asks)
+            before = after
+        return Changes(self.update_id(symbol, start_ms) + 1, self.update_id(symbol, end_ms), bids, asks)
+
+    def _moment(self, symbol: Symbol, at_ms: int) -> Moment | None:
+        top = self.top(symbol, at_ms)
+        return None if top is None else Moment(top, at_ms // BUCKET_MS)
+
+    def day(self, symbol: Symbol, now_ms: int) -> Day:
+        """Return the rolling 24 hours up to now, both ends included."""
+        history = self.history(symbol)
+        opened_ms = now_ms - DAY_MS
+        return Day(
+            opened_ms=opened_ms,
+            closed_ms=now_ms,
+            total=history.window(opened_ms, history.until(now_ms)),
+            last=self.last(symbol, now_ms),
+            before=history.last(min(opened_ms, history.until(now_ms))),
+            top=self.top(symbol, now_ms),
+        )
+
+    def _open(self, symbol: Symbol, now_ms: int) -> bool:
+        ended_ms = self.history(symbol).ended_ms
+        return ended_ms is None or now_ms < ended_ms
+
+    def _book(self, symbol: Symbol) -> Book:
+        book = self._books.get(symbol.name)
+        if book is None:
+            usual = self.history(symbol).window(DELISTED_MS - DAY_MS, DELISTED_MS)
+            book = Book(symbol, self._seed, 0 if usual is None else usual.lots // 20_000, self._temper)
+            self._books[symbol.name] = book
+        return book

@@ -1,0 +1,1 @@
+"""REST as Binance and chart-img.com speak it."""

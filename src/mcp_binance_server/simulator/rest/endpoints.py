@@ -1,0 +1,124 @@
+"""What an endpoint is, and the one that tells a key's rights."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.market.portfolio import Portfolio
+from mcp_binance_server.simulator.market.synthetic import Market
+from mcp_binance_server.simulator.rest.params import SIGNING, Params, legal_symbol
+
+STATUSES = ("TRADING", "HALT", "BREAK")
+
+CREATED_MS = 1_623_840_271_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request on its way to its handler, at one moment of the exchange's time."""
+
+    exchange: SimulatedExchange
+    params: Params
+    now_ms: int
+    key: str = ""
+
+    @property
+    def portfolio(self) -> Portfolio:
+        """What the caller holds; a signed call only."""
+        return self.exchange.portfolio(self.key)
+
+    @property
+    def market(self) -> Market:
+        return self.exchange.stage.market
+
+    def symbol(self) -> Symbol:
+        """Read the mandatory symbol and find it."""
+        return self.find(self.params.symbol_name())
+
+    def find(self, name: str) -> Symbol:
+        """Return the listed symbol.
+
+        Raises:
+            Refusal: there is no such symbol.
+        """
+        symbol = self.exchange.listing.symbols.get(name)
+        if symbol is None:
+            raise refusals.bad_symbol()
+        return symbol
+
+    def optional_symbol(self) -> Symbol | None:
+        """Read the symbol if one was sent."""
+        value = self.params.text("symbol")
+        return None if value is None else self.find(legal_symbol("symbol", value))
+
+    def symbols(self) -> tuple[list[Symbol], bool]:
+        """Read symbol, symbols or neither, with symbolStatus; tell whether one was asked for alone."""
+        one, names, status = self.optional_symbol(), self.params.symbol_names(), self.status()
+        if one is not None and names is not None:
+            raise refusals.bad_combination()
+        if one is not None:
+            if status is not None and one.status != status:
+                raise refusals.status_mismatch()
+            return [one], True
+        listed = self.exchange.listing.symbols
+        chosen = [self.find(name) for name in (listed if names is None else names)]
+        return [symbol for symbol in chosen if status in {None, symbol.status}], False
+
+    def status(self) -> str | None:
+        """Read the optional symbolStatus."""
+        status = self.params.text("symbolStatus")
+        if status is not None and status not in STATUSES:
+            raise refusals.bad_status()
+        return status
+
+    def span(self) -> tuple[int | None, int | None]:
+        """Read startTime and endTime."""
+        return self.params.whole("startTime"), self.params.whole("endTime")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One row of the API: `weight` may depend on the parameters."""
+
+    path: str
+    names: tuple[str, ...]
+    weight: Callable[[Params], int]
+    answer: Callable[[Call], object]
+    signed: bool = False
+
+
+def flat(weight: int) -> Callable[[Params], int]:
+    """Return a weight that does not depend on the parameters."""
+    return lambda _: weight
+
+
+def listed_symbols(params: Params) -> int | None:
+    """Count the symbols asked for; None means all, a list that cannot be read counts as one."""
+    if params.peek("symbols") is not None:
+        return max(1, (params.peek("symbols") or "").count(",") + 1)
+    return None if params.peek("symbol") is None else 1
+
+
+def restrictions(call: Call) -> object:
+    """Answer apiRestrictions."""
+    rights = call.exchange.rights
+    return {
+        "ipRestrict": rights.ip_restricted,
+        "createTime": CREATED_MS,
+        "enableReading": rights.reading,
+        "enableWithdrawals": rights.withdrawals,
+        "enableInternalTransfer": False,
+        "enableMargin": False,
+        "enableFutures": False,
+        "permitsUniversalTransfer": False,
+        "enableVanillaOptions": False,
+        "enableFixApiTrade": False,
+        "enableFixReadOnly": False,
+        "enableSpotAndMarginTrading": rights.trading,
+        "enablePortfolioMarginTrading": False,
+    }
+
+
+RIGHTS = (Endpoint("/sapi/v1/account/apiRestrictions", SIGNING, flat(1), restrictions, signed=True),)

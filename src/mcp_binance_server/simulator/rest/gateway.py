@@ -1,0 +1,152 @@
+"""The way of a request: weight, signature, endpoint, answer."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.exchange import ReceivedRequest, SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list, json_answer, page, refused
+from mcp_binance_server.simulator.rest.delivery import deliver, hold_up, read_body, spoil
+from mcp_binance_server.simulator.rest.endpoints import RIGHTS, Call, Endpoint, flat
+from mcp_binance_server.simulator.rest.history import KLINES, TRADES
+from mcp_binance_server.simulator.rest.params import Params
+from mcp_binance_server.simulator.rest.private import PRIVATE
+from mcp_binance_server.simulator.rest.signing import authenticate
+from mcp_binance_server.simulator.rest.tickers import TICKERS
+
+USUAL_PERMISSIONS = ("SPOT", "MARGIN", "LEVERAGED")
+
+
+def ping(_call: Call) -> object:
+    """Answer ping."""
+    return {}
+
+
+def server_time(call: Call) -> object:
+    """Answer time."""
+    return {"serverTime": call.now_ms}
+
+
+def exchange_info(call: Call) -> object:
+    """Answer exchangeInfo, with the weight limit that is really in force."""
+    chosen = {symbol.name for symbol in _chosen(call)}
+    full = call.params.flag("showPermissionSets", usual=True)
+    records = [record for record in call.exchange.listing.records if record["symbol"] in chosen]
+    if not full:
+        hidden: dict[str, object] = {"permissionSets": list[list[str]]()}
+        records = [record | hidden for record in records]
+    return call.exchange.listing.document | {
+        "serverTime": call.now_ms,
+        "rateLimits": [
+            limit | ({"limit": call.exchange.weight_limit} if limit["rateLimitType"] == "REQUEST_WEIGHT" else {})
+            for limit in call.exchange.listing.rate_limits
+        ],
+        "symbols": records,
+    }
+
+
+def _chosen(call: Call) -> list[Symbol]:
+    named = call.params.peek("symbol") is not None or call.params.peek("symbols") is not None
+    permissions = _permissions(call.params)
+    if named and (permissions is not None or call.params.peek("symbolStatus") is not None):
+        raise refusals.bad_combination()
+    symbols, _ = call.symbols()
+    if named:
+        return symbols
+    wanted = frozenset(permissions or USUAL_PERMISSIONS)
+    return [symbol for symbol in symbols if any(wanted & names for names in symbol.permission_sets)]
+
+
+def _permissions(params: Params) -> list[str] | None:
+    value = params.text("permissions")
+    if value is None:
+        return None
+    try:
+        names = msgspec.json.decode(value, type=list[str]) if value.startswith("[") else [value]
+    except msgspec.DecodeError:
+        names = []
+    if not names or any(not name.replace("_", "").isalnum() for name in names):
+        raise refusals.bad_value("permissions")
+    return names
+
+
+GENERAL = (
+    Endpoint("/api/v3/ping", (), flat(1), ping),
+    Endpoint("/api/v3/time", (), flat(1), server_time),
+    Endpoint(
+        "/api/v3/exchangeInfo",
+        ("symbol", "symbols", "permissions", "symbolStatus", "showPermissionSets"),
+        flat(20),
+        exchange_info,
+    ),
+)
+
+
+ENDPOINTS: Mapping[str, Endpoint] = {
+    endpoint.path: endpoint for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE, *RIGHTS)
+}
+
+
+class Gateway:
+    """The REST API as an ASGI application."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw = bytes(scope["query_string"]) + await read_body(receive)
+        params = Params(raw)
+        request = ReceivedRequest(
+            method=scope["method"],
+            path=scope["path"],
+            params=params.logged(),
+            signed=params.peek("signature") is not None,
+            at_ms=self._exchange.now_ms(),
+        )
+        self._exchange.record(request)
+        fault = self._exchange.faults.take(request.path)
+        if await hold_up(fault, self._exchange.clock, receive):
+            return
+        key = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-mbx-apikey"), "")
+        answer = self._answer(request, raw, params, key, fault)
+        if fault is not None:
+            answer = spoil(answer, fault)
+        request.status = answer.status
+        now_ms = self._exchange.now_ms()
+        headers = header_list(answer, self._exchange.meter.used(now_ms), now_ms)
+        await deliver(answer, headers, fault, clock=self._exchange.clock, receive=receive, send=send)
+
+    def _answer(self, request: ReceivedRequest, raw: bytes, params: Params, key: str, fault: Fault | None) -> Answer:
+        endpoint = ENDPOINTS.get(request.path)
+        request.weight = 1 if endpoint is None else endpoint.weight(params)
+        now_ms = self._exchange.now_ms()
+        try:
+            self._exchange.meter.charge(request.weight, now_ms)
+            if fault is not None and fault.kind == "status":
+                return self._fault_status(fault, now_ms)
+            if endpoint is None:
+                return page(404, "Not Found")
+            if request.method != "GET":
+                return page(405, "Method Not Allowed")
+            if endpoint.signed:
+                self._exchange.rights.check_address()
+                authenticate(self._exchange.holder(key), key, raw, params, now_ms)
+                self._exchange.rights.check_reading()
+            params.accept(endpoint.names)
+            body = endpoint.answer(Call(self._exchange, params, now_ms, key))
+            params.finish()
+        except refusals.Refusal as refusal:
+            return refused(refusal)
+        return json_answer(body)
+
+    def _fault_status(self, fault: Fault, now_ms: int) -> Answer:
+        if fault.body is not None:
+            return Answer(fault.status, fault.body.encode(), HTML_TYPE, fault.headers)
+        answer = json_answer({"code": fault.code, "msg": fault.msg}, fault.status)
+        wait = {"Retry-After": str(self._exchange.meter.retry_after_secs(now_ms))}
+        return replace(answer, headers=(wait if fault.status in {418, 429} else {}) | fault.headers)

@@ -1,0 +1,170 @@
+"""The signed endpoints: account, orders and the account's own trades."""
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.market.hours import DAY_MS
+from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, Portfolio
+from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
+from mcp_binance_server.simulator.rest.params import SIGNING, Params
+
+NO_COMMISSION = {"maker": ZERO, "taker": ZERO, "buyer": ZERO, "seller": ZERO}
+COMMISSION = NO_COMMISSION | {"maker": "0.00100000", "taker": "0.00100000"}
+TRADE_FILTERS = (
+    set[str](),
+    {"orderId"},
+    {"startTime"},
+    {"endTime"},
+    {"fromId"},
+    {"startTime", "endTime"},
+    {"orderId", "fromId"},
+)
+
+
+def account(call: Call) -> object:
+    """Answer account; zero balances of every listed asset are part of it unless left out."""
+    portfolio = call.portfolio
+    balances = _all_balances(call, portfolio)
+    if call.params.flag("omitZeroBalances", usual=False):
+        balances = [balance for balance in balances if not balance.empty]
+    return {
+        "makerCommission": 10,
+        "takerCommission": 10,
+        "buyerCommission": 0,
+        "sellerCommission": 0,
+        "commissionRates": COMMISSION,
+        "canTrade": portfolio.can_trade,
+        "canWithdraw": portfolio.can_withdraw,
+        "canDeposit": portfolio.can_deposit,
+        "brokered": False,
+        "requireSelfTradePrevention": False,
+        "preventSor": False,
+        "updateTime": portfolio.updated_ms,
+        "accountType": "SPOT",
+        "balances": [{"asset": one.asset, "free": one.free, "locked": one.locked} for one in balances],
+        "permissions": ["SPOT"],
+        "uid": 700_012_345,
+    }
+
+
+def open_orders(call: Call) -> object:
+    """Answer openOrders."""
+    symbol = call.optional_symbol()
+    orders = call.portfolio.orders
+    return [order.body() for order in orders if order.open and (symbol is None or order.symbol == symbol.name)]
+
+
+def all_orders(call: Call) -> object:
+    """Answer allOrders: from an order id on, inside a day, or the newest."""
+    symbol, limit = call.symbol(), call.params.limit(500, 1000)
+    first, (start_ms, end_ms) = call.params.whole("orderId"), _day_span(call)
+    orders = [
+        order
+        for order in call.portfolio.orders
+        if order.symbol == symbol.name and (first is None or order.order_id >= first)
+    ]
+    inside = [order for order in orders if start_ms <= order.placed_ms <= end_ms]
+    oldest_first = first is not None or call.params.peek("startTime") is not None
+    return [order.body() for order in (inside[:limit] if oldest_first else inside[-limit:])]
+
+
+def one_order(call: Call) -> object:
+    """Answer order."""
+    symbol = call.symbol()
+    number, client_id = call.params.whole("orderId"), call.params.text("origClientOrderId")
+    if number is None and client_id is None:
+        raise refusals.missing_either("origClientOrderId", "orderId")
+    orders = [order for order in call.portfolio.orders if order.symbol == symbol.name]
+    order = next((one for one in orders if _named(one, number, client_id)), None)
+    if order is None:
+        raise refusals.no_such_order()
+    if client_id not in {None, order.client_order_id}:
+        raise refusals.wrong_client_id()
+    return order.body()
+
+
+def my_trades(call: Call) -> object:
+    """Answer myTrades; only the documented combinations of filters are allowed."""
+    symbol, limit = call.symbol(), call.params.limit(500, 1000)
+    sent = {name for name in ("orderId", "fromId", "startTime", "endTime") if call.params.peek(name) is not None}
+    if sent not in TRADE_FILTERS:
+        raise refusals.bad_combination()
+    number, first, (start_ms, end_ms) = call.params.whole("orderId"), call.params.whole("fromId"), _day_span(call)
+    fills = [
+        fill
+        for fill in call.portfolio.fills
+        if fill.symbol == symbol.name
+        and number in {None, fill.order_id}
+        and (first is None or fill.trade_id >= first)
+        and start_ms <= fill.time_ms <= end_ms
+    ]
+    oldest_first = bool(sent & {"fromId", "startTime"})
+    return [fill.body() for fill in (fills[:limit] if oldest_first else fills[-limit:])]
+
+
+def order_counts(call: Call) -> object:
+    """Answer rateLimit/order; the simulator takes no orders, so none are counted."""
+    limits = call.exchange.listing.rate_limits
+    return [limit | {"count": 0} for limit in limits if limit["rateLimitType"] == "ORDERS"]
+
+
+def commission(call: Call) -> object:
+    """Answer account/commission."""
+    return {
+        "symbol": call.symbol().name,
+        "standardCommission": COMMISSION,
+        "specialCommission": NO_COMMISSION,
+        "taxCommission": NO_COMMISSION,
+        "discount": {
+            "enabledForAccount": True,
+            "enabledForSymbol": True,
+            "discountAsset": "BNB",
+            "discount": "0.75000000",
+        },
+    }
+
+
+def _all_balances(call: Call, portfolio: Portfolio) -> list[Balance]:
+    held = [balance.asset for balance in portfolio.balances]
+    listed = call.exchange.listing.symbols.values()
+    assets = dict.fromkeys(asset for symbol in listed for asset in (symbol.base, symbol.quote))
+    return [*portfolio.balances, *(Balance(asset, ZERO, ZERO) for asset in assets if asset not in held)]
+
+
+def _day_span(call: Call) -> tuple[int, int]:
+    start_ms, end_ms = call.span()
+    if start_ms is not None and end_ms is not None and end_ms - start_ms > DAY_MS:
+        raise refusals.too_many_hours()
+    return start_ms or 0, call.now_ms if end_ms is None else end_ms
+
+
+def _named(order: Order, number: int | None, client_id: str | None) -> bool:
+    return order.order_id == number if number is not None else order.client_order_id == client_id
+
+
+def _open_orders_weight(params: Params) -> int:
+    return 80 if params.peek("symbol") is None else 6
+
+
+def _my_trades_weight(params: Params) -> int:
+    return 20 if params.peek("orderId") is None else 5
+
+
+def _signed(path: str, *names: str) -> tuple[str, tuple[str, ...]]:
+    return f"/api/v3/{path}", (*names, *SIGNING)
+
+
+PRIVATE = (
+    Endpoint(*_signed("account", "omitZeroBalances"), flat(20), account, signed=True),
+    Endpoint(*_signed("openOrders", "symbol"), _open_orders_weight, open_orders, signed=True),
+    Endpoint(
+        *_signed("allOrders", "symbol", "orderId", "startTime", "endTime", "limit"), flat(20), all_orders, signed=True
+    ),
+    Endpoint(*_signed("order", "symbol", "orderId", "origClientOrderId"), flat(4), one_order, signed=True),
+    Endpoint(
+        *_signed("myTrades", "symbol", "orderId", "startTime", "endTime", "fromId", "limit"),
+        _my_trades_weight,
+        my_trades,
+        signed=True,
+    ),
+    Endpoint(*_signed("rateLimit/order"), flat(40), order_counts, signed=True),
+    Endpoint(*_signed("account/commission", "symbol"), flat(20), commission, signed=True),
+)

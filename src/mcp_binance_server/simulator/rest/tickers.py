@@ -1,0 +1,177 @@
+"""Prices at a glance: ticker/24hr, ticker/price, ticker/bookTicker and avgPrice."""
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.market.hours import DAY_MS
+from mcp_binance_server.simulator.market.listing import Symbol, decimal_string
+from mcp_binance_server.simulator.market.portfolio import ZERO
+from mcp_binance_server.simulator.market.scenario import FixedTicker
+from mcp_binance_server.simulator.market.synthetic import Day, Market
+from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat, listed_symbols
+from mcp_binance_server.simulator.rest.params import Params
+
+AVERAGE_MINUTES = 5
+MINI = (
+    "symbol",
+    "openPrice",
+    "highPrice",
+    "lowPrice",
+    "lastPrice",
+    "volume",
+    "quoteVolume",
+    "openTime",
+    "closeTime",
+    "firstId",
+    "lastId",
+    "count",
+)
+
+
+def day_ticker(call: Call) -> object:
+    """Answer ticker/24hr."""
+    kind = call.params.text("type") or "FULL"
+    if kind not in {"FULL", "MINI"}:
+        raise refusals.bad_value("type")
+    symbols, alone = call.symbols()
+    bodies = [day_body(call.exchange, symbol, call.now_ms) for symbol in symbols]
+    if kind == "MINI":
+        bodies = [{name: body[name] for name in MINI} for body in bodies]
+    return bodies[0] if alone else bodies
+
+
+def price_ticker(call: Call) -> object:
+    """Answer ticker/price."""
+    symbols, alone = call.symbols()
+    bodies: list[dict[str, str]] = []
+    for symbol in symbols:
+        last = call.market.last(symbol, call.now_ms)
+        price = ZERO if last is None else symbol.price(last.price)
+        bodies.append({"symbol": symbol.name, "price": call.exchange.stage.listed_prices.get(symbol.name, price)})
+    return bodies[0] if alone else bodies
+
+
+def book_ticker(call: Call) -> object:
+    """Answer ticker/bookTicker."""
+    symbols, alone = call.symbols()
+    bodies = [{"symbol": symbol.name, **_top_body(call.market, symbol, call.now_ms)} for symbol in symbols]
+    return bodies[0] if alone else bodies
+
+
+def average_price(call: Call) -> object:
+    """Answer avgPrice: the average of the last five minutes, or the last price when nothing traded in them."""
+    symbol = call.symbol()
+    history = call.market.history(symbol)
+    last = call.market.last(symbol, call.now_ms)
+    recent = history.window(call.now_ms - AVERAGE_MINUTES * 60_000, history.until(call.now_ms))
+    price = ZERO if last is None else symbol.price(last.price)
+    if recent is not None:
+        price = symbol.average(recent.value, recent.lots)
+    return {"mins": AVERAGE_MINUTES, "price": price, "closeTime": 0 if last is None else last.time_ms}
+
+
+def _top_body(market: Market, symbol: Symbol, now_ms: int) -> dict[str, str]:
+    top, symbol = market.top(symbol, now_ms), market.unit(symbol)
+    if top is None:
+        return {"bidPrice": ZERO, "bidQty": symbol.quantity(0), "askPrice": ZERO, "askQty": symbol.quantity(0)}
+    return {
+        "bidPrice": symbol.price(top.bid[0]),
+        "bidQty": symbol.quantity(top.bid[1]),
+        "askPrice": symbol.price(top.ask[0]),
+        "askQty": symbol.quantity(top.ask[1]),
+    }
+
+
+def day_body(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[str, object]:
+    """Return the 24 hours up to now, all of them, under the names of ticker/24hr."""
+    market = exchange.stage.market
+    day = market.day(symbol, now_ms)
+    fixed = exchange.stage.tickers.get(symbol.name)
+    figures = day_figures(exchange, symbol, now_ms)
+    last = None if day.total is None else day.last
+    body: dict[str, object] = {
+        "symbol": symbol.name,
+        "priceChange": figures["priceChange"],
+        "priceChangePercent": figures["priceChangePercent"],
+        "weightedAvgPrice": figures["weightedAvgPrice"],
+        "prevClosePrice": figures.get("openPrice") if fixed else _price(symbol, day.before and day.before.price),
+        "lastPrice": figures["lastPrice"],
+        "lastQty": market.unit(symbol).quantity(0 if last is None else last.lots),
+        **_top_body(market, symbol, now_ms),
+    }
+    return body | figures
+
+
+def day_figures(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[str, object]:
+    """Return what the 24 hours up to now add up to, under the names of ticker/24hr."""
+    fixed = exchange.stage.tickers.get(symbol.name)
+    return _figures(symbol, exchange.stage.market.day(symbol, now_ms)) if fixed is None else _fixed_figures(fixed)
+
+
+def _price(symbol: Symbol, ticks: int | None) -> str:
+    return symbol.price(ticks or 0)
+
+
+def _figures(symbol: Symbol, day: Day) -> dict[str, object]:
+    total = day.total
+    change = 0 if total is None else total.close - total.open
+    return {
+        "priceChange": symbol.price(change),
+        "priceChangePercent": "0.000" if total is None else percent(change, total.open),
+        "weightedAvgPrice": ZERO if total is None else symbol.average(total.value, total.lots),
+        "lastPrice": _price(symbol, total and total.close),
+        "openPrice": _price(symbol, total and total.open),
+        "highPrice": _price(symbol, total and total.high),
+        "lowPrice": _price(symbol, total and total.low),
+        "volume": symbol.quantity(0 if total is None else total.lots),
+        "quoteVolume": ZERO if total is None else symbol.value(total.value),
+        "openTime": day.opened_ms,
+        "closeTime": day.closed_ms,
+        "firstId": -1 if total is None else total.first_trade,
+        "lastId": -1 if total is None else total.first_trade + total.trades - 1,
+        "count": 0 if total is None else total.trades,
+    }
+
+
+def _fixed_figures(fixed: FixedTicker) -> dict[str, object]:
+    return {
+        "priceChange": fixed.change,
+        "priceChangePercent": fixed.change_percent,
+        "weightedAvgPrice": fixed.average,
+        "lastPrice": fixed.last,
+        "openPrice": fixed.opened,
+        "highPrice": fixed.high,
+        "lowPrice": fixed.low,
+        "volume": fixed.volume,
+        "quoteVolume": fixed.value,
+        "openTime": fixed.closed_ms - DAY_MS,
+        "closeTime": fixed.closed_ms,
+        "firstId": 1,
+        "lastId": fixed.count,
+        "count": fixed.count,
+    }
+
+
+def percent(change: int, opened: int) -> str:
+    """Format a change in per cent with three decimals, rounded half away from zero."""
+    thousandths = (200_000 * abs(change) + opened) // (2 * opened)
+    text = decimal_string(thousandths * 10**5)[:-5]
+    return f"-{text}" if change < 0 and thousandths else text
+
+
+def _day_weight(params: Params) -> int:
+    count = listed_symbols(params)
+    if count is None or count > 100:
+        return 80
+    return 2 if count <= 20 else 40
+
+
+def _one_or_many(params: Params) -> int:
+    return 2 if params.peek("symbol") is not None else 4
+
+
+TICKERS = (
+    Endpoint("/api/v3/ticker/24hr", ("symbol", "symbols", "type", "symbolStatus"), _day_weight, day_ticker),
+    Endpoint("/api/v3/ticker/price", ("symbol", "symbols", "symbolStatus"), _one_or_many, price_ticker),
+    Endpoint("/api/v3/ticker/bookTicker", ("symbol", "symbols", "symbolStatus"), _one_or_many, book_ticker),
+    Endpoint("/api/v3/avgPrice", ("symbol",), flat(2), average_price),
+)

@@ -1,0 +1,1 @@
+"""Streams and the WebSocket API as Binance speaks them."""

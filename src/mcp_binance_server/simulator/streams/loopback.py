@@ -1,0 +1,138 @@
+"""The streams without a socket, for a client in the same process: the same sessions, clock, faults and endings."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import anyio
+import anyio.lowlevel
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.market.book import BUCKET_MS
+from mcp_binance_server.simulator.streams.session import Session
+from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from mcp_binance_server.simulator.streams.ws_api import PATH, WsApiSession
+
+MOST_WAITING = 100_000  # frames; a reader this far behind is cut off, as the exchange would
+
+
+class LoopbackConnection:
+    """One open connection; nothing runs in the background, a reader fetches what is due."""
+
+    def __init__(self, exchange: SimulatedExchange, session: Session, most_waiting: int) -> None:
+        self._exchange = exchange
+        self._session = session
+        self._most_waiting = most_waiting
+        self._waiting: deque[bytes] = deque()
+        self._touched = anyio.Event()
+        self._open = True
+        self._why = "The connection was closed by its owner."
+        exchange.hub.enter(session)
+
+    async def send(self, text: str) -> None:
+        """Hand a message to the server.
+
+        Raises:
+            ConnectionError: the connection has ended.
+        """
+        await anyio.lowlevel.checkpoint()
+        self._fetch()
+        if not self._open:
+            raise ConnectionResetError(self._why)
+        self._keep(self._session.receive(text, self._exchange.now_ms()))
+        self._touched.set()
+
+    async def recv(self) -> bytes:
+        """Return the next frame, waiting until one is due.
+
+        Raises:
+            ConnectionError: the connection has ended, and everything said before was read.
+        """
+        await anyio.lowlevel.checkpoint()
+        while not self._waiting:
+            beats, self._touched = self._exchange.hub.beats, anyio.Event()
+            self._fetch()
+            if not self._waiting and not self._open:
+                raise ConnectionResetError(self._why)
+            if not self._waiting:
+                await self._wait(beats)
+        return self._waiting.popleft()
+
+    async def close(self) -> None:
+        """End the connection; what was not read is gone."""
+        self._waiting.clear()
+        self._end(self._why)
+        await anyio.lowlevel.checkpoint()
+
+    def _fetch(self) -> None:
+        if self._open:
+            self._keep(self._session.due(self._exchange.now_ms()))
+
+    def _keep(self, texts: list[str]) -> None:
+        self._waiting.extend(text.encode() for text in texts)
+        if len(self._waiting) > self._most_waiting:
+            self._waiting.clear()
+            self._end(f"More than {self._most_waiting} frames waited for their reader.")
+        elif self._session.ending is not None:
+            self._end(f"The simulated exchange ended the connection: {self._session.ending}.")
+
+    def _end(self, why: str) -> None:
+        if self._open:
+            self._open = False
+            self._why = why
+            self._exchange.hub.leave(self._session)
+        self._touched.set()
+
+    async def _wait(self, beats: int) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._first_of, self._touched.wait, tasks.cancel_scope)
+            tasks.start_soon(self._first_of, lambda: self._moved(beats), tasks.cancel_scope)
+
+    async def _first_of(self, wait: Callable[[], Awaitable[object]], scope: anyio.CancelScope) -> None:
+        await wait()
+        scope.cancel()
+
+    async def _moved(self, beats: int) -> None:
+        if self._exchange.hub.by_hand:
+            await self._exchange.hub.pulse(beats)
+        else:
+            await self._exchange.clock.sleep_ms(BUCKET_MS - self._exchange.now_ms() % BUCKET_MS)
+
+
+class Loopback:
+    """The way to the streams and the WebSocket API of one exchange."""
+
+    def __init__(self, exchange: SimulatedExchange, *, most_waiting: int = MOST_WAITING) -> None:
+        self._exchange = exchange
+        self._most_waiting = most_waiting
+
+    async def connect(self, url: str) -> LoopbackConnection:
+        """Open a connection; scheme and host of the address do not matter, path and query do.
+
+        Raises:
+            ConnectionError: the handshake was refused.
+        """
+        address = urlsplit(url)
+        path = unquote(address.path)
+        fault = self._exchange.faults.take(path)
+        if fault is not None:
+            await self._exchange.clock.sleep_ms(fault.delay_ms)
+            if fault.kind != "delay":
+                raise ConnectionRefusedError(f"The handshake was refused with status {fault.status}.")
+        await anyio.lowlevel.checkpoint()
+        session = self._session(path, parse_qs(address.query).get("streams", [""])[0])
+        return LoopbackConnection(self._exchange, session, self._most_waiting)
+
+    def _session(self, path: str, streams: str) -> Session:
+        if path == PATH:
+            return WsApiSession(self._exchange)
+        if path == "/stream":
+            return self._stream(streams, combined=True)
+        if path == "/ws" or path.startswith("/ws/"):
+            return self._stream(path.removeprefix("/ws").removeprefix("/"), combined=False)
+        raise ConnectionRefusedError(f"The handshake was refused with status 404: there is no path {path}.")
+
+    def _stream(self, names: str, *, combined: bool) -> StreamSession:
+        session = StreamSession(self._exchange, combined=combined)
+        session.subscribe([name for name in names.split("/") if name])
+        return session

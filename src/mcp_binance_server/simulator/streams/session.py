@@ -1,0 +1,133 @@
+"""One client's socket, and how what it is sent may be spoiled."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import StreamFault, StreamFaults, StreamKind
+from mcp_binance_server.simulator.market.source import Event
+
+Ending = Literal["life", "messages", "streams", "behind", "pong", "cut"]
+
+Frame = Callable[[str, str], str]  # the name of a stream and an event, in or without their envelope
+
+
+class Session(ABC):
+    """`due` and `receive` return the texts to send; once `ending` is set, the connection closes after them."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self.ending: Ending | None = None
+        self.silent = False
+        self.deaf = False
+        self._exchange = exchange
+        self._opened_ms = exchange.now_ms()
+        self._shutdowns = exchange.hub.faults.shutdowns
+        self._pings = exchange.hub.faults.pings
+
+    @abstractmethod
+    def due(self, now_ms: int) -> list[str]:
+        """Return what the server says unasked, up to now."""
+
+    @abstractmethod
+    def receive(self, text: str, now_ms: int) -> list[str]:
+        """Take a message and return its answer."""
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The names of what this connection is told."""
+        return ()
+
+    def ping_called(self) -> bool:
+        """Tell whether a ping was called for since the last time somebody asked."""
+        called = self._pings != self._exchange.hub.faults.pings
+        self._pings = self._exchange.hub.faults.pings
+        return called
+
+    def _grow_old(self, now_ms: int) -> None:
+        if now_ms - self._opened_ms >= self._exchange.hub.life_ms and self.ending is None:
+            self.ending = "life"
+
+    def _shutdown_called(self) -> bool:
+        called = self._shutdowns != self._exchange.hub.faults.shutdowns
+        self._shutdowns = self._exchange.hub.faults.shutdowns
+        return called
+
+
+def encoded(body: object) -> str:
+    """Return the JSON text; characters beyond ASCII go out as they are."""
+    return msgspec.json.encode(body).decode()
+
+
+class StreamSpoiler:
+    """It remembers what it holds back, and how many ids a gap still lacks, for each stream."""
+
+    def __init__(self, faults: StreamFaults) -> None:
+        self._faults = faults
+        self._held: dict[str, str] = {}
+        self._gaps: dict[str, int] = {}
+
+    def forget(self, name: str) -> None:
+        """Drop what is remembered of a stream."""
+        self._held.pop(name, None)
+        self._gaps.pop(name, None)
+
+    def spoil(self, name: str, event: Event, frame: Frame) -> tuple[list[str], StreamKind | None]:
+        """Return the frames that arrive in place of an event, and the kind of fault that struck it."""
+        missing = self._gaps.pop(name, 0)
+        fault = None if missing else self._faults.take(name)
+        kind = "gap" if missing else None if fault is None else fault.kind
+        text = frame(name, event.text)
+        if kind == "swap" and name not in self._held:
+            self._held[name] = text
+            return [], kind
+        if kind == "gap":
+            left = (missing or (1 if fault is None else fault.ids)) - event.ids
+            if left > 0:
+                self._gaps[name] = left
+        if kind == "cut":
+            return [], kind
+        texts = [text]
+        if kind in {"drop", "gap"}:
+            texts = []
+        elif kind == "duplicate":
+            texts = [text, text]
+        elif kind == "malformed":
+            texts = [text[: len(text) // 2]]
+        elif fault is not None:
+            texts = [frame(name, _changed(event.text, fault))]
+        held = self._held.pop(name, None)
+        return texts if held is None else [*texts, held], kind
+
+
+def _changed(event: str, fault: StreamFault) -> str:
+    match fault.kind:
+        case "crossed":
+            return _crossed(event)
+        case "bad_price" | "bad_quantity":
+            return _misprinted(event, fault.text, is_price=fault.kind == "bad_price")
+        case "late":
+            return _late(event, fault.behind_ms)
+        case _:
+            return event
+
+
+def _misprinted(event: str, text: str, *, is_price: bool) -> str:
+    body = msgspec.json.decode(event, type=dict[str, object])
+    if body.get("e") == "depthUpdate":
+        return encoded(body | {"b": [(text, "1.00000000") if is_price else ("1.00000000", text)]})
+    names = {"aggTrade": ("p", "q"), "24hrTicker": ("c", "v")}.get(str(body.get("e")), ("b", "B"))
+    return encoded(body | {names[0 if is_price else 1]: text})
+
+
+def _late(event: str, behind_ms: int) -> str:
+    body = msgspec.json.decode(event, type=dict[str, object])
+    times = {name: at_ms - behind_ms for name in ("E", "T", "C", "O") if isinstance(at_ms := body.get(name), int)}
+    return encoded(body | times)
+
+
+def _crossed(event: str) -> str:
+    body = msgspec.json.decode(event, type=dict[str, object])
+    return encoded(body | {"b": [("99999999.00000000", "1.00000000")]}) if "b" in body else event

@@ -1,0 +1,155 @@
+"""The WebSocket doors: market streams at /ws and /stream, the WebSocket API, and the loop around each connection."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+
+import anyio
+import msgspec
+from starlette.responses import Response
+from starlette.routing import WebSocketRoute
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.market.book import BUCKET_MS
+from mcp_binance_server.simulator.rest.delivery import PING, cut, framed, transport_of
+from mcp_binance_server.simulator.streams.session import Ending, Session
+from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from mcp_binance_server.simulator.streams.ws_api import PATH, WsApiSession
+
+POLICY, GOING_AWAY = 1008, 1001  # https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1
+CODES: Mapping[Ending, tuple[int, str]] = {
+    "life": (GOING_AWAY, "24 hours are over"),
+    "messages": (POLICY, "Too many requests"),
+    "streams": (POLICY, "Too many streams"),
+    "behind": (POLICY, "Too slow"),
+    "pong": (POLICY, "Pong timeout"),
+}
+
+
+class Connection:
+    """One socket and its session: a task that sends what is due, and one that listens."""
+
+    def __init__(self, exchange: SimulatedExchange, socket: WebSocket, receive: Receive, session: Session) -> None:
+        self._transport = transport_of(receive)
+        self._exchange = exchange
+        self._socket = socket
+        self._session = session
+        self._sending = anyio.Lock()
+
+    async def run(self) -> None:
+        """Serve until either side ends the connection."""
+        self._exchange.hub.enter(self._session)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._repeat, self._pump, tasks.cancel_scope)
+                tasks.start_soon(self._repeat, self._listen, tasks.cancel_scope)
+        finally:
+            self._exchange.hub.leave(self._session)
+
+    async def _repeat(self, work: Callable[[], Awaitable[None]], scope: anyio.CancelScope) -> None:
+        with suppress(WebSocketDisconnect):
+            while self._session.ending is None:
+                await work()
+        scope.cancel()
+
+    async def _pump(self) -> None:
+        beats = self._exchange.hub.beats
+        await self._say(self._session.due(self._exchange.now_ms()))
+        if self._session.ping_called() and self._transport is not None:
+            self._transport.write(bytes((PING, 0)))
+        if self._session.deaf and self._transport is not None:
+            self._transport.pause_reading()  # whoever does not read sees no ping, and so answers none
+        if self._session.ending is None and self._exchange.hub.by_hand:
+            await self._exchange.hub.pulse(beats)
+        elif self._session.ending is None:
+            await self._exchange.clock.sleep_ms(BUCKET_MS - self._exchange.now_ms() % BUCKET_MS)
+
+    async def _listen(self) -> None:
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect
+        text = message.get("text") or (message.get("bytes") or b"").decode("utf-8", "replace")
+        await self._say(self._session.receive(text, self._exchange.now_ms()))
+
+    async def _say(self, texts: list[str]) -> None:
+        async with self._sending:
+            # The first frame takes the usual way, which waits for a slow reader and notices one that left; the others
+            # follow in one write: a frame on its own costs ten times its share of a large one.
+            alone = texts if self._transport is None else texts[:1]
+            for text in alone:
+                await self._socket.send_text(text)
+            if self._transport is not None and len(texts) > 1:
+                self._transport.write(b"".join(map(framed, texts[1:])))
+
+
+class Door:
+    """A handler as an ASGI application; it keeps the bare `receive`, behind which the transport is found."""
+
+    def __init__(self, handle: Callable[[WebSocket, Receive], Awaitable[None]]) -> None:
+        self._handle = handle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._handle(WebSocket(scope, receive, send), receive)
+
+
+class Doors:
+    """The handlers of one exchange."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+
+    def routes(self) -> list[WebSocketRoute]:
+        """Return the routes; a path that leads nowhere is refused during the handshake."""
+        return [
+            WebSocketRoute("/ws", Door(self.raw)),
+            WebSocketRoute("/ws/{names:path}", Door(self.raw)),
+            WebSocketRoute("/stream", Door(self.combined)),
+            WebSocketRoute(PATH, Door(self.api)),
+            WebSocketRoute("/{path:path}", Door(self.nowhere)),
+        ]
+
+    async def raw(self, socket: WebSocket, receive: Receive) -> None:
+        """Serve events as they are."""
+        names = str(socket.path_params.get("names", ""))
+        await self._stream(socket, receive, names, combined=False)
+
+    async def combined(self, socket: WebSocket, receive: Receive) -> None:
+        """Serve events in an envelope with the name of their stream."""
+        await self._stream(socket, receive, socket.query_params.get("streams", ""), combined=True)
+
+    async def api(self, socket: WebSocket, receive: Receive) -> None:
+        """Serve requests of the WebSocket API."""
+        if await self._enter(socket):
+            await self._serve(socket, receive, WsApiSession(self._exchange))
+
+    async def nowhere(self, socket: WebSocket, _receive: Receive) -> None:
+        """Refuse the handshake."""
+        await socket.send_denial_response(Response(status_code=404))
+
+    async def _stream(self, socket: WebSocket, receive: Receive, names: str, *, combined: bool) -> None:
+        if await self._enter(socket):
+            session = StreamSession(self._exchange, combined=combined)
+            session.subscribe([name for name in names.split("/") if name])
+            await self._serve(socket, receive, session)
+
+    async def _enter(self, socket: WebSocket) -> bool:
+        fault = self._exchange.faults.take(socket.url.path)
+        if fault is None:
+            await socket.accept()
+            return True
+        await self._exchange.clock.sleep_ms(fault.delay_ms)
+        if fault.kind == "delay":
+            await socket.accept()
+            return True
+        told = msgspec.json.encode({"code": fault.code, "msg": fault.msg}) if fault.body is None else fault.body
+        await socket.send_denial_response(Response(told, fault.status, headers=fault.headers))
+        return False
+
+    async def _serve(self, socket: WebSocket, receive: Receive, session: Session) -> None:
+        await Connection(self._exchange, socket, receive, session).run()
+        if session.ending == "cut":
+            await cut(receive)
+        elif session.ending is not None:
+            with suppress(WebSocketDisconnect):  # the client may have left first
+                await socket.close(*CODES[session.ending])
