@@ -24,16 +24,16 @@ import httpx2
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.cli.collector import calm
 from mcp_binance_server.clock import SystemClock, processor_ms
-from mcp_binance_server.domain.book import BookDelta
+from mcp_binance_server.domain.market import BookDelta
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.dialing import NetworkDialer
-from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network
-from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS

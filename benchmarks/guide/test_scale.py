@@ -7,9 +7,9 @@ from time import perf_counter, process_time
 
 import pytest
 
+from mcp_binance_server.guide.addresses import compile_pattern
 from mcp_binance_server.guide.errors import GuideError
 from mcp_binance_server.guide.library import CHECK_MS
-from mcp_binance_server.guide.patterns import compile_pattern
 from support.clock import FakeClock
 from support.guides import GuideFolder
 

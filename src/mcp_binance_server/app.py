@@ -20,14 +20,13 @@ from mcp_binance_server.charts.chartimg.plan_memory import PlanMemory
 from mcp_binance_server.charts.pictures import Pictures, jpeg_encoder
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
 from mcp_binance_server.exchange.networks import NETWORKS, Network
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.account import AccountClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.routes import ClockDoubt
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
-from mcp_binance_server.foundation import streams_markets, thresholds_of
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.loading import load
 from mcp_binance_server.services.account.orders import OrdersService
@@ -50,10 +49,11 @@ from mcp_binance_server.services.live.service import LiveService
 from mcp_binance_server.services.live.updates import UpdateService
 from mcp_binance_server.services.market.service import MarketService, Streamed
 from mcp_binance_server.settings import Settings
+from mcp_binance_server.startup_checks import streams_markets, thresholds_of
 from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.engine_factory import MEMORY
 from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.state.flight import Flights
-from mcp_binance_server.state.opening import MEMORY
 from mcp_binance_server.state.shared_use import FleetUse
 from mcp_binance_server.surface.answers import SharedAnswers
 from mcp_binance_server.surface.catalogue import CATALOGUE

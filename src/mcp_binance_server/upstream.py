@@ -10,20 +10,20 @@ import httpx2
 from mcp_binance_server.channel import Channel, NoAnswer
 from mcp_binance_server.clock import Clock, SystemClock, processor_ms
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import ExchangeCaller
-from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, TIME
-from mcp_binance_server.exchange.key_rights import warn_of_rights
+from mcp_binance_server.exchange.key_probe import OtherNetworks
 from mcp_binance_server.exchange.networks import NETWORKS, Network
-from mcp_binance_server.exchange.other_networks import OtherNetworks
-from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.foundation import engine_of, network_of, principal_of
+from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.exchange.spot.account import AccountClient
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.key_rights import warn_of_rights
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.settings import Settings
+from mcp_binance_server.startup_checks import engine_of, network_of, principal_of
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.pace import LoopPace

@@ -25,7 +25,7 @@ from mcp_binance_server.analytics.flow.volume import cvd_path, flow_of_trades, r
 from mcp_binance_server.analytics.market import microstructure as health
 from mcp_binance_server.analytics.robust import Measure, robust_z
 from mcp_binance_server.analytics.thresholds import Component
-from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import BookSnapshot
 
 Pairs = list[list[float]]
 

@@ -6,10 +6,9 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from mcp_binance_server.domain.book import PriceLevel
-from mcp_binance_server.domain.candles import Candle
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import PriceLevel, Trade
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.periods import Candle
 
 HOUR_MS = 3_600_000
 Number = int | float | str | Decimal

@@ -6,8 +6,7 @@ from mcp_binance_server.analytics.book.level_history import SIDES, LevelWindow, 
 from mcp_binance_server.analytics.envelope import Unknown
 from mcp_binance_server.analytics.market.anomalies import Anomaly, AnomalyVerdict, Ladder, Ladders, pattern_verdicts
 from mcp_binance_server.analytics.market.stress import MarketHour
-from mcp_binance_server.domain.book import BookDelta, WrittenLevel
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import BookDelta, Trade, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
 HOUR_MS = 3_600_000

@@ -15,7 +15,7 @@ from mcp_binance_server.analytics.book.metrics import (
     top_of_book,
     walk,
 )
-from mcp_binance_server.domain.book import PriceLevel
+from mcp_binance_server.domain.market import PriceLevel
 
 Book = tuple[list[PriceLevel], list[PriceLevel]]
 BIDS, ASKS = levels([("100.00", 3), ("99.99", 5)]), levels([("100.02", 1), ("100.03", 4)])

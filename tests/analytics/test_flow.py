@@ -19,8 +19,7 @@ from mcp_binance_server.analytics.flow.volume import (
     seconds_of_candles,
     seconds_of_trades,
 )
-from mcp_binance_server.domain.book import BookSnapshot
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import BookSnapshot, Trade
 
 
 @st.composite

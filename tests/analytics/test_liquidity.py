@@ -13,7 +13,7 @@ from mcp_binance_server.analytics.liquidity.report import (
     walls_of_book,
 )
 from mcp_binance_server.analytics.liquidity.vacuums import Vacuum
-from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from analytics.samples import candle, series
 from mcp_binance_server.analytics.indicators import oscillators
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 
 def test_money_flows_by_where_the_close_stands() -> None:

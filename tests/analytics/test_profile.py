@@ -11,8 +11,8 @@ from analytics.samples import Number, candle, price, quantity, series
 from mcp_binance_server.analytics.envelope import Window
 from mcp_binance_server.analytics.market.profile import profile_of_candles, profile_of_trades, value_area
 from mcp_binance_server.analytics.thresholds import Rows, Thresholds
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.periods import Candle
 
 SHARE = Decimal("0.70")
 volumes_of_rows = st.lists(st.integers(0, 50), min_size=1, max_size=40).map(lambda each: [Decimal(v) for v in each])

@@ -10,7 +10,7 @@ from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, find_vacuums
 from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles, profile_of_trades
 from mcp_binance_server.analytics.robust import robust_z, robust_z_of, robust_zs
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.domain.book import PriceLevel
+from mcp_binance_server.domain.market import PriceLevel
 
 FEW = Thresholds(vacuum_min_trades=1, vacuum_min_bars=1)
 

@@ -11,7 +11,7 @@ from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_o
 from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.trend.bias import Bias, find_bias, offers_entry, position_in_range, summarise_day
 from mcp_binance_server.analytics.trend.support import SupportResistance, support_and_resistance
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 CENT = price("0.01")
 # Lows at 90 (bar 3) and highs at 110 (bar 8); every other bar lies between 95 and 105.

@@ -22,7 +22,7 @@ from mcp_binance_server.analytics.portfolio.valuation import concentration, find
 from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Rows, Strategy
 from mcp_binance_server.analytics.trend.levels import NoLevels, NoPosition, position_size, range_levels
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import Symbol
 from support.fixtures import DATA
 

@@ -12,8 +12,8 @@ from mcp_binance_server.analytics.envelope import Measured
 from mcp_binance_server.analytics.indicators.basic import closes
 from mcp_binance_server.analytics.market import volatility
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.domain.assets import STABLECOINS, name_of
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.money import STABLECOINS, name_of
+from mcp_binance_server.domain.periods import Candle
 
 
 def alternating(days: int, move: float) -> list[float]:

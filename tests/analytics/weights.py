@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp_binance_server.state.engine import CallKind, Reserves
-from mcp_binance_server.state.spent import Weight
-from mcp_binance_server.state.weight import MINUTE_MS, Ledger, ceiling, charged_minutes
+from mcp_binance_server.state.weight import MINUTE_MS, Ledger, Weight, ceiling, charged_minutes
 
 IP = "ip"
 # The vectors give what may be spent; of a limit we allow ourselves nine tenths.

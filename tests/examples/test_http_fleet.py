@@ -76,7 +76,7 @@ def test_the_example_address_of_the_state_is_one_and_its_user_is_the_documented_
 
     assert read_settings({"MCP_BINANCE_STATE_URL": line}).state_url.get_secret_value() == line
     pytest.importorskip("redis", reason="the extra fleet is not installed")
-    from mcp_binance_server.state.redis.address import StateAddress
+    from mcp_binance_server.state.redis.link import StateAddress
 
     assert StateAddress.parse(line).shown == "rediss://valkey:6379"
     assert user.replace("CHANGE-ME", "password") in documented

@@ -14,9 +14,9 @@ from mcp import Client, MCPError
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.guide.beneath import UnreadableFile, read_beneath
 from mcp_binance_server.guide.config import CONTENT
 from mcp_binance_server.guide.errors import GuideError
+from mcp_binance_server.guide.safe_files import UnreadableFile, read_beneath
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock

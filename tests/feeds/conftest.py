@@ -10,9 +10,9 @@ from mcp_binance_server.channel import Channel
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import ExchangeCaller
-from mcp_binance_server.exchange.directory import Directory
-from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.simulator.exchange import SimulatedExchange

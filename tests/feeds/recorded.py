@@ -9,8 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from mcp_binance_server.domain.book import BookDelta, BookSnapshot, PriceLevel, WrittenLevel
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import BookDelta, BookSnapshot, PriceLevel, Trade, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from support.fixtures import RECORDED_MARKET, UNPUBLISHED
 

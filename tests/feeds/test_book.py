@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from feeds.recorded import book_of, delta_of
-from mcp_binance_server.domain.book import BookDelta, BookSnapshot, PriceLevel
+from mcp_binance_server.domain.market import BookDelta, BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.feeds.book import (
     Applied,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from feeds.recorded import book_of, delta_of
-from mcp_binance_server.domain.book import BookDelta, WrittenLevel
+from mcp_binance_server.domain.market import BookDelta, WrittenLevel
 from mcp_binance_server.feeds.book import Applied, JoinBuffer, Joined, LevelCounts, LocalBook, MissedUpdates, Stale
 
 pytestmark = pytest.mark.flood

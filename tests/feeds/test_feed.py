@@ -7,7 +7,7 @@ import pytest
 
 from feeds.recorded import book_of, delta_of, trade_of
 from mcp_binance_server.analytics.flow.book_events import QuoteState
-from mcp_binance_server.domain.book import BookDelta, BookSnapshot
+from mcp_binance_server.domain.market import BookDelta, BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import Joined, MissedUpdates, TooOld
 from mcp_binance_server.feeds.feed import LEAST_KNOWN, Room, SymbolFeed

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.domain.book import BookDelta, BookSnapshot, PriceLevel
+from mcp_binance_server.domain.market import BookDelta, BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.feeds.book import LocalBook
 from mcp_binance_server.feeds.fleet.journal import (

@@ -9,14 +9,12 @@ import pytest
 
 from feeds.conftest import OpenFloor
 from feeds.test_hub import BTC, DEPTH, ETH, true_top
-from mcp_binance_server.domain.book import BookSnapshot
-from mcp_binance_server.domain.market import Ticker
+from mcp_binance_server.domain.market import BookSnapshot, Ticker
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.fleet.journal import SharedBook
-from mcp_binance_server.feeds.snapshots import Snapshots
-from mcp_binance_server.feeds.troubles import Troubles
+from mcp_binance_server.feeds.snapshots import Snapshots, Troubles
 from mcp_binance_server.simulator.faults import StreamFault
 from support.stepped import SteppedClock
 

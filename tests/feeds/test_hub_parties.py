@@ -8,7 +8,7 @@ import pytest
 
 from feeds.conftest import Floor, OpenFloor
 from mcp_binance_server.domain.access import PARTY, acting_for
-from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.readers import MOST_REPLACED

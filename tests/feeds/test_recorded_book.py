@@ -5,7 +5,7 @@ from bisect import bisect_right
 import pytest
 
 from feeds.recorded import Pair, Recording, recording
-from mcp_binance_server.domain.book import BookDelta, BookSnapshot
+from mcp_binance_server.domain.market import BookDelta, BookSnapshot
 from mcp_binance_server.feeds.book import (
     Applied,
     JoinBuffer,

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from feeds.recorded import Pair, book_of, recording
-from mcp_binance_server.domain.book import BookDelta, BookSnapshot, WrittenLevel
+from mcp_binance_server.domain.market import BookDelta, BookSnapshot, WrittenLevel
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed

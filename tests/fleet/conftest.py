@@ -23,8 +23,7 @@ def server() -> Iterator[StateServer]:
 async def connect(server: StateServer) -> AsyncIterator[Connect]:
     """Return what starts an engine; afterwards nothing may have been left unheard in the event loop."""
     from mcp_binance_server.state.redis import RedisEngine
-    from mcp_binance_server.state.redis.address import StateAddress
-    from mcp_binance_server.state.redis.link import CALL_SECS
+    from mcp_binance_server.state.redis.link import CALL_SECS, StateAddress
 
     complaints: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(str(context)))

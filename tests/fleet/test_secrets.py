@@ -6,7 +6,7 @@ import pytest
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import EngineUnavailable, SettingsError
-from mcp_binance_server.state.opening import open_engine
+from mcp_binance_server.state.engine_factory import open_engine
 from support.state_server import Connect, StateServer
 
 pytestmark = pytest.mark.anyio

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.guide import beneath
-from mcp_binance_server.guide.beneath import UnreadableFile, read_beneath, walk_beneath
+from mcp_binance_server.guide import safe_files as beneath
+from mcp_binance_server.guide.safe_files import UnreadableFile, read_beneath, walk_beneath
 
 LIMIT = 1_000
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.guide.beneath import UnreadableFile
 from mcp_binance_server.guide.library import CHECK_MS, Library
+from mcp_binance_server.guide.safe_files import UnreadableFile
 from support.clock import FakeClock
 from support.guides import GuideFolder
 

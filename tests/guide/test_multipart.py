@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_binance_server.guide.document import Document, Facts
-from mcp_binance_server.guide.multipart import Framed, framed, free_boundary
+from mcp_binance_server.guide.help import Framed, framed, free_boundary
 from mcp_binance_server.words import visible
 from support.requirement import requirement
 

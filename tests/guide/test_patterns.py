@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_binance_server.guide.patterns import EXTENSIONS, PatternRefused, compile_pattern
+from mcp_binance_server.guide.addresses import EXTENSIONS, PatternRefused, compile_pattern
 from support.requirement import requirement
 
 

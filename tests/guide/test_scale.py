@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.guide.beneath import MOST_ENTRIES
+from mcp_binance_server.guide.safe_files import MOST_ENTRIES
 from support.clock import FakeClock
 from support.guides import GuideFolder
 

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import mcp_binance_server
-from mcp_binance_server.state.redis.wire import RedisWire
+from mcp_binance_server.state.redis.keys import RedisWire
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(mcp_binance_server.__file__).parent

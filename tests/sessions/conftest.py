@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mcp_binance_server.domain.access import LOCAL, Visitor
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import LOCAL, Credentials, Visitor
 from mcp_binance_server.sessions.model import Session
 from mcp_binance_server.sessions.registry import Registry
 from sessions.engines import FarEngine

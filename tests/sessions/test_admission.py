@@ -7,8 +7,7 @@ from random import Random
 import anyio
 import pytest
 
-from mcp_binance_server.domain.access import LOCAL, Visitor
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import LOCAL, Credentials, Visitor
 from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import Session
 from mcp_binance_server.sessions.registry import Registry

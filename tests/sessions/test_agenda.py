@@ -5,7 +5,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.sessions.agenda import Agenda
+from mcp_binance_server.sessions.registry import Agenda
 
 Step = tuple[str, str, int]
 steps = st.lists(

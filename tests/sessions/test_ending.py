@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import Session
 from mcp_binance_server.sessions.registry import Registry

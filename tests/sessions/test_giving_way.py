@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import Session

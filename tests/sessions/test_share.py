@@ -2,7 +2,7 @@
 
 from mcp_binance_server.domain.access import ANYBODY
 from mcp_binance_server.sessions.model import new_connection_id
-from mcp_binance_server.sessions.share import Share
+from mcp_binance_server.sessions.places import Share
 
 
 def test_a_share_is_per_client_and_comes_back_once() -> None:

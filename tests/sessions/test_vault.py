@@ -6,8 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from mcp_binance_server.domain.credentials import Credentials
-from mcp_binance_server.domain.vault import Vault
+from mcp_binance_server.domain.access import Credentials, Vault
 from sessions.conftest import House
 
 KEY, SECRET = "vaultKeyQ7" * 6, "vaultSecretZ3" * 5

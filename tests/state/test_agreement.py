@@ -36,8 +36,8 @@ def clock(side_by_side: tuple[StateServer, Path]) -> ServerClock:
 async def pair(
     side_by_side: tuple[StateServer, Path], clock: ServerClock
 ) -> AsyncIterator[tuple[StateEngine, StateEngine]]:
-    from mcp_binance_server.state.redis.address import StateAddress
     from mcp_binance_server.state.redis.engine import RedisEngine
+    from mcp_binance_server.state.redis.link import StateAddress
 
     shared = RedisEngine(StateAddress.parse(side_by_side[0].url), clock, reserves=RESERVES)
     own = MemoryEngine(clock, reserves=RESERVES)

@@ -8,16 +8,16 @@ import httpx2
 
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.credentials import Credentials
-from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import ExchangeCaller
-from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network
-from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.exchange.spot.account import AccountClient
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine

@@ -8,8 +8,7 @@ from mcp import Client, types
 from pydantic import Field
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.domain.vault import Vault
+from mcp_binance_server.domain.access import Vault, Visitor
 from mcp_binance_server.errors import InsufficientScope
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mcp import Client
 from pydantic import Field, ValidationError
 
-from mcp_binance_server.domain.candles import Interval
+from mcp_binance_server.domain.periods import Interval
 from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.requirement import requirement

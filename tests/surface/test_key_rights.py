@@ -25,7 +25,7 @@ from support.served import text_of
 MAINNET = replace(NETWORKS["mainnet"], rest_url=NETWORK.rest_url, public_data_url=None, stream_url=None)
 WITHDRAW = "THIS KEY CAN WITHDRAW YOUR MONEY: 'Enable Withdrawals' is ticked"
 ANYWHERE = "Any address may use this key: give it an IP access list"
-LOGGER = "mcp_binance_server.exchange.key_rights"
+LOGGER = "mcp_binance_server.exchange.spot.key_rights"
 
 
 async def account_info(

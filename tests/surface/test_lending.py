@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from mcp_binance_server.app import App
-from mcp_binance_server.domain.access import LOCAL
+from mcp_binance_server.domain.access import LOCAL, Credentials, Vault
 from mcp_binance_server.domain.account import Account
-from mcp_binance_server.domain.credentials import Credentials
 from mcp_binance_server.domain.market import Sourced
-from mcp_binance_server.domain.vault import Vault
-from mcp_binance_server.exchange.account import AccountClient
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
 from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio

@@ -10,8 +10,7 @@ import pytest
 from jsonschema import validate
 from mcp import Client, MCPError, types
 
-from mcp_binance_server.domain.book import BookDelta
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.seconds import Second

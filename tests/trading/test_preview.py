@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.domain.account import Account, Balance, Commission
-from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import InsufficientBalance

@@ -7,9 +7,9 @@ import pytest
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.foundation import check, credentials_of
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.startup_checks import check, credentials_of
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.requirement import requirement

@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from mcp_binance_server.domain.credentials import Credentials, mask
+from mcp_binance_server.domain.access import Credentials, mask
 from support.requirement import requirement
 
 KEY = "AbCd" + "x" * 56 + "WxYz"

@@ -7,8 +7,8 @@ import pytest
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
+from mcp_binance_server.state.engine_factory import open_engine
 from mcp_binance_server.state.memory import MemoryEngine
-from mcp_binance_server.state.opening import open_engine
 from support.clock import FakeClock
 
 LAPTOP = """
@@ -29,7 +29,7 @@ import sys
 sys.modules["redis"] = None
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.state.opening import open_engine
+from mcp_binance_server.state.engine_factory import open_engine
 try:
     open_engine("redis://127.0.0.1", SystemClock())
 except SettingsError as error:

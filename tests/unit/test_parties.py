@@ -4,9 +4,8 @@ import contextvars
 
 import pytest
 
-from mcp_binance_server.domain.access import LOCAL, PARTY, Visitor, acting_for, client_of, party_of
-from mcp_binance_server.domain.credentials import Credentials
-from mcp_binance_server.exchange.principal import AcceptedKeys, Principal
+from mcp_binance_server.domain.access import LOCAL, PARTY, Credentials, Visitor, acting_for, client_of, party_of
+from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
 
 ANN, BOB = Visitor("ann"), Visitor("bob")
 

@@ -8,9 +8,9 @@ from mcp_binance_server.analytics.portfolio.report import judge_portfolio
 from mcp_binance_server.analytics.portfolio.valuation import value_portfolio
 from mcp_binance_server.analytics.trend.outlook import Equity, TradingReport, judge
 from mcp_binance_server.domain.account import Balance
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import MarketView, Ticker
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.surface.views.portfolio.risk import portfolio_page
 from mcp_binance_server.surface.views.trend import trading_page

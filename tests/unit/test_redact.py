@@ -5,8 +5,7 @@ import logging
 
 import pytest
 
-from mcp_binance_server.telemetry.logs import LONGEST_LINE, JsonFormatter, LineFormatter, configure_logging
-from mcp_binance_server.telemetry.redact import Redactor
+from mcp_binance_server.telemetry.logs import LONGEST_LINE, JsonFormatter, LineFormatter, Redactor, configure_logging
 
 SECRET = "0123456789abcdef" * 4
 

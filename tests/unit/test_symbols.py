@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.suggestions import suggest
 from mcp_binance_server.domain.symbols import (
     LONGEST_SYMBOL,
     Symbol,
@@ -15,6 +14,7 @@ from mcp_binance_server.domain.symbols import (
     SymbolTable,
     fold,
     is_plausible,
+    suggest,
 )
 from support.requirement import requirement
 

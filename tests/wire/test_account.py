@@ -7,7 +7,7 @@ import pytest
 
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeRejected, InvalidCredentials
-from mcp_binance_server.exchange.account import AccountClient
+from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 Unit = Literal["quote", "base", "bps", "ratio", "percent", "ticks", "per_second", "score_0_100", "usd"]
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 Scale = Literal["mad", "meanad", "degenerate"]
 Measure = Literal["raw", "log"]

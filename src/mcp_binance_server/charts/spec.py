@@ -25,7 +25,7 @@ from mcp_binance_server.charts.render.spec import (
 )
 from mcp_binance_server.charts.studies.table import STUDIES
 from mcp_binance_server.charts.wire import read_chart
-from mcp_binance_server.domain.candles import Interval
+from mcp_binance_server.domain.periods import Interval
 
 # Bars as Binance spells them; the rest of the intervals it does not have.
 _CANDLES: Final[Mapping[str, Interval]] = {

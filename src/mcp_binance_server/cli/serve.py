@@ -10,8 +10,8 @@ from mcp_binance_server.cli.collector import uncollected
 from mcp_binance_server.cli.interruption import run, told_to_end
 from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.foundation import check, credentials_of, network_of, streams_markets
 from mcp_binance_server.settings import Settings, read_settings
+from mcp_binance_server.startup_checks import check, credentials_of, network_of, streams_markets
 from mcp_binance_server.surface.lazy_dispatcher import Opening
 from mcp_binance_server.surface.server import build_early_server
 from mcp_binance_server.surface.uris import MARKET

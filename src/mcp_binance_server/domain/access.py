@@ -1,16 +1,20 @@
-"""Who asks, what they may do, and for whom their work is counted."""
+"""On whose behalf something is done, and with which key; a key is never shown."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address
-from typing import Literal, get_args
+from typing import Generic, Literal, TypeVar, get_args
 
 Scope = Literal["market:read", "account:read", "trade"]
 SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
 ANYBODY = "anybody"
+
+SHORTEST_SHOWN = 16
+
+HeldT = TypeVar("HeldT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +73,57 @@ def client_of(remote_addr: str) -> str:
     if isinstance(address, IPv6Address):
         return str(address.ipv4_mapped) if address.ipv4_mapped else f"{int(address) >> 64:x}::/64"
     return str(address)
+
+
+def mask(key: str) -> str:
+    """Show the first and the last four characters of a key; nothing of a short one."""
+    return f"{key[:4]}****{key[-4:]}" if len(key) >= SHORTEST_SHOWN else "****"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """An API key with either its HMAC secret or the PEM of its Ed25519 or RSA private key."""
+
+    api_key: str = field(repr=False)
+    secret: str = field(repr=False)
+
+    @property
+    def masked(self) -> str:
+        return mask(self.api_key)
+
+    @property
+    def is_pem(self) -> bool:
+        return "-----BEGIN" in self.secret
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.masked})"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> str:
+        """Refuse to be pickled: a pickle is a copy of the secret."""
+        raise TypeError("Credentials cannot be pickled")
+
+
+class Vault(Generic[HeldT]):
+    """Holds one thing until it is wiped; neither prints it nor lets it be copied."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: HeldT | None = None) -> None:
+        self._held = held
+
+    def read(self) -> HeldT | None:
+        """Return what is held; None once it is wiped."""
+        return self._held
+
+    def wipe(self) -> None:
+        """Let go of it: Python cannot overwrite a string, so the reference is all there is to drop."""
+        self._held = None
+
+    def __repr__(self) -> str:
+        return f"Vault({'empty' if self._held is None else '****'})"
+
+    def __reduce__(self) -> str:
+        """Refuse to be pickled or copied: both make a second secret that nobody would wipe."""
+        raise TypeError("a Vault cannot be pickled or copied")

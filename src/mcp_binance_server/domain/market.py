@@ -1,8 +1,9 @@
-"""What the market says: tickers, quotes, trades, and who said it."""
+"""Tickers, trades, quotes and books."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
@@ -10,6 +11,9 @@ from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 ValueT = TypeVar("ValueT")
 OtherT = TypeVar("OtherT")
 Origin = Literal["configured", "rerouted", "simulated", "streamed", "simulated_stream"]
+
+# Price and quantity as the exchange wrote them.
+WrittenLevel = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +92,30 @@ class Trade:
     buyer_is_maker: bool
     first_id: int
     last_id: int
+
+
+class PriceLevel(NamedTuple):
+    """How much stands at one price."""
+
+    price: Price
+    quantity: Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class BookSnapshot:
+    """Levels of both sides, best first, as of one update id."""
+
+    last_update_id: int
+    bids: tuple[PriceLevel, ...]
+    asks: tuple[PriceLevel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BookDelta:
+    """What the updates `first_update_id` to `last_update_id` set; a quantity of zero removes the level."""
+
+    first_update_id: int
+    last_update_id: int
+    event_ms: int
+    bids: Sequence[WrittenLevel]
+    asks: Sequence[WrittenLevel]

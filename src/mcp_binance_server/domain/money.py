@@ -1,12 +1,58 @@
-"""Prices and quantities, and how they are rounded to what the exchange accepts."""
+"""Prices, quantities and assets. Money is Decimal."""
 
+from collections.abc import Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal, localcontext
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NewType
 
 Price = NewType("Price", Decimal)
 Quantity = NewType("Quantity", Decimal)
 EXACT_DIGITS = 100
+
+# In the order they were given; all but USDT are valued at par when they have no market.
+STABLECOINS = ("USDT", "USDC", "FDUSD", "TUSD", "USDP", "DAI", "BUSD")
+
+ASSET_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "BTC": "Bitcoin",
+        "ETH": "Ethereum",
+        "USDT": "Tether",
+        "BNB": "Binance Coin",
+        "SOL": "Solana",
+        "XRP": "XRP",
+        "USDC": "USD Coin",
+        "DOGE": "Dogecoin",
+        "ADA": "Cardano",
+        "TRX": "TRON",
+        "AVAX": "Avalanche",
+        "LINK": "Chainlink",
+        "DOT": "Polkadot",
+        "POL": "Polygon",
+        "LTC": "Litecoin",
+        "BCH": "Bitcoin Cash",
+        "SHIB": "Shiba Inu",
+        "TON": "Toncoin",
+        "XLM": "Stellar",
+        "ATOM": "Cosmos",
+        "UNI": "Uniswap",
+        "ETC": "Ethereum Classic",
+        "NEAR": "NEAR Protocol",
+        "APT": "Aptos",
+        "SUI": "Sui",
+        "ARB": "Arbitrum",
+        "OP": "Optimism",
+        "FIL": "Filecoin",
+        "ICP": "Internet Computer",
+        "AAVE": "Aave",
+        "PEPE": "Pepe",
+        "FDUSD": "First Digital USD",
+        "TUSD": "TrueUSD",
+        "USDP": "Pax Dollar",
+        "DAI": "Dai",
+        "BUSD": "Binance USD",
+    }
+)
 
 
 def floor_to_step(quantity: Quantity, step: Quantity) -> Quantity:
@@ -28,3 +74,8 @@ def decimals_of(step: Decimal) -> int:
 def round_to_places(value: Decimal, places: int) -> Decimal:
     """Round half to even, the rule of every page we print."""
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+
+
+def name_of(asset: str) -> str:
+    """Return what people call an asset, its code when nobody told us."""
+    return ASSET_NAMES.get(asset, asset)

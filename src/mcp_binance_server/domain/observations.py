@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic, TypeVar
 
-from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.market import MarketView, Origin
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.domain.periods import Period
+from mcp_binance_server.domain.periods import Candle, Interval, Period
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 ValueT = TypeVar("ValueT")

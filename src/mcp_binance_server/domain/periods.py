@@ -1,11 +1,12 @@
-"""Moments and periods as people write them: "last 36 hours", "since yesterday", an ISO instant, epoch milliseconds."""
+"""Intervals, periods and candles."""
 
 import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, get_args
 
+from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.errors import InvalidArguments, echo
 
 Edge = Literal["start", "end"]
@@ -41,6 +42,10 @@ _PAIR = re.compile(r"([0-9]{1,6}) ?([a-z]+)", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
 _EPOCH_MS = re.compile(r"[0-9]{11,14}")
 _EPOCH_SECONDS = re.compile(r"[0-9]{9,10}")
+
+# Case matters: 1m is a minute, 1M a month.
+Interval = Literal["1s", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "6h", "8h", "12h", "1d", "3d", "1w", "1M"]
+INTERVALS: tuple[str, ...] = get_args(Interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +167,19 @@ def _moment(epoch_ms: int) -> datetime:
 
 def _ms(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Candle:
+    """Open, high, low and close of one interval, and what was traded in it."""
+
+    open_time_ms: int
+    close_time_ms: int
+    open: Price
+    high: Price
+    low: Price
+    close: Price
+    volume: Quantity
+    quote_volume: Quantity
+    trade_count: int
+    taker_buy_volume: Quantity

@@ -1,4 +1,4 @@
-"""Trading symbols: how a caller's text becomes one, and the table of those that exist."""
+"""Symbols as people write them, and those they may have meant."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,13 +6,21 @@ from decimal import Decimal
 from functools import cached_property
 from typing import NewType
 
-from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.money import ASSET_NAMES, Price, Quantity
 
 Symbol = NewType("Symbol", str)
 
 LONGEST_SYMBOL = 40
 # ASCII only: str.upper() folds the long s, the dotless i and ligatures, so two texts would name one market.
 _ASCII_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
+
+MOST = 3
+# Below this likeness a suggestion is a guess about somebody else's mind.
+LEAST_LIKENESS = 80
+_WITHOUT_SEPARATORS = {ord(separator): None for separator in "/-_: ."}
+_COMMON_QUOTES = ("USDT", "USDC", "FDUSD", "BTC", "ETH", "BNB", "EUR", "TRY", "BRL")
+# What people also say for an asset, beside its own name.
+_ALSO_CALLED = {"ETHER": "ETH", "RIPPLE": "XRP"}
 
 
 def fold(text: str) -> str:
@@ -98,3 +106,37 @@ class SymbolTable:
     def starting_with(self, text: str) -> list[Symbol]:
         prefix = fold(text)
         return [symbol for symbol in self.ordered if symbol.startswith(prefix)]
+
+
+_BY_NAME = {fold(name).replace(" ", ""): asset for asset, name in ASSET_NAMES.items()} | _ALSO_CALLED
+
+
+def suggest(text: str, table: SymbolTable | None) -> tuple[str, ...]:
+    """Name up to three symbols, best guess first; without a table only what the text itself makes likely."""
+    bare = fold(text[: 2 * LONGEST_SYMBOL]).translate(_WITHOUT_SEPARATORS)
+    asset = _BY_NAME.get(bare, bare)
+    if not bare:
+        return ()
+    if table is None:
+        return _unchecked(bare, asset)
+    exact = [guess for guess in (bare, *(f"{asset}{quote}" for quote in _COMMON_QUOTES)) if table.find(guess)]
+    return tuple(dict.fromkeys([*exact, *_alike(bare, table)]))[:MOST]
+
+
+def _unchecked(bare: str, asset: str) -> tuple[str, ...]:
+    if asset != bare:
+        return (f"{asset}USDT",)
+    is_pair = (
+        bare.isascii()
+        and bare.isalnum()
+        and any(bare.endswith(quote) and 2 <= len(bare) - len(quote) <= 10 for quote in _COMMON_QUOTES)
+    )
+    return (bare,) if is_pair else ()
+
+
+def _alike(bare: str, table: SymbolTable) -> list[str]:
+    # Loaded late: only a mistake needs it, and everybody would pay for the import.
+    from rapidfuzz import fuzz, process  # noqa: PLC0415
+
+    found = process.extract(bare, table.ordered, scorer=fuzz.ratio, limit=MOST, score_cutoff=LEAST_LIKENESS)
+    return [symbol for symbol, _score, _place in found]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from mcp_binance_server.domain.book import WrittenLevel
+from mcp_binance_server.domain.market import WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
 # More than the exchange ever writes, and so few digits that Decimal computes with them exactly.

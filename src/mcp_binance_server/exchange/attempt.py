@@ -9,9 +9,8 @@ from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
 from mcp_binance_server.exchange.faults import ExchangeRefusal, read_refusal
 from mcp_binance_server.exchange.networks import Network, host_of
-from mcp_binance_server.exchange.principal import Principal
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.signing import rest_query, signed_query
+from mcp_binance_server.exchange.signing import Principal, rest_query, signed_query
 
 Params = Mapping[str, str | int]
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.exchange.faults import BAD_KEY_FORMAT, BAD_SIGNATURE, REJECTED_KEY, ExchangeRefusal
 from mcp_binance_server.exchange.networks import NETWORKS, Network, host_of
 

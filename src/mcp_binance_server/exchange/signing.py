@@ -1,17 +1,18 @@
-"""Signatures for REST and the WS API: HMAC-SHA256, Ed25519, RSA.
-
-https://developers.binance.com/docs/binance-spot-api-docs/rest-api/request-security
-"""
+"""Who signs and how: HMAC, Ed25519 or RSA; keys with a passphrase only in an agent's hands."""
 
 import base64
 import hashlib
 import hmac
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Protocol
 from urllib.parse import quote
 
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
+
+MOST_ACCEPTED = 4_096
 
 
 class Signer(Protocol):
@@ -76,3 +77,44 @@ def signed_query(params: Mapping[str, str | int], signer: Signer) -> str:
 def socket_payload(params: Mapping[str, str | int]) -> str:
     """Write the parameters of a WS-API request as they are signed: sorted by name, raw UTF-8, not encoded."""
     return "&".join(f"{name}={params[name]}" for name in sorted(params))
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A key, and what signs with it."""
+
+    credentials: Credentials
+    signer: Signer = field(repr=False)
+
+    @classmethod
+    def of(cls, credentials: Credentials) -> "Principal":
+        """Return the principal of a key.
+
+        Raises:
+            SettingsError: the private key cannot be used.
+        """
+        return cls(credentials, signer_for(credentials))
+
+
+class AcceptedKeys:
+    """Which keys the exchange has answered with a success, the newest of them; their hashes are all that is kept."""
+
+    def __init__(self, most: int = MOST_ACCEPTED) -> None:
+        self._most = most
+        self._hashes: dict[bytes, None] = {}
+
+    def add(self, principal: Principal) -> None:
+        known = _hash_of(principal)
+        self._hashes.pop(known, None)
+        self._hashes[known] = None
+        if len(self._hashes) > self._most:
+            del self._hashes[next(iter(self._hashes))]
+
+    def __contains__(self, principal: Principal) -> bool:
+        return _hash_of(principal) in self._hashes
+
+
+def _hash_of(principal: Principal) -> bytes:
+    # The secret too: whoever knows an API key alone must not pass for its owner.
+    held = principal.credentials
+    return sha256(f"{held.api_key}\n{held.secret}".encode()).digest()

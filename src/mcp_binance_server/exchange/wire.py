@@ -7,9 +7,8 @@ from decimal import Decimal
 
 import msgspec
 
-from mcp_binance_server.domain.book import BookSnapshot, PriceLevel, WrittenLevel
-from mcp_binance_server.domain.candles import Candle
-from mcp_binance_server.domain.market import Quote, Ticker, Trade
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Quote, Ticker, Trade, WrittenLevel
+from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.exchange.amounts import (
     AboveZero,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from mcp_binance_server.domain.book import BookDelta, BookSnapshot, PriceLevel, WrittenLevel
+from mcp_binance_server.domain.market import BookDelta, BookSnapshot, PriceLevel, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
 # A symbol's zero has as many decimals as its precision, not always eight.

@@ -7,13 +7,10 @@ from typing import Literal
 from mcp_binance_server.analytics.book.walls import WallSighting
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.book import BookDelta, BookSnapshot
-from mcp_binance_server.domain.market import Ticker, Trade
+from mcp_binance_server.domain.market import BookDelta, BookSnapshot, Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import Applied, JoinBuffer, Joined, LocalBook, MissedUpdates, Stale, TooOld
-from mcp_binance_server.feeds.changes import Changes
-from mcp_binance_server.feeds.quotes import Quotes
-from mcp_binance_server.feeds.sampling import sample
+from mcp_binance_server.feeds.sampling import Changes, Quotes, sample
 from mcp_binance_server.feeds.seconds import Second, Seconds
 from mcp_binance_server.feeds.tape import Tape
 

@@ -14,16 +14,15 @@ import msgspec
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY, acting_for
-from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Dialer, Pacer
-from mcp_binance_server.exchange.socket import Listener, MarketSocket, SocketCounts
+from mcp_binance_server.exchange.spot.socket import Listener, MarketSocket, SocketCounts
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.readers import Readers, Replacing, to_stop
 from mcp_binance_server.feeds.routes import ClockDoubt, Now, Route, Routes
-from mcp_binance_server.feeds.snapshots import Fetch, Snapshots
-from mcp_binance_server.feeds.troubles import Troubles
+from mcp_binance_server.feeds.snapshots import Fetch, Snapshots, Troubles
 
 LOG = logging.getLogger(__name__)
 

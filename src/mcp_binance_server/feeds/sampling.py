@@ -1,11 +1,14 @@
-"""What is read off a book once a second: its spread, its depth near the mid, and the levels that stand out."""
+"""What is kept of a moving book: quotes, samples of its depth, how often it changed."""
 
+from collections import deque
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.walls import WallCandidate, wall_places
+from mcp_binance_server.analytics.flow.book_events import QuoteState, change
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.book import WrittenLevel
+from mcp_binance_server.domain.market import BookDelta, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.feeds.book import LocalBook
 
@@ -15,6 +18,54 @@ WALL_LEVELS = 200
 # As many as a snapshot tells; what a book holds beyond them is known only in part.
 MOST_LEVELS = 1_000
 _BPS = 10_000
+
+
+class SeenQuote(NamedTuple):
+    """A state of the touch, and when it arrived by the exchange's time."""
+
+    time_ms: int
+    state: QuoteState
+
+
+class Quotes:
+    """States of the touch of at most `span_ms`, and what each change added to the order flow imbalance."""
+
+    __slots__ = ("_last_id", "_quotes", "_span_ms")
+
+    def __init__(self, *, span_ms: int, most: int) -> None:
+        self._span_ms = span_ms
+        self._quotes: deque[SeenQuote] = deque(maxlen=most)
+        self._last_id = -1
+
+    def __len__(self) -> int:
+        return len(self._quotes)
+
+    def add(self, update_id: int, state: QuoteState, time_ms: int) -> float | None:
+        """Keep a state and return what it changed; None for the first, and for one that was told already."""
+        if update_id <= self._last_id:
+            return None
+        self._last_id = update_id
+        before = self._quotes[-1].state if self._quotes else None
+        self._quotes.append(SeenQuote(time_ms, state))
+        while self._quotes[0].time_ms < time_ms - self._span_ms:
+            self._quotes.popleft()
+        return None if before is None else change(before, state)
+
+    def clear(self) -> None:
+        """Forget everything: a window must not reach across a gap."""
+        self._quotes.clear()
+        self._last_id = -1
+
+    def since(self, from_ms: int) -> list[SeenQuote]:
+        return [each for each in self._quotes if each.time_ms >= from_ms]
+
+    @property
+    def first_ms(self) -> int | None:
+        return self._quotes[0].time_ms if self._quotes else None
+
+    @property
+    def newest(self) -> SeenQuote | None:
+        return self._quotes[-1] if self._quotes else None
 
 
 class BookSample(NamedTuple):
@@ -70,3 +121,49 @@ def _within(levels: list[WrittenLevel], sizes: list[float], mid: float, bps: flo
         else:
             high = middle
     return sum(sizes[:low])
+
+
+class TimedDelta(NamedTuple):
+    """A delta and when it arrived, by the exchange's time."""
+
+    time_ms: int
+    delta: BookDelta
+
+
+class Changes:
+    """Deltas of at most `span_ms`, and of at most `most` levels in all."""
+
+    __slots__ = ("_changes", "_levels", "_most", "_since_ms", "_span_ms")
+
+    def __init__(self, *, span_ms: int, most: int) -> None:
+        self._span_ms = span_ms
+        self._most = most
+        self._changes: deque[TimedDelta] = deque()
+        self._levels = 0
+        self._since_ms: int | None = None
+
+    def __iter__(self) -> Iterator[TimedDelta]:
+        return iter(self._changes)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    @property
+    def since_ms(self) -> int | None:
+        """From when on every change is here; None before the first."""
+        return self._since_ms
+
+    def add(self, time_ms: int, delta: BookDelta) -> None:
+        if self._since_ms is None:
+            self._since_ms = time_ms
+        self._changes.append(TimedDelta(time_ms, delta))
+        self._levels += len(delta.bids) + len(delta.asks)
+        while self._changes and (self._levels > self._most or self._changes[0].time_ms < time_ms - self._span_ms):
+            gone = self._changes.popleft()
+            self._levels -= len(gone.delta.bids) + len(gone.delta.asks)
+            self._since_ms = gone.time_ms + 1
+
+    def clear(self) -> None:
+        self._changes.clear()
+        self._levels = 0
+        self._since_ms = None

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from mcp_binance_server.guide.patterns import Pattern, compile_pattern
+from mcp_binance_server.guide.addresses import Pattern, compile_pattern
 
 CONTENT: Final = Path(__file__).parent / "content"
 DEFAULT_PATTERNS: Final = ("*.md",)

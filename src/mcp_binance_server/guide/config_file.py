@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from mcp_binance_server.guide.beneath import UnreadableFile, read_beneath
+from mcp_binance_server.guide.addresses import MOST_SEGMENTS, compile_pattern
 from mcp_binance_server.guide.config import (
     BUILTIN_CATEGORIES,
     DEFAULT_PATTERNS,
@@ -20,7 +20,7 @@ from mcp_binance_server.guide.config import (
     builtin_guides,
     with_builtins,
 )
-from mcp_binance_server.guide.patterns import MOST_SEGMENTS, compile_pattern
+from mcp_binance_server.guide.safe_files import UnreadableFile, read_beneath
 from mcp_binance_server.guide.strict_yaml import Located, YamlRefused, load_yaml
 from mcp_binance_server.words import one_line
 

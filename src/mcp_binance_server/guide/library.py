@@ -1,4 +1,4 @@
-"""The documents on disk: which there are, seen anew when files change, and read only when asked for."""
+"""The documents on disk, and the configuration in force, read again when its file changes."""
 
 import codecs
 import logging
@@ -9,14 +9,22 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.guide.beneath import MOST_ENTRIES, Found, UnreadableFile, read_beneath, read_start, walk_beneath
-from mcp_binance_server.guide.config import CONTENT, Category, Guides
+from mcp_binance_server.guide.addresses import EXTENSIONS
+from mcp_binance_server.guide.config import CONTENT, Category, Guides, builtin_guides
 from mcp_binance_server.guide.document import Document, Facts, Source, read_text
-from mcp_binance_server.guide.patterns import EXTENSIONS
-from mcp_binance_server.guide.shelf import Entry, Shelf
-from mcp_binance_server.guide.source import ConfigSource
+from mcp_binance_server.guide.library_snapshot import Entry, Shelf
+from mcp_binance_server.guide.safe_files import (
+    MOST_ENTRIES,
+    Found,
+    UnreadableFile,
+    read_beneath,
+    read_start,
+    walk_beneath,
+)
 
 LOG = logging.getLogger(__name__)
+
+_Version = tuple[int, int, int] | None
 
 # Files are looked at again on use, at most this often: a change is seen within a second, an idle server does nothing.
 CHECK_MS = 1_000
@@ -24,6 +32,41 @@ WALK_MS = 2_000
 HEAD_BYTES = 16_384
 MOST_NOTICED = 50
 _HIDDEN_ENDS = (".orig", "~", ".bak", ".swp")
+
+
+class ConfigSource:
+    """The configuration in force; a file that cannot be used leaves the last good one standing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._seen: _Version | bool = False
+        self._guides = builtin_guides()
+        self._mistakes: tuple[str, ...] = ()
+
+    def guides(self) -> tuple[Guides, tuple[str, ...]]:
+        """Return what is configured now, and the mistakes that keep a newer file from being used."""
+        if self._path is not None and (version := _version(self._path)) != self._seen:
+            self._seen = version
+            self._read(self._path)
+        return self._guides, self._mistakes
+
+    def _read(self, path: Path) -> None:
+        # Loaded late: most servers have no such file.
+        from mcp_binance_server.guide.config_file import read_config  # noqa: PLC0415
+
+        guides, mistakes = read_config(path)
+        self._guides = guides or self._guides
+        self._mistakes = tuple(
+            f"{path.name}{f', line {mistake.line}' if mistake.line else ''}: {mistake.text}" for mistake in mistakes
+        )
+
+
+def _version(path: Path) -> _Version:
+    try:
+        facts = path.stat()
+    except (OSError, ValueError):
+        return None
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mcp_binance_server.errors import echo
-from mcp_binance_server.guide.addresses import HELP, GuideAddress, address_of
+from mcp_binance_server.guide.addresses import HELP, GuideAddress, Pattern, PatternRefused, address_of, compile_pattern
 from mcp_binance_server.guide.config import Collection, compiled
 from mcp_binance_server.guide.errors import (
     GuideContextNotFound,
@@ -14,8 +14,7 @@ from mcp_binance_server.guide.errors import (
     GuideNothingMatches,
     GuidePatternInvalid,
 )
-from mcp_binance_server.guide.patterns import Pattern, PatternRefused, compile_pattern
-from mcp_binance_server.guide.shelf import Entry, Shelf
+from mcp_binance_server.guide.library_snapshot import Entry, Shelf
 
 CLOSE_URIS = 3
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcp_binance_server.guide.beneath import UnreadableFile
 from mcp_binance_server.guide.document import headings
 from mcp_binance_server.guide.library import Library
-from mcp_binance_server.guide.shelf import Entry, Hit, Shelf
+from mcp_binance_server.guide.library_snapshot import Entry, Hit, Shelf
+from mcp_binance_server.guide.safe_files import UnreadableFile
 from mcp_binance_server.words import one_line
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
-"""A session: who connected, from where, and until when it lives."""
+"""A session, and what ends with it."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -8,12 +9,35 @@ from itertools import count
 from typing import Generic, NewType
 from uuid import UUID, uuid4
 
-from mcp_binance_server.domain.vault import HeldT, Vault
+import anyio
+
+from mcp_binance_server.domain.access import HeldT, Vault
 from mcp_binance_server.errors import echo
-from mcp_binance_server.sessions.farewells import Farewell
+
+LOG = logging.getLogger(__name__)
+
+Farewell = Callable[[], Awaitable[object]]
 
 ConnectionId = NewType("ConnectionId", str)
 """A random UUID of version 4, written with dashes."""
+
+
+async def say_farewells(farewells: Iterable[Farewell], *, within_secs: float) -> None:
+    """Do them to the end even if the caller is cancelled; one that fails or is late is logged and stops no other."""
+    with anyio.CancelScope(shield=True):
+        async with anyio.create_task_group() as tasks:
+            for farewell in farewells:
+                tasks.start_soon(_say, farewell, within_secs)
+
+
+async def _say(farewell: Farewell, within_secs: float) -> None:
+    try:
+        with anyio.fail_after(within_secs):
+            await farewell()
+    except TimeoutError:
+        LOG.warning("the end of a session was not done within %g s", within_secs)
+    except Exception:  # the others are owed theirs
+        LOG.exception("the end of a session failed")
 
 
 def new_connection_id(number: int = 0, of: int = 1) -> ConnectionId:

@@ -1,25 +1,32 @@
-"""Every session of this process: opened within the cap, found by its owner only, ended on time, leaving nothing."""
+"""Sessions: opened, touched, given way to others, and ended in time."""
 
+import heapq
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from math import ceil, inf
-from typing import Generic
+from typing import Generic, TypeVar
 
 import anyio
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.domain.vault import HeldT, Vault
+from mcp_binance_server.domain.access import HeldT, Vault, Visitor
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.sessions.agenda import Agenda
 from mcp_binance_server.sessions.errors import Fullness, SessionNotFound, TooManySessions
-from mcp_binance_server.sessions.farewells import Farewell, say_farewells
-from mcp_binance_server.sessions.model import ConnectionId, Session, new_connection_id, place_of
-from mcp_binance_server.sessions.places import Places
-from mcp_binance_server.sessions.share import Share
+from mcp_binance_server.sessions.model import (
+    ConnectionId,
+    Farewell,
+    Session,
+    new_connection_id,
+    place_of,
+    say_farewells,
+)
+from mcp_binance_server.sessions.places import Places, Share
 from mcp_binance_server.state.engine import StateEngine
+
+K = TypeVar("K")
 
 LOG = logging.getLogger(__name__)
 
@@ -28,6 +35,52 @@ IDLE_MS = 30_000
 PER_CLIENT = 10
 FAREWELL_SECS = 2.0
 RETRY_MS = 1_000
+
+
+class Agenda(Generic[K]):
+    """Names with moments.
+
+    A moved or dropped one leaves its old moment in the heap, which is rebuilt before it is more than twice as long as
+    it need be.
+    """
+
+    def __init__(self) -> None:
+        self._serials: dict[K, int] = {}
+        self._heap: list[tuple[float, int, K]] = []
+        self._counter = count()
+
+    def put(self, name: K, at: float) -> None:
+        """Note a name, or move it."""
+        serial = self._serials[name] = next(self._counter)
+        heapq.heappush(self._heap, (at, serial, name))
+        self._tidy()
+
+    def drop(self, name: K) -> None:
+        self._serials.pop(name, None)
+        self._tidy()
+
+    def next(self) -> float:
+        """Return the earliest moment; infinity when nothing is noted."""
+        while self._heap and not self._stands(self._heap[0]):
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else inf
+
+    def pop_due(self, now: float) -> list[K]:
+        """Take out everything whose moment has come."""
+        due: list[K] = []
+        while self.next() <= now and self._heap:
+            name = heapq.heappop(self._heap)[2]
+            del self._serials[name]
+            due.append(name)
+        return due
+
+    def _stands(self, entry: tuple[float, int, K]) -> bool:
+        return self._serials.get(entry[2]) == entry[1]
+
+    def _tidy(self) -> None:
+        if len(self._heap) > 2 * len(self._serials) + 64:
+            self._heap = [entry for entry in self._heap if self._stands(entry)]
+            heapq.heapify(self._heap)
 
 
 @dataclass(frozen=True, slots=True)

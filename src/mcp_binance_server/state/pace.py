@@ -1,10 +1,11 @@
-"""Whose step comes next in this process: long work goes on in another round of the loop, so that others are heard."""
+"""How much long work goes in one round of the loop, and whose turn is next."""
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator
 
 from mcp_binance_server.domain.access import PARTY
+from mcp_binance_server.domain.holdings import LEAST_LEAD
 
 # So much of a round is given to long work; the rest of it is for everything else.
 ROUND_MS = 4.0
@@ -14,6 +15,9 @@ MOST_WOKEN = 16
 # one connection a round, and whoever comes last of two hundred would wait for as many steps.
 GIVES_WAY = 4.0
 IDLE_MS = 0.25
+
+TakenPlace = tuple[str, str, float]
+"""A member, its party, and how long it still has."""
 
 
 class _WaitingStep:
@@ -107,3 +111,13 @@ class LoopPace:
                 yield queue[place]
             left -= min(left, len(queues))
             place += 1
+
+
+def gives_way(places: Collection[TakenPlace], party: str) -> str | None:
+    """Return the member, of a party that holds most, whose time ends first; None if nobody has to go."""
+    held = Counter([holder for _, holder, _ in places])
+    del held[""]
+    most = max(held.values(), default=0)
+    if not party or held[party] + LEAST_LEAD > most:
+        return None
+    return min((left_ms, member) for member, holder, left_ms in places if held[holder] == most)[1]

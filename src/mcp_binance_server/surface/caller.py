@@ -8,9 +8,8 @@ from mcp.server.connection import Connection
 from mcp_binance_server.surface.errors import RequestContext
 
 if TYPE_CHECKING:
-    from mcp_binance_server.domain.access import Visitor
-    from mcp_binance_server.domain.vault import Vault
-    from mcp_binance_server.exchange.principal import Principal
+    from mcp_binance_server.domain.access import Vault, Visitor
+    from mcp_binance_server.exchange.signing import Principal
 
 
 CALLER = "mcp_binance_server.caller"

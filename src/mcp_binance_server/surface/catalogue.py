@@ -11,7 +11,7 @@ from mcp import types
 
 from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
-from mcp_binance_server.domain.candles import INTERVALS
+from mcp_binance_server.domain.periods import INTERVALS
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.guides import Names
 from mcp_binance_server.surface.context import Context

@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 import anyio
 
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.account import AccountClient
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.services.account.orders import OrdersService
 from mcp_binance_server.services.account.portfolio import AccountService, PortfolioService
 from mcp_binance_server.services.account.preview import PreviewService

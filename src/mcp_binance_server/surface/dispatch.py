@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.loading import load
 from mcp_binance_server.surface.answers import SharedAnswers, doubted, put_aside, warned_text, without_long_texts
 from mcp_binance_server.surface.caller import Caller

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.money import Price, Quantity
 
 Side = Literal["BUY", "SELL"]

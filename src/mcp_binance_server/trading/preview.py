@@ -1,22 +1,74 @@
-"""What an order would do if it were sent now: its value, its fee, its fill, and the balances it leaves."""
+"""What an order would do: what it costs, fills and leaves, from the book as it is."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Literal
 
 from mcp_binance_server.domain.account import Account, Commission, Venue
-from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import InsufficientBalance
-from mcp_binance_server.trading.fills import NOTHING, FillWalk, walk
 from mcp_binance_server.trading.filters import RoundedAmount, grid_of
-from mcp_binance_server.trading.intent import DIGITS, MARKET, OrderIntent, Touch
+from mcp_binance_server.trading.intent import DIGITS, MARKET, OrderIntent, Side, Touch
+
+NOTHING = Decimal(0)
+BPS = Decimal(10_000)
 
 Behaviour = Literal["takes", "takes_then_rests", "rests", "waits_for_trigger"]
 
 # The usual rate of a new account: https://www.binance.com/en/fee/trading
 USUAL = Commission(maker=Decimal("0.001"), taker=Decimal("0.001"))
+
+
+@dataclass(frozen=True, slots=True)
+class FillWalk:
+    """What was taken from a book; `unfilled` is in the unit that was asked for, and nobody knows its price."""
+
+    base: Quantity
+    quote: Quantity
+    unfilled: Quantity
+    levels: int
+    touch: Price | None
+    worst: Price | None
+
+    @property
+    def complete(self) -> bool:
+        return not self.unfilled
+
+    @property
+    def average(self) -> Price | None:
+        return Price(self.quote / self.base) if self.base else None
+
+    def slippage_bps(self, side: Side, against: Price | None) -> Decimal | None:
+        """Return what the fill costs beyond a price, in basis points; a cost is positive for both sides."""
+        if self.average is None or not against:
+            return None
+        worse_by = self.average - against if side == "BUY" else against - self.average
+        return worse_by / against * BPS
+
+
+def walk(levels: Iterable[PriceLevel], amount: Quantity, unit: Literal["base", "quote"] = "base") -> FillWalk:
+    """Take an amount of the base asset, or for an amount of the quote asset, from one side of a book, best first."""
+    left, base, quote, used = Decimal(amount), NOTHING, NOTHING, 0
+    touch = worst = None
+    with localcontext(prec=DIGITS):
+        for price, stands in levels:
+            touch = touch or price
+            room = stands if unit == "base" else price * stands
+            if not left:
+                break
+            if not room:
+                continue
+            taken = min(left, room)
+            whole = taken == room
+            base += stands if whole else taken if unit == "base" else taken / price
+            quote += price * stands if whole else taken * price if unit == "base" else taken
+            left -= taken
+            used += 1
+            worst = price
+    return FillWalk(Quantity(base), Quantity(quote), Quantity(left), used, touch, worst)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ import math
 import random
 from decimal import Decimal
 
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.periods import Candle
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

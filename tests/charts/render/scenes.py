@@ -13,7 +13,7 @@ from mcp_binance_server.charts.render.spec import (
     Scalar,
     StudySpec,
 )
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 SMALL = ChartSpec("BTCUSDT", "1h", width=800, height=450, bars=120)
 LIGHT = replace(SMALL, theme="light")

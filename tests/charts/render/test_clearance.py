@@ -14,7 +14,7 @@ from mcp_binance_server.charts.render.layout import Box
 from mcp_binance_server.charts.render.look import Colour
 from mcp_binance_server.charts.render.spec import Anchor, ChartSpec, DrawingSpec, Looks, Scale, StudySpec, Style, Theme
 from mcp_binance_server.charts.studies.table import STUDIES
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 pytestmark = pytest.mark.flood
 

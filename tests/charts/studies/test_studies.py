@@ -13,7 +13,7 @@ from mcp_binance_server.analytics.indicators.talipp_adapter import Line
 from mcp_binance_server.charts.catalogue import bundled_catalogue
 from mcp_binance_server.charts.studies.study import Inputs, Scalar, Study, shifted
 from mcp_binance_server.charts.studies.table import STUDIES, settle
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 WARM = 250
 SERIES = range(12)

@@ -9,10 +9,9 @@ import pytest
 from grpc import StatusCode
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import Credentials, Visitor
 from mcp_binance_server.errors import InvalidArguments
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import SimulatedExchange

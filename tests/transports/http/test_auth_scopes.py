@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_binance_server.app import App
-from mcp_binance_server.domain.access import SCOPES, Scope, Visitor
-from mcp_binance_server.domain.vault import Vault
+from mcp_binance_server.domain.access import SCOPES, Scope, Vault, Visitor
 from mcp_binance_server.errors import AppError, InsufficientScope
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import CATALOGUE

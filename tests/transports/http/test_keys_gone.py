@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from mcp_binance_server.app import App
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.exchange.signing import HmacSigner
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange

@@ -7,8 +7,7 @@ import anyio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.domain.vault import Vault
+from mcp_binance_server.domain.access import Vault, Visitor
 from mcp_binance_server.sessions.model import new_connection_id
 from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.claims import Claims

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from mcp_binance_server.app import App
-from mcp_binance_server.domain.credentials import Credentials
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.domain.access import Credentials
+from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.requirement import requirement

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.behaviour import BookSide, LevelState
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.book import BookDelta, WrittenLevel
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import BookDelta, Trade, WrittenLevel
 
 # The work is bounded: the prices with the highest traded value, and the largest sizes that came and went.
 MOST_PRICES = 200

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_binance_server.analytics.envelope import WhyNull
-from mcp_binance_server.domain.book import PriceLevel
+from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price
 
 BookState = Literal["normal", "locked", "crossed", "one_sided"]

@@ -19,7 +19,7 @@ from mcp_binance_server.analytics.book.metrics import (
 )
 from mcp_binance_server.analytics.book.walls import WallCandidate, wall_candidates
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import SymbolRules
 
 # In units of the quote asset, so they say something only where that is a dollar.

@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.confidence import Interval, wilson
 from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.robust import robust_z_of, robust_zs
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.book import PriceLevel
+from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
 Status = Literal["candidate", "confirmed"]

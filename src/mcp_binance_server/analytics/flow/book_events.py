@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS
-from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 
 
 class QuoteState(NamedTuple):

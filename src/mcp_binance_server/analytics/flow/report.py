@@ -19,9 +19,9 @@ from mcp_binance_server.analytics.flow.volume import (
 )
 from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import SymbolRules
 
 SECOND_MS = 1_000

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.periods import Candle
 
 FlowMethod = Literal["trade_flags", "klines_taker_volume"]
 

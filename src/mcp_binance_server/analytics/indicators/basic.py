@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from mcp_binance_server.analytics.indicators.talipp_adapter import Line, after, bars_of, column, library, wilder
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from mcp_binance_server.analytics.indicators.averages import again, extremes
 from mcp_binance_server.analytics.indicators.basic import Stochastic, rsi, sma
 from mcp_binance_server.analytics.indicators.talipp_adapter import Line, after, bars_of, column, library
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 MIDDLE = 50.0
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.analytics.indicators.basic import Line, closes
 from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 Arguments = Mapping[str, float]
 Lines = dict[str, Line]

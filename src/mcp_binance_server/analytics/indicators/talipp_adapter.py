@@ -6,7 +6,7 @@ from decimal import Decimal
 from importlib import import_module
 from typing import Any, Final, Literal, get_args
 
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 Line = list[float | None]
 

@@ -10,7 +10,7 @@ from mcp_binance_server.analytics.book.walls import Wall, WallCandidate, WallSig
 from mcp_binance_server.analytics.envelope import Progress, Source, Window
 from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, VacuumMap
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.money import Price, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 

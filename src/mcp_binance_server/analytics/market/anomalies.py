@@ -14,7 +14,7 @@ from mcp_binance_server.analytics.envelope import Confidence, Severity, Unknown
 from mcp_binance_server.analytics.market.stress import CrashFlags, MarketHour, crash_flags_in, stuffing_in
 from mcp_binance_server.analytics.robust import robust_z_of
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.book import WrittenLevel
+from mcp_binance_server.domain.market import WrittenLevel
 
 AnomalyType = Literal["iceberg", "absorption", "spoof_like", "quote_stuffing", "flash_crash_flags"]
 # Beyond these the rest is counted, not listed.

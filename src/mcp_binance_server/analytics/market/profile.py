@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.envelope import Source, WhyNull, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import SymbolRules
 
 # A tick of zero means that the exchange set no rule; its prices still have eight decimals.

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.envelope import Measured, WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.assets import STABLECOINS
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.money import STABLECOINS
+from mcp_binance_server.domain.periods import Candle
 
 YEAR_MINUTES = 365 * 24 * 60
 DAY_MINUTES = 24 * 60

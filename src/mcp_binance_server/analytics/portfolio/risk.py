@@ -8,8 +8,8 @@ from typing import Literal
 
 from mcp_binance_server.analytics.envelope import WhyNull, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.periods import Candle
 
 # A daily deviation of a billionth is rounding, not risk.
 _NO_VARIANCE = 1e-18

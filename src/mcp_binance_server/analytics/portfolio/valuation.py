@@ -8,8 +8,7 @@ from typing import Literal
 from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.account import Balance
-from mcp_binance_server.domain.assets import STABLECOINS, name_of
-from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.money import STABLECOINS, Price, Quantity, name_of
 from mcp_binance_server.domain.symbols import Symbol
 
 DOLLAR = "USDT"

@@ -20,9 +20,9 @@ from mcp_binance_server.analytics.trend.levels import (
     range_levels,
 )
 from mcp_binance_server.analytics.trend.support import SupportResistance, support_and_resistance
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.market import MarketView, Ticker
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import SymbolRules
 
 HOUR_MS = 3_600_000

@@ -9,8 +9,8 @@ from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.market.profile import VolumeProfile, nearest
 from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.periods import Candle
 
 Origin = Literal["swing high", "swing low", "24h high", "24h low", "POC", "VAH", "VAL"]
 

@@ -16,7 +16,7 @@ from mcp_binance_server.charts.errors import (
     InvalidChartConfig,
 )
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.telemetry.redact import Redactor
+from mcp_binance_server.telemetry.logs import Redactor
 
 LOG = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from mcp_binance_server.domain.assets import ASSET_NAMES, STABLECOINS
+from mcp_binance_server.domain.money import ASSET_NAMES, STABLECOINS
 from mcp_binance_server.domain.symbols import SymbolTable
 
 Kind = Literal["coin", "fiat", "metal", "fixed"]

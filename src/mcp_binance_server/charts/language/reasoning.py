@@ -13,7 +13,7 @@ from mcp_binance_server.charts.language.times.dates import MONTHS
 from mcp_binance_server.charts.language.times.spans import TimeSpan
 from mcp_binance_server.charts.language.vocabulary import StudyWord
 from mcp_binance_server.charts.language.words import FILLER, NUMBERS, PLAIN_WORDS
-from mcp_binance_server.domain.assets import ASSET_NAMES
+from mcp_binance_server.domain.money import ASSET_NAMES
 
 _DATE_STARTERS: Final = frozenset(
     {"since", "until", "till", "before", "after", "between", "from", "ago", "seit", "depuis", "desde", "dal", "ab",

@@ -9,7 +9,7 @@ from mcp_binance_server.charts.language.reading import Mention, SentenceReader, 
 from mcp_binance_server.charts.language.tickers import CONNECTORS, METALS, PERPETUAL, Asset, Scan, Wanted, asset_at
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
 from mcp_binance_server.charts.language.words import FILLER
-from mcp_binance_server.domain.assets import STABLECOINS
+from mcp_binance_server.domain.money import STABLECOINS
 
 SEPARATORS: Final = frozenset({"/", "-", "_"})
 _PRICED: Final = frozenset({"price", "prices", "priced", "chart", "quoted", "valued", "value"})

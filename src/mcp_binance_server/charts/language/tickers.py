@@ -16,7 +16,7 @@ from mcp_binance_server.charts.language.names import (
 from mcp_binance_server.charts.language.reading import SentenceReader, Token, tokenise
 from mcp_binance_server.charts.language.vocabulary import Vocabulary
 from mcp_binance_server.charts.language.words import FILLER, STOP_TICKERS
-from mcp_binance_server.domain.assets import ASSET_NAMES, STABLECOINS
+from mcp_binance_server.domain.money import ASSET_NAMES, STABLECOINS
 
 HOME: Final = "BINANCE"
 DEFAULT_QUOTE: Final = "USDT"

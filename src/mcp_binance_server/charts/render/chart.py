@@ -13,7 +13,7 @@ from mcp_binance_server.charts.render.painter import Painter
 from mcp_binance_server.charts.render.png import rasterise
 from mcp_binance_server.charts.render.request import prepare
 from mcp_binance_server.charts.render.spec import ChartMeta, ChartSpec, Rendered
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 LONGEST_SECONDS = 20.0
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -33,7 +33,7 @@ from mcp_binance_server.charts.render.stage import Columns, columns_of, heikin_a
 from mcp_binance_server.charts.render.study_look import Colouring, StudyView, compared_view, study_view
 from mcp_binance_server.charts.studies.study import Lines
 from mcp_binance_server.charts.studies.table import STUDIES, Settled, settle
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 MOST_FUTURE = 0.15  # of the bars shown
 POSITION_ROOM = 0.2

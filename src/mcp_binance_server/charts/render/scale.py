@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import ceil, exp, floor, log, log10
 
 from mcp_binance_server.charts.render.spec import Scale
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.domain.periods import Candle
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 MANTISSAS = ((1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0), (1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))

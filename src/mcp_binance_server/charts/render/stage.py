@@ -12,7 +12,7 @@ from mcp_binance_server.charts.render.look import Colour, OverrideReader, Theme
 from mcp_binance_server.charts.render.marks import Note, Tag
 from mcp_binance_server.charts.render.scale import Axis
 from mcp_binance_server.charts.render.spec import Anchor
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 HOUR_MS = 3_600_000
 

@@ -18,7 +18,7 @@ from mcp_binance_server.charts.studies.study import (
     shifted,
     window,
 )  # fmt: skip
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 BLUE, ORANGE, GREEN, RED, PINK = "#2196f3", "#ff6d00", "#43a047", "#f23645", "#e91e63"
 CHANNEL = (Plot("Upper", BLUE), Plot("Middle", ORANGE), Plot("Lower", BLUE))

@@ -7,7 +7,7 @@ from mcp_binance_server.analytics.indicators.basic import adx, atr, bollinger, m
 from mcp_binance_server.analytics.indicators.talipp_adapter import Line, bars_of, library
 from mcp_binance_server.charts.studies.overlays import BLUE, ORANGE, SMOOTHING
 from mcp_binance_server.charts.studies.study import Inputs, Level, Lines, Plot, Study, recursive, window
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 PURPLE = "#8e6bd8"
 # The fading half is translucent, not pastel: pastel shines on a dark paper.

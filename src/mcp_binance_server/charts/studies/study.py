@@ -6,7 +6,7 @@ from math import ceil
 from typing import Literal
 
 from mcp_binance_server.analytics.indicators.talipp_adapter import Line
-from mcp_binance_server.domain.candles import Candle
+from mcp_binance_server.domain.periods import Candle
 
 Scalar = str | float | int | bool
 Lines = dict[str, Line]  # by plot; a line longer than the candles reaches into the future

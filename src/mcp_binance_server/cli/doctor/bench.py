@@ -13,7 +13,7 @@ from mcp_binance_server.domain.observations import ClockCheck
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.networks import NETWORKS, Network
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import Settings
 
 # A dozen questions are no burden, and when the minute is spent, it is for the exchange to say so.

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 from mcp_binance_server.cli.doctor.finding import CheckResult
 from mcp_binance_server.errors import echo
-from mcp_binance_server.telemetry.redact import Redactor
+from mcp_binance_server.telemetry.logs import Redactor
 
 _ADDRESS = re.compile(r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w.]*\w)")
 # What our own advice names.

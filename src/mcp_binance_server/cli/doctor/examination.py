@@ -14,9 +14,9 @@ from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.networks import NETWORKS, Network
-from mcp_binance_server.foundation import credentials_of
 from mcp_binance_server.key_file import NAMES
 from mcp_binance_server.settings import read_settings
+from mcp_binance_server.startup_checks import credentials_of
 
 EXIT_PROBLEM = 1
 

@@ -13,7 +13,7 @@ from mcp_binance_server.cli.setup.ours import OurEntry
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import echo
 from mcp_binance_server.key_file import NAMES
-from mcp_binance_server.telemetry.redact import Redactor
+from mcp_binance_server.telemetry.logs import Redactor
 
 # Claude Desktop and Claude Code give a server half a minute.
 PATIENCE_SECS = 30.0

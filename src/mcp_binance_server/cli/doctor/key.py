@@ -7,8 +7,8 @@ from mcp_binance_server.domain.account import WITHDRAW, Account
 from mcp_binance_server.errors import AppError, ExchangeError, InvalidCredentials
 from mcp_binance_server.exchange.diagnosis import KEY_FORMAT, home_of
 from mcp_binance_server.exchange.faults import TIMESTAMP
-from mcp_binance_server.exchange.key_rights import TELLS_RIGHTS, read_key_rights
 from mcp_binance_server.exchange.networks import host_of
+from mcp_binance_server.exchange.spot.key_rights import TELLS_RIGHTS, read_key_rights
 
 SECRET_CHARACTERS = 64
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_binance_server.cli.setup.files import write_private
-from mcp_binance_server.domain.credentials import mask
+from mcp_binance_server.domain.access import mask
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.key_file import IN_KEYRING, NAMES, PAIR, SERVICE, keyring_user, read_keys, written
 

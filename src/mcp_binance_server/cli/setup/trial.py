@@ -8,8 +8,8 @@ from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.terminal import Colour
 from mcp_binance_server.domain.account import KeyRights
 from mcp_binance_server.errors import AppError, InvalidCredentials, SettingsError
-from mcp_binance_server.exchange.key_rights import TELLS_RIGHTS, read_key_rights
 from mcp_binance_server.exchange.networks import host_of
+from mcp_binance_server.exchange.spot.key_rights import TELLS_RIGHTS, read_key_rights
 from mcp_binance_server.key_file import PAIR
 from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 from mcp_binance_server.settings import read_settings

@@ -19,8 +19,7 @@ from mcp_binance_server.feeds.fleet.journal import (
     decode_page,
     encode,
 )
-from mcp_binance_server.feeds.fleet.leader import LEASE_MS, PAGE_MS
-from mcp_binance_server.feeds.fleet.receipt import ReceiptTime
+from mcp_binance_server.feeds.fleet.leader import LEASE_MS, PAGE_MS, ReceiptTime
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.state.engine import Lease, StateEngine
 

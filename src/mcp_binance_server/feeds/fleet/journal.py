@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from mcp_binance_server.domain.book import BookSnapshot, PriceLevel, WrittenLevel
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.exchange.amounts import check_levels
 from mcp_binance_server.feeds.book import LocalBook

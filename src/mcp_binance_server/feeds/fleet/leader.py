@@ -1,5 +1,7 @@
-"""The leader of a symbol: it hears the exchange, and writes what it hears where all others read it."""
+"""The one worker that streams a symbol for all."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
@@ -9,6 +11,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.feeds.fleet.journal import LOST, JournalLine, JournalPage, SharedBook, encode
 from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.routes import Now
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, StateEngine
 
 LEASE_MS = 1_500
@@ -85,3 +88,28 @@ class Leader:
 
     def _page(self, lines: list[JournalLine], book: SharedBook | None) -> JournalPage:
         return JournalPage(int(self.lease.token), self._number, self.engine.now_ms(), lines, book)
+
+
+class ReceiptTime:
+    """The exchange's time now, or so many milliseconds ago while something older is handed over."""
+
+    __slots__ = ("_ago_ms", "_time")
+
+    def __init__(self, time: Now) -> None:
+        self._time = time
+        self._ago_ms = 0
+
+    def now_ms(self) -> int:
+        return self._time.now_ms() - self._ago_ms
+
+    def witness(self, event_ms: int) -> None:
+        self._time.witness(event_ms + self._ago_ms)
+
+    @contextmanager
+    def ago(self, ms: int) -> Generator[None]:
+        """Date back everything handed over within the block, which must not wait."""
+        self._ago_ms = max(0, ms)
+        try:
+            yield
+        finally:
+            self._ago_ms = 0

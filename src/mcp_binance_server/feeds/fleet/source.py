@@ -12,14 +12,13 @@ import anyio.abc
 import msgspec
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.book import BookSnapshot
+from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.exchange.socket import MarketSocket, SocketCounts
+from mcp_binance_server.exchange.spot.socket import MarketSocket, SocketCounts
 from mcp_binance_server.feeds.fleet.follower import Follower
 from mcp_binance_server.feeds.fleet.journal import decode_want
-from mcp_binance_server.feeds.fleet.leader import LEASE_MS, Leader
-from mcp_binance_server.feeds.fleet.receipt import ReceiptTime
+from mcp_binance_server.feeds.fleet.leader import LEASE_MS, Leader, ReceiptTime
 from mcp_binance_server.feeds.hub import CRASH_PAUSE_MS, Hub
 from mcp_binance_server.feeds.routes import Now
 from mcp_binance_server.feeds.snapshots import Fetch

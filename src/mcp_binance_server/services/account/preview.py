@@ -3,19 +3,17 @@
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.account import Account
-from mcp_binance_server.domain.book import BookSnapshot
-from mcp_binance_server.domain.market import Sourced
+from mcp_binance_server.domain.market import BookSnapshot, Sourced
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
-from mcp_binance_server.exchange.account import AccountClient
-from mcp_binance_server.exchange.directory import Directory
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.account import AccountClient
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.errors import OrderRuleBroken
-from mcp_binance_server.trading.fills import NOTHING
 from mcp_binance_server.trading.filters import STOP_PRICE, Broken, FilterVerdict, check, closed, unchecked
 from mcp_binance_server.trading.intent import LIMIT_MAKER, OrderIntent, Touch
-from mcp_binance_server.trading.preview import PreviewedOrder, preview, written
+from mcp_binance_server.trading.preview import NOTHING, PreviewedOrder, preview, written
 
 # A hundred levels a side are the most that the cheapest depth call gives.
 LEVELS = 100

@@ -21,8 +21,8 @@ from mcp_binance_server.analytics.market.microstructure import AnomalyReport
 from mcp_binance_server.analytics.market.stress import MarketHour
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.market import Trade
-from mcp_binance_server.feeds.changes import TimedDelta
 from mcp_binance_server.feeds.feed import SymbolFeed
+from mcp_binance_server.feeds.sampling import TimedDelta
 from mcp_binance_server.services.analysis.tape_window import collecting
 from mcp_binance_server.services.live.service import BookView, LiveService, Watch
 

@@ -20,10 +20,10 @@ from mcp_binance_server.analytics.flow.report import (
 )
 from mcp_binance_server.analytics.flow.volume import LargeTrades, large_trades
 from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.domain.assets import STABLECOINS
 from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.money import STABLECOINS
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.analysis.profile import VolumeProfileService
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,

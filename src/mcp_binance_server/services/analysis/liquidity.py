@@ -16,10 +16,9 @@ from mcp_binance_server.analytics.liquidity.report import (
 )
 from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, find_vacuums
 from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles, profile_of_trades
-from mcp_binance_server.domain.assets import STABLECOINS
-from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.money import STABLECOINS, Price
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
     Kept,

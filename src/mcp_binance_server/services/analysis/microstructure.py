@@ -27,7 +27,7 @@ from mcp_binance_server.analytics.market.stress import minute_volatility
 from mcp_binance_server.analytics.thresholds import Component, Thresholds
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.sampling import MOST_LEVELS, NEAR_BPS
 from mcp_binance_server.feeds.seconds import Second
 from mcp_binance_server.services.analysis.anomalies import COLD_LEVELS, AnomalyService

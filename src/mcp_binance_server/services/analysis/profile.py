@@ -12,11 +12,11 @@ from mcp_binance_server.analytics.market.profile import (
     profile_of_trades,
 )
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
-from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.periods import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
     INTERVAL_MS,

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
-from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.periods import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.services.live.service import Watch
 

@@ -7,9 +7,9 @@ from typing import Any
 from mcp_binance_server.analytics.indicators.talipp_adapter import ONE_REQUEST, closed_window
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
 from mcp_binance_server.analytics.trend.outlook import Equity, TradingReport, judge
-from mcp_binance_server.domain.candles import Candle, Interval
+from mcp_binance_server.domain.periods import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.account.portfolio import AccountService
 from mcp_binance_server.services.gathering import Part, gather
 from mcp_binance_server.services.market.service import MarketService

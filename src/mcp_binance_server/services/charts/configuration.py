@@ -16,9 +16,9 @@ from mcp_binance_server.charts.dialect.symbol import is_binance_spot
 from mcp_binance_server.charts.plans import PLANS, doubts, key_needed, usage_of
 from mcp_binance_server.domain.symbols import SymbolTable
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
-from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.state.flight import Flights
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from mcp_binance_server.charts.chartimg.client import ListedSymbolWire
 from mcp_binance_server.charts.chartimg.docs import DocumentationSource
 from mcp_binance_server.charts.chartimg.listings import Listings, described
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError
-from mcp_binance_server.domain.assets import ASSET_NAMES
+from mcp_binance_server.domain.money import ASSET_NAMES
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import InvalidArguments, echo
-from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.directory import Directory
 
 BINANCE: Final = "BINANCE"
 _EXCHANGE_ID: Final = re.compile(r"[A-Z0-9_]{1,40}")

@@ -18,7 +18,7 @@ from mcp_binance_server.state.flight import Flights
 if TYPE_CHECKING:
     from mcp_binance_server.charts.render.spec import ChartSpec, ComparedSeries, Rendered
     from mcp_binance_server.charts.spec import LocalChart
-    from mcp_binance_server.domain.candles import Candle
+    from mcp_binance_server.domain.periods import Candle
 
 LOG = logging.getLogger(__name__)
 

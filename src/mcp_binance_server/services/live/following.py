@@ -9,8 +9,7 @@ import anyio
 import anyio.lowlevel
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.book import BookSnapshot
-from mcp_binance_server.domain.market import MarketView, Origin, Trade
+from mcp_binance_server.domain.market import BookSnapshot, MarketView, Origin, Trade
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.networks import host_of
 from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, symbol_given_away

@@ -9,8 +9,8 @@ from mcp_binance_server.analytics.envelope import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.networks import Network
-from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.market.service import MarketService

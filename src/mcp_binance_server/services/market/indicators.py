@@ -16,11 +16,11 @@ from mcp_binance_server.analytics.indicators.talipp_adapter import (
     vwap,
     window,
 )
-from mcp_binance_server.domain.candles import Candle, Interval
 from mcp_binance_server.domain.observations import MOST_CANDLES, CandleSeries, Observation
+from mcp_binance_server.domain.periods import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import InvalidArguments, echo
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.market.service import MarketService
 
 if TYPE_CHECKING:

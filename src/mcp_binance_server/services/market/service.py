@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.assets import ASSET_NAMES
-from mcp_binance_server.domain.book import BookSnapshot
-from mcp_binance_server.domain.candles import Interval
-from mcp_binance_server.domain.market import MarketView, Origin, Sourced, Ticker, Trade
+from mcp_binance_server.domain.market import BookSnapshot, MarketView, Origin, Sourced, Ticker, Trade
+from mcp_binance_server.domain.money import ASSET_NAMES
 from mcp_binance_server.domain.observations import (
     MOST_CANDLES,
     AveragePrice,
@@ -17,14 +15,13 @@ from mcp_binance_server.domain.observations import (
     Observation,
     TickerBoard,
 )
-from mcp_binance_server.domain.periods import Written, read_period
-from mcp_binance_server.domain.suggestions import suggest
-from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold
+from mcp_binance_server.domain.periods import Interval, Written, read_period
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, suggest
 from mcp_binance_server.errors import InvalidSymbol
-from mcp_binance_server.exchange.directory import Directory
 from mcp_binance_server.exchange.networks import Network, host_of
-from mcp_binance_server.exchange.rest import SpotClient
 from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.gathering import gather

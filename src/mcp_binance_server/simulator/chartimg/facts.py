@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from mcp_binance_server.domain.assets import ASSET_NAMES
+from mcp_binance_server.domain.money import ASSET_NAMES
 from mcp_binance_server.simulator.market.listing import Listing
 
 Value = bool | int | float | str

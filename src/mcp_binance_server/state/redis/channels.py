@@ -11,9 +11,8 @@ import msgspec
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.channels import Channels
 from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.keys import RedisWire, Reply, happened
 from mcp_binance_server.state.redis.link import TROUBLES, Link
-from mcp_binance_server.state.redis.waiting import happened
-from mcp_binance_server.state.redis.wire import RedisWire, Reply
 
 LOG = logging.getLogger(__name__)
 

@@ -20,14 +20,12 @@ from mcp_binance_server.state.engine import (
     check_ttl,
 )
 from mcp_binance_server.state.redis import keys
-from mcp_binance_server.state.redis.address import StateAddress
 from mcp_binance_server.state.redis.channels import RedisSubscriptions
 from mcp_binance_server.state.redis.flight import SharedFlights
-from mcp_binance_server.state.redis.link import CALL_SECS, MAX_CONNECTIONS, Link
+from mcp_binance_server.state.redis.keys import LEASE, PUT_FENCED, RELEASE, SHELVE, SHELVED, happened
+from mcp_binance_server.state.redis.link import CALL_SECS, MAX_CONNECTIONS, Link, StateAddress
 from mcp_binance_server.state.redis.memory import Memory
 from mcp_binance_server.state.redis.places import SharedPlaces
-from mcp_binance_server.state.redis.scripts import LEASE, PUT_FENCED, RELEASE, SHELVE, SHELVED
-from mcp_binance_server.state.redis.waiting import happened
 from mcp_binance_server.state.redis.weight import SharedLedger
 from mcp_binance_server.state.weight import EDGE_MS
 

@@ -1,10 +1,12 @@
-"""One production per key among all processes, shared by all who wait for it."""
+"""One answer for all who ask for the same at once, over all workers."""
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import fields
 from itertools import count
+from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -14,10 +16,9 @@ from mcp_binance_server.errors import AppError, EngineUnavailable
 from mcp_binance_server.state.engine import check_size
 from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.flight import Flights
-from mcp_binance_server.state.redis import keys, outcome
+from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.keys import BOARD, HOLD, LAND, pause
 from mcp_binance_server.state.redis.link import Link
-from mcp_binance_server.state.redis.scripts import BOARD, HOLD, LAND
-from mcp_binance_server.state.redis.waiting import pause
 
 LOG = logging.getLogger(__name__)
 
@@ -32,6 +33,9 @@ TELL_MS = 5_000
 # What is kept on the server is kept here too, for a part of its time: to ask for it is a third of a call, and the more
 # processes there are, the fewer calls share an answer. So long lives on what was deleted elsewhere.
 AT_HAND_MS = 1_000
+
+VALUE = b"v"
+ERROR = b"e"
 
 
 class SharedFlights:
@@ -70,7 +74,7 @@ class SharedFlights:
                 async with self._holding(key, own, until_ms):
                     return await self._produce(key, own, produce, ttl_ms)
             if answer == b"landed":
-                return outcome.opened(rest[0])
+                return opened(rest[0])
             if answer == b"kept":
                 self._keep(key, rest[0], began_ms, int(rest[1]))
                 return rest[0]
@@ -88,10 +92,10 @@ class SharedFlights:
         except Exception as error:
             # What failed for one alone is given up: another of those who wait goes on.
             for_one = isinstance(error, AppError) and error.concerns_one
-            await self._land(key, own, b"" if for_one else outcome.of_error(error), 0)
+            await self._land(key, own, b"" if for_one else of_error(error), 0)
             raise
         began_ms, keep_ms = self._clock.monotonic_ms(), max(1, ttl_ms - 1) if ttl_ms > 0 else 0
-        if await self._land(key, own, outcome.of_value(value), keep_ms):
+        if await self._land(key, own, of_value(value), keep_ms):
             self._keep(key, value, began_ms, keep_ms)
         return value
 
@@ -130,3 +134,45 @@ class SharedFlights:
 
 def _at_a_time(lock_ms: int) -> int:
     return max(1, min(lock_ms, HOLD_MS))
+
+
+def of_value(value: bytes) -> bytes:
+    return VALUE + value
+
+
+def of_error(error: Exception) -> bytes:
+    """Write an error down: ours with its fields, a ValueError with its text, any other without a word."""
+    name, content = "", dict[str, Any]()
+    if isinstance(error, AppError):
+        name, content = type(error).__name__, {item.name: getattr(error, item.name) for item in fields(error)}
+    elif isinstance(error, ValueError):
+        name, content = "ValueError", {"text": str(error)}
+    return ERROR + msgspec.json.encode([name, content])
+
+
+def opened(outcome: bytes) -> bytes:
+    """Return the value, or raise the error.
+
+    Raises:
+        AppError: the producer's error; the plain "Internal error" where it was none of ours.
+        ValueError: the value was refused.
+    """
+    if outcome[:1] == VALUE:
+        return outcome[1:]
+    name, content = msgspec.json.decode(outcome[1:], type=tuple[str, dict[str, Any]])
+    if name == "ValueError":
+        raise ValueError(content.get("text", ""))
+    raise _ours(name, content)
+
+
+def _ours(name: str, content: dict[str, Any]) -> AppError:
+    kind = next((each for each in _below(AppError) if each.__name__ == name), AppError)
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError:
+        # Another version of this program, with other fields.
+        return AppError()
+
+
+def _below(kind: type[AppError]) -> list[type[AppError]]:
+    return [each for child in kind.__subclasses__() for each in (child, *_below(child))]

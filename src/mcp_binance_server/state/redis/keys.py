@@ -1,7 +1,18 @@
-"""How keys are named: one hash tag for all, so that every script also finds them together in a cluster."""
+"""Names of keys, the scripts that change them, and values on the wire."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha1
+from importlib.resources import files
+from typing import Protocol, TypeAlias
 
 PREFIX = "{mcp-binance}:"
 MEMORY = f"{PREFIX}memory"
+
+Word: TypeAlias = str | bytes | int
+Reply: TypeAlias = "bytes | int | list[Reply] | None"
 
 
 def value(key: str) -> str:
@@ -51,3 +62,77 @@ def parties(pool: str) -> str:
 def shelf(name: str) -> tuple[str, str]:
     """Return where the values are, and when each ends."""
     return f"{PREFIX}shelf:{name}", f"{PREFIX}shelf-ends:{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script and the name under which a server that has seen it keeps it."""
+
+    text: str
+    sha: str
+
+    @classmethod
+    def named(cls, name: str) -> "Script":
+        text = files(__package__ or "").joinpath("lua", f"{name}.lua").read_text(encoding="utf-8")
+        return cls(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+GREET = Script.named("greet")
+LEASE = Script.named("lease")
+RELEASE = Script.named("release")
+PUT_FENCED = Script.named("put_fenced")
+BOARD = Script.named("board")
+HOLD = Script.named("hold")
+LAND = Script.named("land")
+ACQUIRE = Script.named("acquire")
+REPORT = Script.named("report")
+RECALL = Script.named("recall")
+STOP = Script.named("stop")
+ADMIT = Script.named("admit")
+TAKE_SHARE = Script.named("take_share")
+TOUCH = Script.named("touch")
+LEAVE = Script.named("leave")
+MEMBERS = Script.named("members")
+RESTATE = Script.named("restate")
+SHELVE = Script.named("shelve")
+SHELVED = Script.named("shelved")
+
+
+class RedisWire(Protocol):
+    """A connection that sends words and reads replies, in order."""
+
+    @property
+    def is_connected(self) -> bool: ...
+
+    async def connect(self) -> None: ...
+
+    async def on_connect(self) -> None:
+        """Authenticate, name the client and select the database."""
+        ...
+
+    async def disconnect(self, nowait: bool = False) -> None: ...  # noqa: FBT001, FBT002 - the library's signature
+
+    async def send_command(self, *words: Word, check_health: bool) -> None: ...
+
+    async def read_response(self, *, timeout: float | None = None) -> Reply:  # noqa: ASYNC109 - the library's signature
+        """Return the next reply; None if a timeout in seconds was given and has passed."""
+        ...
+
+    async def can_read(self) -> bool:
+        """Tell whether there is something to read, the end included."""
+        ...
+
+
+Greet: TypeAlias = Callable[[RedisWire], Awaitable[None]]
+
+
+async def happened(event: asyncio.Event, *, within_secs: float) -> bool:
+    """Wait for an event, but not for long; return whether it has happened."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_secs):
+            await event.wait()
+    return event.is_set()
+
+
+async def pause(secs: float) -> None:
+    await happened(asyncio.Event(), within_secs=secs)

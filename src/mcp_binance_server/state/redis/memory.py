@@ -9,9 +9,8 @@ import msgspec
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.keys import GREET, RedisWire, Reply
 from mcp_binance_server.state.redis.link import Link
-from mcp_binance_server.state.redis.scripts import GREET
-from mcp_binance_server.state.redis.wire import RedisWire, Reply
 
 # How long a memory that follows a lost one gives no new places, so that those inside can come back first: every process
 # looks twice a second whether it is another one.

@@ -6,10 +6,9 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.state.engine import Admission
 from mcp_binance_server.state.expiry import Expiring
 from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.keys import ADMIT, LEAVE, MEMBERS, RESTATE, TAKE_SHARE, TOUCH, Reply, Script, Word
 from mcp_binance_server.state.redis.link import Link
 from mcp_binance_server.state.redis.memory import Memory
-from mcp_binance_server.state.redis.scripts import ADMIT, LEAVE, MEMBERS, RESTATE, TAKE_SHARE, TOUCH, Script
-from mcp_binance_server.state.redis.wire import Reply, Word
 
 
 class SharedPlaces:

@@ -8,12 +8,10 @@ import msgspec
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.state.engine import CallKind, Grant, Reserves
 from mcp_binance_server.state.redis import keys
+from mcp_binance_server.state.redis.keys import ACQUIRE, RECALL, REPORT, STOP, Reply, Word
 from mcp_binance_server.state.redis.link import Link
 from mcp_binance_server.state.redis.memory import Memory
-from mcp_binance_server.state.redis.scripts import ACQUIRE, RECALL, REPORT, STOP
-from mcp_binance_server.state.redis.wire import Reply, Word
-from mcp_binance_server.state.spent import LEAST_SHARE, SHARED_WITH
-from mcp_binance_server.state.weight import KEEP_MS, MINUTE_MS, ceiling, charged_minutes
+from mcp_binance_server.state.weight import KEEP_MS, LEAST_SHARE, MINUTE_MS, SHARED_WITH, ceiling, charged_minutes
 
 STOPPED = -2
 NO_ROOM = -1

@@ -5,9 +5,8 @@ from decimal import Decimal
 from mcp_binance_server.analytics.trend.levels import NoLevels, PositionSize, TradeLevels
 from mcp_binance_server.analytics.trend.outlook import Outlook, TooFewBars, TradingReport, Trend
 from mcp_binance_server.analytics.trend.support import Cluster, LevelReason
-from mcp_binance_server.domain.assets import name_of
 from mcp_binance_server.domain.market import MarketView
-from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.domain.money import decimals_of, name_of
 from mcp_binance_server.surface.views.markdown import (
     DOLLAR_LIKE,
     amount,

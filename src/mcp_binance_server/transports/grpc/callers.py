@@ -4,11 +4,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from mcp_binance_server.domain.access import LOCAL, Visitor, party_of
-from mcp_binance_server.domain.credentials import Credentials
-from mcp_binance_server.domain.vault import Vault
+from mcp_binance_server.domain.access import LOCAL, Credentials, Vault, Visitor, party_of
 from mcp_binance_server.errors import InvalidArguments, SettingsError
-from mcp_binance_server.exchange.principal import AcceptedKeys, Principal
+from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.transports.arrival import KEYS_READABLE, Proxies
 

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.exchange.principal import Principal
-from mcp_binance_server.exchange.rest import SpotClient
+from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.sessions.model import new_connection_id
 from mcp_binance_server.sessions.registry import Registry

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from starlette.types import Scope
 
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.transports.arrival import KEYS_READABLE
 from mcp_binance_server.transports.http.forwarded import arrival_of
 

@@ -11,9 +11,8 @@ from anyio.abc import TaskGroup
 from mcp.server.lowlevel import Server
 from starlette.types import Scope
 
-from mcp_binance_server.domain.access import Visitor, party_of
-from mcp_binance_server.domain.vault import Vault
-from mcp_binance_server.exchange.principal import AcceptedKeys, Principal
+from mcp_binance_server.domain.access import Vault, Visitor, party_of
+from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
 from mcp_binance_server.sessions.errors import TooManySessions
 from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
 from mcp_binance_server.sessions.registry import Registry

@@ -9,8 +9,8 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.charts.render.look import Colour, OverrideReader
 from mcp_binance_server.charts.render.stage import Stage
 from mcp_binance_server.charts.studies.table import Settled
-from mcp_binance_server.domain.candles import Candle
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.periods import Candle
 
 PROFILE = "Volume Profile Visible Range"
 UP, DOWN, BUSIEST = Colour("#1592e6"), Colour("#fbc123"), Colour("#ff9800")

@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.domain.book import BookSnapshot
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import BookSnapshot, Trade
 from mcp_binance_server.domain.observations import Observation
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context

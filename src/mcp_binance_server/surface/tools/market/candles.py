@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.domain.candles import Interval
 from mcp_binance_server.domain.observations import MOST_CANDLES, CandleSeries, Observation
+from mcp_binance_server.domain.periods import Interval
 from mcp_binance_server.services.market.indicators import IndicatorReading, read_indicators
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context

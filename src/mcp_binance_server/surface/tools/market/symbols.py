@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.domain.assets import ASSET_NAMES
+from mcp_binance_server.domain.money import ASSET_NAMES
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import echo
 from mcp_binance_server.surface.arguments import Arguments

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
 
-from mcp_binance_server.domain.book import BookSnapshot, PriceLevel
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Trade
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.observations import Observation
 from mcp_binance_server.domain.symbols import SymbolRules

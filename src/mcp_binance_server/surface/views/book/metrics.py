@@ -8,7 +8,7 @@ from mcp_binance_server.analytics.book.metrics import BookWalk, Depth
 from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed
 from mcp_binance_server.analytics.confidence import confidence_of_instant
 from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Unit, WhyNull, Window
-from mcp_binance_server.domain.book import PriceLevel
+from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average, bps, exact, plain, price, span

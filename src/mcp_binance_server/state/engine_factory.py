@@ -20,7 +20,7 @@ def open_engine(url: str, clock: Clock, *, reserves: Reserves | None = None) -> 
     try:
         # Nobody pays for the client of a server that he does not have.
         from mcp_binance_server.state.redis import RedisEngine  # noqa: PLC0415
-        from mcp_binance_server.state.redis.address import StateAddress  # noqa: PLC0415
+        from mcp_binance_server.state.redis.link import StateAddress  # noqa: PLC0415
     except ModuleNotFoundError as error:
         from mcp_binance_server.installation import with_extra  # noqa: PLC0415 - a greeting does not wait for hints
 

@@ -6,11 +6,10 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from mcp_binance_server.domain.book import BookSnapshot
-from mcp_binance_server.domain.candles import Candle, Interval
-from mcp_binance_server.domain.market import Origin, Quote, Sourced, Ticker, Trade
+from mcp_binance_server.domain.market import BookSnapshot, Origin, Quote, Sourced, Ticker, Trade
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.observations import AveragePrice, ClockCheck
+from mcp_binance_server.domain.periods import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.amounts import price
 from mcp_binance_server.exchange.attempt import Params

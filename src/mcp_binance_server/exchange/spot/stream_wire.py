@@ -5,8 +5,7 @@ https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams
 
 import msgspec
 
-from mcp_binance_server.domain.book import BookDelta
-from mcp_binance_server.domain.market import Ticker
+from mcp_binance_server.domain.market import BookDelta, Ticker
 from mcp_binance_server.exchange.amounts import Amount, Count, EpochMs, SignedAmount, check_levels
 from mcp_binance_server.exchange.wire import AggregateTradeWire, TickerWire
 

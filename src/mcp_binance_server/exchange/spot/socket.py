@@ -16,7 +16,7 @@ import msgspec
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.exchange.dialing import Dialer, Pacer, StreamConnection
-from mcp_binance_server.exchange.stream_wire import SHUTDOWN, FrameWire, control_message
+from mcp_binance_server.exchange.spot.stream_wire import SHUTDOWN, FrameWire, control_message
 
 LOG = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ import msgspec
 
 from mcp_binance_server.domain.account import KeyRights
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.account import AccountClient
 from mcp_binance_server.exchange.endpoints import KEY_RIGHTS
+from mcp_binance_server.exchange.spot.account import AccountClient
 
 LOG = logging.getLogger(__name__)
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.tuning import tuned
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.credentials import Credentials
+from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.networks import Network, network_at
-from mcp_binance_server.exchange.principal import Principal
+from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine
-from mcp_binance_server.state.opening import MEMORY, open_engine
+from mcp_binance_server.state.engine_factory import MEMORY, open_engine
 
 LOG = logging.getLogger(__name__)
 

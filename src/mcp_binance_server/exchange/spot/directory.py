@@ -11,8 +11,7 @@ import anyio.to_thread
 import msgspec
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.suggestions import suggest
-from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, is_plausible
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, is_plausible, suggest
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLimited
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO

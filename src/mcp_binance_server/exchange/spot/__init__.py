@@ -1,0 +1,1 @@
+"""Binance Spot: its endpoints, its messages, its streams."""
