@@ -11,12 +11,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mcp_binance_server.app import App
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.transports.http.admission.guard import BodyLimits, Guard
+from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.auth.oauth import OAuth
 from mcp_binance_server.transports.http.auth.trust import Trust
-from mcp_binance_server.transports.http.bodies import BodyLimits
-from mcp_binance_server.transports.http.connection import ConnectionLimits
-from mcp_binance_server.transports.http.guard import Guard
-from mcp_binance_server.transports.http.hosts import allow
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits
 from support.clock import FakeClock
 from support.issuer import ISSUER, RESOURCE, AuthorizationServer, Wire, ec_key, ed_key, rsa_key
 from support.loops import LOOPS, Backend

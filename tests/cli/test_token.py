@@ -13,8 +13,7 @@ from mcp_binance_server.cli.arguments import Parser
 from mcp_binance_server.cli.commands import add_token_command
 from mcp_binance_server.cli.token import run_token
 from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated
-from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import digest_of, parse_lines
+from mcp_binance_server.transports.http.auth.token_file import TokenFile, digest_of, parse_lines
 from support.clock import FakeClock
 
 TOKEN = re.compile(r"mbs_[A-Za-z0-9_-]{43}")

@@ -9,11 +9,11 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import HttpOptions, assemble
 from mcp_binance_server.transports.http.auth.authenticator import Open
-from mcp_binance_server.transports.http.hosts import allow
-from mcp_binance_server.transports.http.serving import serve_http
+from mcp_binance_server.transports.http.server.serving import serve_http
 from support.desk import NETWORK, Loop
 
 

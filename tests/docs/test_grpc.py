@@ -15,9 +15,8 @@ from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
+from mcp_binance_server.transports.grpc.answers import EVENTS, MOST_STREAMS, MOST_SYMBOLS
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
-from mcp_binance_server.transports.grpc.events import EVENTS
-from mcp_binance_server.transports.grpc.service import MOST_STREAMS, MOST_SYMBOLS
 from mcp_binance_server.transports.grpc.serving import MOST_CALLS, OPTIONS, PORT, ListeningAddress, running_service
 
 PAGE = (Path(__file__).parents[2] / "docs" / "grpc.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from time import sleep  # noqa: TID251 - what is measured happens in real time
 from typing import TYPE_CHECKING, Any
 
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
+from mcp_binance_server.transports.http.auth.token_file import TokenEntry, digest_of, new_token
 from support.crew import port_of
 from support.process import Process
 from support.state_server import state_server

@@ -5,8 +5,7 @@ from pathlib import Path
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.transports.http.app import Entrance
-from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
+from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 
 MARKET: frozenset[Scope] = frozenset({"market:read"})
 

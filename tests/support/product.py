@@ -18,12 +18,12 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.telemetry.logs import configure_logging
+from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import HttpOptions, assemble
 from mcp_binance_server.transports.http.auth.authenticator import Open
-from mcp_binance_server.transports.http.connection import ConnectionLimits
-from mcp_binance_server.transports.http.hosts import allow
-from mcp_binance_server.transports.http.serving import serve_http
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits
+from mcp_binance_server.transports.http.server.serving import serve_http
 from support.desk import NETWORK, Loop
 from support.process import PATIENCE_SECS, Process
 

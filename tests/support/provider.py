@@ -14,7 +14,7 @@ from grpc.aio import AioRpcError, Channel, UnaryStreamCall, insecure_channel
 
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.transports.grpc.callers import Authenticate
-from mcp_binance_server.transports.grpc.door import SERVICE
+from mcp_binance_server.transports.grpc.calls import SERVICE
 from mcp_binance_server.transports.grpc.errors import ERROR_KEY
 from mcp_binance_server.transports.grpc.serving import Grace, ListeningAddress, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb

@@ -9,8 +9,8 @@ import anyio
 from anyio.abc import SocketStream, TaskStatus
 from starlette.types import ASGIApp
 
-from mcp_binance_server.transports.http.connection import ConnectionLimits
-from mcp_binance_server.transports.http.serving import serve_http
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits
+from mcp_binance_server.transports.http.server.serving import serve_http
 
 PATIENCE_SECS = 30.0
 HEAD = b"POST /echo HTTP/1.1\r\nhost: 127.0.0.1\r\n"

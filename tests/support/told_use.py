@@ -8,7 +8,7 @@ import anyio.lowlevel
 from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.shared_use import TELLS_MS, FleetUse
-from mcp_binance_server.transports.http.loop_use import LoopUse
+from mcp_binance_server.transports.http.server.loop_use import LoopUse
 from support.clock import FakeClock
 
 Sharing = LoopUse | FairTurns

@@ -17,12 +17,11 @@ from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.telemetry.logs import configure_logging
-from mcp_binance_server.transports.http.bodies import BodyLimits
-from mcp_binance_server.transports.http.connection import ConnectionLimits
-from mcp_binance_server.transports.http.guard import Guard
-from mcp_binance_server.transports.http.hosts import allow
-from mcp_binance_server.transports.http.serving import GRACE_SECS, serve_http
-from mcp_binance_server.transports.http.turns import Turns
+from mcp_binance_server.transports.http.admission.guard import BodyLimits, Guard
+from mcp_binance_server.transports.http.admission.hosts import allow
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits
+from mcp_binance_server.transports.http.server.fairness import Turns
+from mcp_binance_server.transports.http.server.serving import GRACE_SECS, serve_http
 
 BEGIN = "import runpy, sys; sys.argv[1:] = [{options!r}]; runpy.run_path({path!r}, run_name='__main__')"
 LONG_ANSWER = 2**20

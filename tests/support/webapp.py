@@ -11,11 +11,11 @@ import httpx2
 
 from mcp_binance_server.app import App
 from mcp_binance_server.surface.server import build_server
+from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Assembled, HttpOptions, assemble
 from mcp_binance_server.transports.http.auth.authenticator import Open
-from mcp_binance_server.transports.http.hosts import allow
-from mcp_binance_server.transports.http.serving import serve_http
+from mcp_binance_server.transports.http.server.serving import serve_http
 
 MODERN = "2026-07-28"
 ENVELOPE: dict[str, Any] = {

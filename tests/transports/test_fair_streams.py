@@ -88,7 +88,7 @@ async def test_a_listener_with_most_streams_loses_the_oldest_to_one_with_few(
 async def test_grpc_streams_are_given_to_those_with_few_as_well(
     holders: Holders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_binance_server.transports.grpc.service.MOST_STREAMS", MOST)
+    monkeypatch.setattr("mcp_binance_server.transports.grpc.answers.MOST_STREAMS", MOST)
     async with live_market() as market:
         tokens = TokenFile(holders.path, market.app.clock)
         async with provided(market.app.dispatcher, authenticate=authenticating(tokens)) as provider:

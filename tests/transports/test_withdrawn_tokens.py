@@ -16,8 +16,7 @@ from grpc.aio import EOF
 from mcp_binance_server.cli.serve_grpc import authenticating, standing_of
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.transports.http.app import Entrance
-from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
+from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from mcp_binance_server.transports.standing import Standing
 from support.clock import FakeClock

@@ -23,11 +23,9 @@ from mcp_binance_server.cli.worker import READY, Post
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.transports.http.listening import listen
-from mcp_binance_server.transports.http.probe_crew import CrewProbes
-from mcp_binance_server.transports.http.probe_port import served_beside
-from mcp_binance_server.transports.http.seat import WorkerLines
-from mcp_binance_server.transports.http.serving import GRACE_SECS, Shutdown, told_by_signals
+from mcp_binance_server.transports.http.probe_port import CrewProbes, served_beside
+from mcp_binance_server.transports.http.relay import WorkerLines
+from mcp_binance_server.transports.http.server.serving import GRACE_SECS, Shutdown, listen, told_by_signals
 
 LOG = logging.getLogger(__name__)
 

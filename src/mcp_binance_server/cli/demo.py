@@ -76,10 +76,10 @@ async def _serve_stdio(manners: Manners, seed: int) -> None:
 async def _serve_http(manners: Manners, seed: int, port: int, last_moment: LastMoment) -> None:
     from mcp_binance_server.cli.entrance import ListenOn  # noqa: PLC0415 - a pipe needs no web server
     from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - likewise
+    from mcp_binance_server.transports.http.admission.hosts import allow  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.app import Entrance  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.assembly import HttpOptions  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.auth.authenticator import Open  # noqa: PLC0415 - likewise
-    from mcp_binance_server.transports.http.hosts import allow  # noqa: PLC0415 - likewise
 
     options = HttpOptions(
         entrance=Entrance(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True

@@ -17,15 +17,14 @@ from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings
+from mcp_binance_server.transports.http.admission.guard import Guard
+from mcp_binance_server.transports.http.admission.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, Allowed, allow
+from mcp_binance_server.transports.http.admission.refusals import contained
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import HttpOptions, assemble
-from mcp_binance_server.transports.http.failures import contained
-from mcp_binance_server.transports.http.guard import Guard
-from mcp_binance_server.transports.http.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, Allowed, allow
-from mcp_binance_server.transports.http.listening import listen
 from mcp_binance_server.transports.http.probe_port import PortProbes, beating, served_beside
-from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import ListeningApp, Shutdown, serve_http
+from mcp_binance_server.transports.http.relay import Seat
+from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, listen, serve_http
 
 # How many sessions one address may hold where strangers can call and nobody is asked who they are.
 STRANGERS_SHARE = 10

@@ -11,8 +11,15 @@ from mcp_binance_server.cli.setup.files import write_text
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.errors import echo
-from mcp_binance_server.transports.http.auth.token_file import Tokens, read_tokens
-from mcp_binance_server.transports.http.auth.token_lines import HEADING, TokenEntry, check_name, digest_of, new_token
+from mcp_binance_server.transports.http.auth.token_file import (
+    HEADING,
+    TokenEntry,
+    Tokens,
+    check_name,
+    digest_of,
+    new_token,
+    read_tokens,
+)
 
 EXIT_MISTAKES = 1
 DEFAULT_SCOPE = "market:read"

@@ -22,9 +22,8 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.transports.certificate import Certificate
 from mcp_binance_server.transports.http.assembly import assemble
-from mcp_binance_server.transports.http.relay import INSIDE, listen_inside
-from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import ListeningApp, Shutdown, serve_doors
+from mcp_binance_server.transports.http.relay import INSIDE, Seat, listen_inside
+from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_doors
 
 READY, ALIVE = b"ready", b"alive"
 BEAT_MS = 500.0

@@ -1,12 +1,11 @@
-"""How a call reached this process: from this machine itself, over TLS, or on a line that others can read."""
+"""Where a call comes from, and whether it came safely."""
 
 from collections.abc import Iterable
 from enum import StrEnum
-from ipaddress import ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import SettingsError, echo
-from mcp_binance_server.transports.addresses import is_loopback, unmapped
 
 PROTO = b"x-forwarded-proto"
 # Whoever passes a request on says so by one of these; what is passed on is not from here, whoever did it.
@@ -22,6 +21,24 @@ KEYS_READABLE = (  # an error shows 200 characters
 )
 
 Headers = Iterable[tuple[bytes, bytes]]
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host, by number or by name, is this machine as it calls itself."""
+    try:
+        return unmapped(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def unmapped(address: str) -> IPv4Address | IPv6Address:
+    """Return an address in its own family: a socket for both shows IPv4 callers in IPv6.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = ip_address(address)
+    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
 
 
 class Arrival(StrEnum):

@@ -12,9 +12,9 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 from mcp_binance_server.app import App
 from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.transports.grpc import lobby
+from mcp_binance_server.transports.grpc import calls as lobby
+from mcp_binance_server.transports.grpc.calls import MOST_HELD, MOST_OF_ADDRESS
 from mcp_binance_server.transports.grpc.errors import TokenRefused
-from mcp_binance_server.transports.grpc.lobby import MOST_HELD, MOST_OF_ADDRESS
 from mcp_binance_server.transports.grpc.serving import MOST_CALLS, ListeningAddress, running_service
 from support.provider import PATIENCE_SECS, Provider, as_is, until
 

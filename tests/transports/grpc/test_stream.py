@@ -11,8 +11,8 @@ from grpc import StatusCode
 from grpc.aio import AioRpcError, insecure_channel
 
 from mcp_binance_server.simulator.faults import StreamFault
+from mcp_binance_server.transports.grpc.answers import ProviderService
 from mcp_binance_server.transports.grpc.errors import ServerStopping
-from mcp_binance_server.transports.grpc.service import ProviderService
 from mcp_binance_server.transports.grpc.serving import ListeningAddress, running_service
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from support.desk import raw

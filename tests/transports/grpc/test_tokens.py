@@ -10,8 +10,7 @@ from mcp_binance_server.app import App
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.cli.serve_grpc import authenticating
 from mcp_binance_server.transports.http.auth.oauth import OAuth
-from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
+from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 from mcp_binance_server.transports.http.auth.trust import Trust
 from support.bad_tokens import BAD
 from support.clock import FakeClock

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated
-from mcp_binance_server.transports.http.auth.key_set import KeySet
-from mcp_binance_server.transports.http.auth.oauth import OAuth
-from mcp_binance_server.transports.http.auth.proven import Proof, Proven
+from mcp_binance_server.transports.http.auth.jwks import KeySet
+from mcp_binance_server.transports.http.auth.oauth import OAuth, Proof, Proven
 from mcp_binance_server.transports.http.auth.trust import Trust
 from support.bad_tokens import BAD
 from support.clock import FakeClock

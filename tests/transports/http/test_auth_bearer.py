@@ -7,16 +7,21 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.domain.access import LOCAL
-from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Open, Unauthenticated
-from mcp_binance_server.transports.http.auth.bearer import bearer_token
-from mcp_binance_server.transports.http.auth.challenge import refusal_headers, scope_headers
-from mcp_binance_server.transports.http.auth.metadata import (
+from mcp_binance_server.transports.http.auth.authenticator import (
+    Authenticator,
+    Open,
+    Unauthenticated,
+    bearer_token,
+    refusal_headers,
+    scope_headers,
+)
+from mcp_binance_server.transports.http.auth.oauth import OAuth
+from mcp_binance_server.transports.http.auth.trust import (
     WELL_KNOWN,
     metadata_path,
     metadata_url,
     resource_metadata,
 )
-from mcp_binance_server.transports.http.auth.oauth import OAuth
 from support.issuer import ISSUER, RESOURCE, AuthorizationServer
 
 METADATA_URL = "https://mcp.example/.well-known/oauth-protected-resource/mcp"

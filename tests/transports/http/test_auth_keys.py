@@ -17,8 +17,7 @@ from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated
-from mcp_binance_server.transports.http.auth.key_set import read_key_set
-from mcp_binance_server.transports.http.auth.key_source import metadata_addresses
+from mcp_binance_server.transports.http.auth.jwks import metadata_addresses, read_key_set
 from mcp_binance_server.transports.http.auth.oauth import OAuth
 from mcp_binance_server.transports.http.auth.trust import ALGORITHMS, Trust
 from support.clock import FakeClock

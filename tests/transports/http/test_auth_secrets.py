@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated
-from mcp_binance_server.transports.http.auth.challenge import refusal_headers
+from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated, refusal_headers
 from mcp_binance_server.transports.http.auth.oauth import OAuth
-from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
+from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 from support.clock import FakeClock
 from support.issuer import AuthorizationServer, Wire, ed_key
 

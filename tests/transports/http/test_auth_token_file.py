@@ -11,10 +11,18 @@ import pytest
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.transports.http.auth import token_lines
+from mcp_binance_server.transports.http.auth import token_file as token_lines
 from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated
-from mcp_binance_server.transports.http.auth.token_file import CHECK_MS, LARGEST_BYTES, TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, holder, new_token, parse_lines
+from mcp_binance_server.transports.http.auth.token_file import (
+    CHECK_MS,
+    LARGEST_BYTES,
+    TokenEntry,
+    TokenFile,
+    digest_of,
+    holder,
+    new_token,
+    parse_lines,
+)
 from support.clock import FakeClock
 
 ADA, BOB = "mbs_" + "a" * 43, "mbs_" + "b" * 43

@@ -12,10 +12,9 @@ from anyio.abc import SocketStream
 from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.transports.http.bodies import BodyLimits
-from mcp_binance_server.transports.http.connection import ConnectionLimits
-from mcp_binance_server.transports.http.guard import Guard
-from mcp_binance_server.transports.http.hosts import allow
+from mcp_binance_server.transports.http.admission.guard import BodyLimits, Guard
+from mcp_binance_server.transports.http.admission.hosts import allow
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits
 from support.loops import LOOPS, Backend
 from support.sockets import HEAD, connected, exchanged, one_answer, parsed, serving, stubborn, until_closed
 from support.toy import LONG_ANSWER, Toy

@@ -7,11 +7,10 @@ import anyio.lowlevel
 import pytest
 
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.transports.http.bodies import BodyLimits
-from mcp_binance_server.transports.http.connection import ConnectionLimits, HttpConnection
-from mcp_binance_server.transports.http.guard import Guard
-from mcp_binance_server.transports.http.hosts import allow
-from mcp_binance_server.transports.http.turns import Turns
+from mcp_binance_server.transports.http.admission.guard import BodyLimits, Guard
+from mcp_binance_server.transports.http.admission.hosts import allow
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits, HttpConnection
+from mcp_binance_server.transports.http.server.fairness import Turns
 from support.loops import LOOPS, Backend
 from support.sockets import HEAD, connected, exchanged, serving
 from support.toy import Toy

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_binance_server.transports.http.crowd import ConnectionCrowd
+from mcp_binance_server.transports.http.server.crowd import ConnectionCrowd
 
 
 def entered(crowd: ConnectionCrowd[str], connection: str, party: str) -> str | None:

@@ -18,10 +18,9 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Assembled
 from mcp_binance_server.transports.http.auth.authenticator import Open
-from mcp_binance_server.transports.http.auth.metadata import WELL_KNOWN, resource_metadata
 from mcp_binance_server.transports.http.auth.oauth import OAuth
-from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
+from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
+from mcp_binance_server.transports.http.auth.trust import WELL_KNOWN, resource_metadata
 from support.bad_tokens import BAD
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop

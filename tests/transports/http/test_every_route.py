@@ -5,10 +5,10 @@ import json
 import pytest
 
 from mcp_binance_server.app import App
+from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.app import ROUTES, Entrance
 from mcp_binance_server.transports.http.assembly import Assembled
 from mcp_binance_server.transports.http.auth.authenticator import Open
-from mcp_binance_server.transports.http.hosts import allow
 from support.webapp import assembled, called
 
 HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*", "mcp.example.com")

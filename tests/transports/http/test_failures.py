@@ -9,7 +9,7 @@ from mcp.types import jsonrpc
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_binance_server.app import App
-from mcp_binance_server.transports.http.failures import contained
+from mcp_binance_server.transports.http.admission.refusals import contained
 from support.loops import LOOPS, Backend
 from support.sockets import HEAD, serving, until_closed
 from support.webapp import HttpClient, assembled, served

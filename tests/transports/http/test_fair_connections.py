@@ -10,7 +10,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from mcp_binance_server.app import App
-from mcp_binance_server.transports.http.connection import ConnectionLimits
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits
 from support.holders import Holders
 from support.loops import LOOPS, Backend
 from support.sockets import Answer, one_answer, serving, until_closed

@@ -3,7 +3,7 @@
 import anyio.lowlevel
 import pytest
 
-from mcp_binance_server.transports.http.first_look import FirstLooks, is_whole
+from mcp_binance_server.transports.http.server.reading import FirstLooks, is_whole
 
 HEAD = b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.state.shared_use import MOST_TOLD, TELLS_MS, PartyUse
-from mcp_binance_server.transports.http.loop_use import ACTIVE_MS, FADES_MS, HEAVY_MS, TOLD_MS, LoopUse
-from mcp_binance_server.transports.http.seat import Seat
+from mcp_binance_server.transports.http.relay import Seat
+from mcp_binance_server.transports.http.server.loop_use import ACTIVE_MS, FADES_MS, HEAVY_MS, TOLD_MS, LoopUse
 from support.clock import FakeClock
 from support.told_use import Told, telling_each_other
 

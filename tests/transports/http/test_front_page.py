@@ -10,10 +10,10 @@ import pytest
 from mcp_binance_server.cli.demo import GREETING
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated
 from mcp_binance_server.transports.http.front_page import front_page
-from mcp_binance_server.transports.http.hosts import allow
 from support.clock import FakeClock
 from support.webapp import HttpClient, OpenHttp
 

@@ -8,9 +8,8 @@ import anyio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from mcp_binance_server.transports.http.bodies import BodyLimits
-from mcp_binance_server.transports.http.guard import Guard
-from mcp_binance_server.transports.http.hosts import allow
+from mcp_binance_server.transports.http.admission.guard import BodyLimits, Guard
+from mcp_binance_server.transports.http.admission.hosts import allow
 
 CAP = BodyLimits().most
 HOST = (b"host", b"localhost:8000")

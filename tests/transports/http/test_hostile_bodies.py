@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mcp_binance_server.app import App
+from mcp_binance_server.transports.http.admission.guard import BodyLimits
 from mcp_binance_server.transports.http.assembly import Assembled
-from mcp_binance_server.transports.http.bodies import BodyLimits
 from support.webapp import ENVELOPE, MODERN, BareAnswer, assembled, bare, called, initialize
 from support.webapp import request as message
 

@@ -7,7 +7,7 @@ import pytest
 from anyio import to_thread
 
 from mcp_binance_server.app import App
-from mcp_binance_server.transports.http.bodies import BodyLimits
+from mcp_binance_server.transports.http.admission.guard import BodyLimits
 from support.sockets import exchanged, stubborn
 from support.webapp import served_http
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.transports.http.hosts import Allowed, allow
+from mcp_binance_server.transports.http.admission.hosts import Allowed, allow
 
 LISTED = allow(
     hosts=("127.0.0.1:*", "localhost:*", "[::1]:*", "mcp.example.com", "Proxy.Example.com:8443", "my_box:*"),

@@ -3,7 +3,7 @@
 import h11
 import pytest
 
-from mcp_binance_server.transports.http.joined import JoinedAnswers
+from mcp_binance_server.transports.http.server.disconnect import JoinedAnswers
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 

@@ -10,10 +10,10 @@ from starlette.types import Message
 
 from conformance.server import build_server
 from mcp_binance_server.app import App
+from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Assembled, HttpOptions, assemble
 from mcp_binance_server.transports.http.auth.authenticator import Open
-from mcp_binance_server.transports.http.hosts import allow
 from support.clock import FakeClock
 from support.raw import INITIALIZED, request
 

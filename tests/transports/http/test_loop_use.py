@@ -7,8 +7,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_binance_server.transports.http.claims import PARTY_TOLD, Claims
-from mcp_binance_server.transports.http.loop_use import ACTIVE_MS, ASKED_MS, FADES_MS, HEAVY_MS, LoopUse
+from mcp_binance_server.transports.http.admission.keys import PARTY_TOLD, Claims
+from mcp_binance_server.transports.http.server.loop_use import ACTIVE_MS, ASKED_MS, FADES_MS, HEAVY_MS, LoopUse
 from support.clock import FakeClock
 
 

@@ -13,12 +13,11 @@ import anyio.to_thread
 import pytest
 
 from mcp_binance_server.app import App
+from mcp_binance_server.transports.http.admission.guard import Guard
+from mcp_binance_server.transports.http.admission.hosts import allow
+from mcp_binance_server.transports.http.admission.refusals import contained
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.failures import contained
-from mcp_binance_server.transports.http.guard import Guard
-from mcp_binance_server.transports.http.hosts import allow
-from mcp_binance_server.transports.http.listening import listen
 from mcp_binance_server.transports.http.probe_port import (
     BEAT_MS,
     SILENT_MS,
@@ -27,7 +26,7 @@ from mcp_binance_server.transports.http.probe_port import (
     beating,
     served_beside,
 )
-from mcp_binance_server.transports.http.serving import ListeningApp
+from mcp_binance_server.transports.http.server.serving import ListeningApp, listen
 from support.clock import FakeClock
 from support.stepped import SteppedClock
 from support.webapp import assembled

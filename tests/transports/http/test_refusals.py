@@ -5,7 +5,7 @@ import json
 import pytest
 from starlette.types import Message
 
-from mcp_binance_server.transports.http.refusals import refusal_body, refuse
+from mcp_binance_server.transports.http.admission.refusals import refusal_body, refuse
 
 
 async def test_a_refusal_is_a_json_rpc_error_without_an_id() -> None:

@@ -12,8 +12,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_binance_server.sessions.model import new_connection_id
-from mcp_binance_server.transports.http.relay import Patience, Relay, listen_inside
-from mcp_binance_server.transports.http.seat import Seat
+from mcp_binance_server.transports.http.relay import Patience, Relay, Seat, listen_inside
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="processes meet at sockets of files"), pytest.mark.anyio]
 

@@ -10,12 +10,11 @@ from starlette.types import Message, Receive, Scope, Send
 from mcp_binance_server.domain.access import Vault, Visitor
 from mcp_binance_server.sessions.model import new_connection_id
 from mcp_binance_server.surface.caller import CALLER, Caller
-from mcp_binance_server.transports.http.claims import Claims
-from mcp_binance_server.transports.http.crowd import LET_IN
-from mcp_binance_server.transports.http.relay import INSIDE, Handed, Relay, listen_inside
-from mcp_binance_server.transports.http.replies import reply_empty
-from mcp_binance_server.transports.http.seat import Seat
-from mcp_binance_server.transports.http.serving import ListeningApp, Shutdown, serve_doors
+from mcp_binance_server.transports.http.admission.keys import Claims
+from mcp_binance_server.transports.http.mcp.exchange import reply_empty
+from mcp_binance_server.transports.http.relay import INSIDE, Handed, Relay, Seat, listen_inside
+from mcp_binance_server.transports.http.server.crowd import LET_IN
+from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_doors
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes meet at sockets of files")
 

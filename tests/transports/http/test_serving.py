@@ -14,7 +14,7 @@ from anyio import to_thread
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.transports.http.serving import serve_http
+from mcp_binance_server.transports.http.server.serving import serve_http
 from support.loops import LOOPS, Backend
 from support.process import Process
 from support.sockets import HEAD, connected, one_answer, parsed, serving, until_closed

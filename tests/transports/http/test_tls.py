@@ -13,8 +13,8 @@ import pytest
 from mcp_binance_server.app import App
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.transports.certificate import Certificate
-from mcp_binance_server.transports.http.connection import ConnectionLimits
-from mcp_binance_server.transports.http.serving import serve_http
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits
+from mcp_binance_server.transports.http.server.serving import serve_http
 from support.certificates import certificate
 from support.webapp import HttpClient, assembled
 

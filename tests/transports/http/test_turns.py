@@ -10,11 +10,11 @@ from starlette.types import Message, Receive, Scope, Send
 from mcp_binance_server.domain.access import Vault, Visitor
 from mcp_binance_server.state.shared_use import PartyUse
 from mcp_binance_server.surface.caller import CALLER, Caller
-from mcp_binance_server.transports.http.guard import Guard
-from mcp_binance_server.transports.http.hosts import allow
-from mcp_binance_server.transports.http.leaving import LEAVING, Leaving
-from mcp_binance_server.transports.http.loop_use import ACTIVE_MS, HEAVY_MS, STILL_MS, LoopUse
-from mcp_binance_server.transports.http.turns import AHEAD, MOST_AT_ONCE, ROUND_MS, Turns
+from mcp_binance_server.transports.http.admission.guard import Guard
+from mcp_binance_server.transports.http.admission.hosts import allow
+from mcp_binance_server.transports.http.server.disconnect import LEAVING, Leaving
+from mcp_binance_server.transports.http.server.fairness import AHEAD, MOST_AT_ONCE, ROUND_MS, Turns
+from mcp_binance_server.transports.http.server.loop_use import ACTIVE_MS, HEAVY_MS, STILL_MS, LoopUse
 from support.clock import FakeClock
 from support.loops import LOOPS, Backend
 from support.sockets import HEAD, one_answer, serving, until_closed

@@ -1,6 +1,6 @@
 """Answers that nobody reads: whose are given up when there are too many of them."""
 
-from mcp_binance_server.transports.http.unsent import Unsent
+from mcp_binance_server.transports.http.server.disconnect import Unsent
 
 
 def test_the_address_that_holds_most_loses_its_oldest_answer() -> None:

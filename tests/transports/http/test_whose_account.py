@@ -17,8 +17,7 @@ from mcp_binance_server.settings import read_settings
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.assembly import Assembled
 from mcp_binance_server.transports.http.auth.oauth import OAuth
-from mcp_binance_server.transports.http.auth.token_file import TokenFile
-from mcp_binance_server.transports.http.auth.token_lines import TokenEntry, digest_of, new_token
+from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 from support.clock import FakeClock
 from support.issuer import ISSUER, RESOURCE, AuthorizationServer
 from support.requirement import requirement

@@ -13,13 +13,11 @@ import grpc.aio
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.surface.dispatch import Dispatcher
-from mcp_binance_server.transports.addresses import is_loopback
-from mcp_binance_server.transports.arrival import Proxies
+from mcp_binance_server.transports.arrival import Proxies, is_loopback
 from mcp_binance_server.transports.certificate import Certificate
+from mcp_binance_server.transports.grpc.answers import ProviderService
 from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
-from mcp_binance_server.transports.grpc.door import SERVICE, ProviderCalls
-from mcp_binance_server.transports.grpc.lobby import HealthService, Reflection
-from mcp_binance_server.transports.grpc.service import ProviderService
+from mcp_binance_server.transports.grpc.calls import SERVICE, HealthService, ProviderCalls, Reflection
 from mcp_binance_server.transports.standing import Standing
 
 HOST, PORT = "127.0.0.1", 50053

@@ -1,4 +1,4 @@
-"""The HTTP application: who may come in, and which door an address leads to."""
+"""The ASGI app: which address leads where, and who may go there."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -6,42 +6,86 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import msgspec
 from mcp.server.lowlevel import Server
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Receive, Scope, Send
 
-from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.domain.access import SCOPES, Visitor
+from mcp_binance_server.domain.access import Scope as Permission
 from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
 from mcp_binance_server.state.pace import LoopPace
-from mcp_binance_server.surface.showcase import Showcase
+from mcp_binance_server.transports.http.admission.guard import replayed
+from mcp_binance_server.transports.http.admission.keys import KeysMisplaced, KeysRefused
+from mcp_binance_server.transports.http.admission.refusals import refuse, refuse_with
 from mcp_binance_server.transports.http.auth.authenticator import (
     Authenticator,
     Open,
     Unauthenticated,
     Withdrawing,
+    refusal_headers,
+    scope_headers,
     still_is,
 )
-from mcp_binance_server.transports.http.auth.challenge import refusal_headers, scope_headers
-from mcp_binance_server.transports.http.auth.metadata import WELL_KNOWN, metadata_path, metadata_url
-from mcp_binance_server.transports.http.conversation import is_json, not_allowed, takes_events, unknown_session
-from mcp_binance_server.transports.http.cut_short import CutShort
-from mcp_binance_server.transports.http.front_page import LIVE, reply_page, wants_page
-from mcp_binance_server.transports.http.keys import KeysMisplaced, KeysRefused
-from mcp_binance_server.transports.http.modern_door import ModernDoor, TakesLong
-from mcp_binance_server.transports.http.pair_door import MESSAGES, PairDoor
+from mcp_binance_server.transports.http.auth.trust import WELL_KNOWN, metadata_path, metadata_url
+from mcp_binance_server.transports.http.front_page import LIVE, SHOWN, Showcase, reply_page, reply_showcase, wants_page
+from mcp_binance_server.transports.http.mcp.exchange import (
+    is_json,
+    not_allowed,
+    reply_json,
+    takes_events,
+    unknown_session,
+)
+from mcp_binance_server.transports.http.mcp.sessions import Switchboard, header
+from mcp_binance_server.transports.http.mcp.sse import MESSAGES, PairDoor
+from mcp_binance_server.transports.http.mcp.streamable import ModernDoor, SessionDoor, TakesLong
 from mcp_binance_server.transports.http.probes import Probes
-from mcp_binance_server.transports.http.refusals import refuse, refuse_with
-from mcp_binance_server.transports.http.replies import reply_json
-from mcp_binance_server.transports.http.scopes import ScopeNeeded, missing_scopes
-from mcp_binance_server.transports.http.session_door import SessionDoor
-from mcp_binance_server.transports.http.showcase_page import SHOWN, reply_showcase
-from mcp_binance_server.transports.http.switchboard import Switchboard, header
+from mcp_binance_server.transports.http.server.disconnect import CutShort
 from mcp_binance_server.transports.standing import Standing
+
+ScopeNeeded = Callable[[str, str, object], Permission | None]
 
 Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
 PROBES = ("/healthz", "/readyz", "/metrics")
 ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp", "/", *PROBES, *SHOWN})
+
+
+class _Params(msgspec.Struct):
+    # Of any kind: a member that the method does not look at must not hide the one that it does.
+    name: object = None
+    uri: object = None
+    arguments: object = None
+
+
+class _Asked(msgspec.Struct):
+    method: str = ""
+    params: _Params | None = None
+
+
+async def missing_scopes(
+    scope: Scope, receive: Receive, visitor: Visitor, needed: ScopeNeeded
+) -> tuple[frozenset[Permission], Receive]:
+    """Return what the visitor lacks for this request, and the body to read anew.
+
+    A client learns by HTTP 403 which scopes to ask for; so the body is looked into here, for visitors who do not have
+    every scope anyway. Whatever cannot be read is left to be refused by whoever reads it properly.
+    """
+    if visitor.scopes == SCOPES or scope["method"] != "POST":
+        return frozenset(), receive
+    body = (await receive()).get("body", b"")
+    return visitor.lacks(_needed(body, needed)), replayed(body, receive)
+
+
+def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
+    try:
+        asked = msgspec.json.decode(body, type=_Asked)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return frozenset()
+    params = asked.params or _Params()
+    name = params.uri if asked.method in ("resources/read", "resources/subscribe") else params.name
+    found = needed(asked.method, name if isinstance(name, str) else "", params.arguments)
+    return frozenset() if found is None else frozenset({found})
 
 
 @dataclass(frozen=True, slots=True)

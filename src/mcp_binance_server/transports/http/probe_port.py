@@ -1,22 +1,24 @@
-"""Probes on a port of their own: a thread answers them, also while the server's loop is busy or held."""
+"""Probes and figures on a port of their own, for one process or for all workers."""
 
 import asyncio
 import json
 import signal
 import threading
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import anyio
+import httpx2
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.transports.http.admission.refusals import refuse
 from mcp_binance_server.transports.http.app import PROBES, HttpApp
-from mcp_binance_server.transports.http.conversation import not_allowed
-from mcp_binance_server.transports.http.refusals import refuse
-from mcp_binance_server.transports.http.replies import reply_json
-from mcp_binance_server.transports.http.serving import ListeningApp, Shutdown, serve_doors
+from mcp_binance_server.transports.http.mcp.exchange import not_allowed, reply_figures, reply_json
+from mcp_binance_server.transports.http.mcp.sessions import header
+from mcp_binance_server.transports.http.relay import PROBED, RELAYED_FOR, WorkerLines, merged
+from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_doors
 
 BEAT_MS = 500.0
 # As long as a worker may be silent before it is replaced.
@@ -25,6 +27,8 @@ SILENT_MS = 4_000.0
 PATIENCE_SECS = 2.0
 _START_SECS = 10.0
 _END_SECS = 1.0
+
+_PATIENCE = {"timeout": dict.fromkeys(("connect", "write", "pool", "read"), PATIENCE_SECS)}
 
 
 @dataclass
@@ -142,3 +146,75 @@ async def _nothing() -> None:
 
 async def _nothing_more() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
+
+
+@dataclass
+class CrewProbes:
+    """Alive is a crew of which a worker was heard a moment ago, ready one of which a worker is; figures are of all."""
+
+    workers: int
+    lines: WorkerLines
+    alive: Callable[[], int]
+    asks_for_token: bool
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        if not await is_probe(scope, send):
+            return
+        if scope["path"] == "/healthz":
+            alive = self.alive()
+            told = {"status": "ok" if alive else "no worker", "workers": self.workers, "alive": alive}
+            await reply_json(send, json.dumps(told).encode(), status=200 if alive else 503)
+        elif scope["path"] == "/readyz":
+            await self._readyz(scope, send)
+        else:
+            await self._figures(scope, send)
+
+    async def _readyz(self, scope: Scope, send: Send) -> None:
+        answers = await self._ask_all(scope, until_one_is_ready=True)
+        chosen = sorted(answers.values(), key=lambda answer: answer.status_code)
+        await self._pass_on(chosen[0] if chosen else None, send)
+
+    async def _figures(self, scope: Scope, send: Send) -> None:
+        answers = await self._ask_all(scope)
+        refused = [answer for answer in answers.values() if answer.status_code != 200]
+        if refused or not answers:
+            await self._pass_on(refused[0] if refused else None, send)
+            return
+        await reply_figures(send, merged({number: answers[number].text for number in sorted(answers)}).encode())
+
+    async def _pass_on(self, answer: httpx2.Response | None, send: Send) -> None:
+        if answer is None:
+            await refuse(send, 503, "busy", "No worker has answered in time", headers=[(b"retry-after", b"1")])
+            return
+        challenge = answer.headers.get("www-authenticate", "").encode("latin-1")
+        headers = [(b"www-authenticate", challenge)] if challenge else []
+        await reply_json(send, answer.content, headers, status=answer.status_code)
+
+    async def _ask_all(self, scope: Scope, *, until_one_is_ready: bool = False) -> dict[int, httpx2.Response]:
+        """Ask all at once: one that is held must not make the others look so."""
+        answers: dict[int, httpx2.Response] = {}
+
+        async def ask(number: int) -> None:
+            answer = await self._ask(number, scope)
+            if answer is None:
+                return
+            answers[number] = answer
+            if until_one_is_ready and answer.status_code == 200:
+                asking.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as asking:
+            for number in range(self.workers):
+                asking.start_soon(ask, number)
+        return answers
+
+    async def _ask(self, number: int, scope: Scope) -> httpx2.Response | None:
+        client, token = scope.get("client"), header(scope, b"authorization")
+        caller = f"{scope.get('scheme', 'http')}  {client[0] if client else ''}" if self.asks_for_token else PROBED
+        headers = {RELAYED_FOR.decode(): caller, **({"authorization": token} if token else {})}
+        request = httpx2.Request("GET", f"http://worker{scope['path']}", headers=headers, extensions=dict(_PATIENCE))
+        try:
+            answer = await self.lines.to(number).handle_async_request(request)
+            await answer.aread()
+        except httpx2.TransportError:
+            return None
+        return answer

@@ -10,7 +10,7 @@ from starlette.types import Send
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.telemetry.metrics import Gauges, Metrics
-from mcp_binance_server.transports.http.replies import reply_figures, reply_json
+from mcp_binance_server.transports.http.mcp.exchange import reply_figures, reply_json
 
 Check = Callable[[], Awaitable[object]]
 CHECK_SECS = 1.0

@@ -1,28 +1,37 @@
-"""Takes a request to the process that has its session, when several share one address."""
+"""Workers side by side: requests go to the one that has the session, figures come from all."""
 
+import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any
+from urllib.parse import parse_qs
 
 import anyio
 import httpx2
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mcp_binance_server.sessions.model import ConnectionId, giver_of, new_connection_id
 from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.surface.errors import LONGEST_SECS
 from mcp_binance_server.transports.arrival import Arrival
-from mcp_binance_server.transports.http.claims import PARTY_TOLD
-from mcp_binance_server.transports.http.connection import ConnectionLimits
-from mcp_binance_server.transports.http.conversation import unknown_session
-from mcp_binance_server.transports.http.crowd import tell_let_in
-from mcp_binance_server.transports.http.forwarded import ARRIVAL, arrival_of
-from mcp_binance_server.transports.http.merged_figures import merged
-from mcp_binance_server.transports.http.refusals import HttpRefusal
-from mcp_binance_server.transports.http.replies import reply_figures
-from mcp_binance_server.transports.http.seat import KEPT_SECS, Seat, WorkerLines
+from mcp_binance_server.transports.http.admission.hosts import ARRIVAL, arrival_of
+from mcp_binance_server.transports.http.admission.keys import PARTY_TOLD
+from mcp_binance_server.transports.http.admission.refusals import HttpRefusal
+from mcp_binance_server.transports.http.mcp.exchange import CONNECTION_ID, SESSION_ID, reply_figures, unknown_session
+from mcp_binance_server.transports.http.mcp.sessions import header
+from mcp_binance_server.transports.http.mcp.sse import MESSAGES
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits
+from mcp_binance_server.transports.http.server.crowd import tell_let_in
+
+# Which headers name a session, in the order in which the doors look at them.
+NAMED_BY = {"/mcp": (SESSION_ID,), "/mcp/sse": (CONNECTION_ID, SESSION_ID), MESSAGES: (CONNECTION_ID, SESSION_ID)}
+
+# The keeper of a connection must be the more patient side: a request on one that just closes would look unanswered.
+KEPT_SECS = 60
 
 RELAYED_FOR = b"x-relayed-for"
 RELAYED_PARTY = b"x-relayed-party"
@@ -40,6 +49,89 @@ _NO_ANSWER = HttpRefusal(
     504, "no_answer", "The process that has this session has not answered; it may have done its work"
 )
 INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One of several processes. A session lives in the one that opened it, and its id says which that is."""
+
+    number: int
+    of: int
+    folder: Path
+    """A folder of this user alone, with one socket for each process."""
+
+    @property
+    def worth(self) -> float:
+        """How much of a processor each of them has when all are at work."""
+        return min(1.0, (os.cpu_count() or 1) / self.of)
+
+    def new_id(self) -> ConnectionId:
+        return new_connection_id(self.number, self.of)
+
+    def address(self, number: int) -> Path:
+        return address_in(self.folder, number)
+
+    def owner(self, scope: Scope) -> int:
+        """Return the process that a request belongs to: this one, unless it names a session of another."""
+        named = _session(scope)
+        giver = None if named is None else giver_of(named, self.of)
+        return self.number if giver is None else giver
+
+
+class WorkerLines:
+    """Connections to the processes that share an address, made when they are first needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lines: dict[int, httpx2.AsyncHTTPTransport] = {}
+
+    def to(self, number: int) -> httpx2.AsyncHTTPTransport:
+        if number not in self._lines:
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=KEPT_SECS)
+            path, no_tls = str(address_in(self._folder, number)), SSLContext(PROTOCOL_TLS_CLIENT)
+            self._lines[number] = httpx2.AsyncHTTPTransport(no_tls, trust_env=False, limits=limits, uds=path)
+        return self._lines[number]
+
+    async def close(self) -> None:
+        for line in self._lines.values():
+            await line.aclose()
+
+
+def address_in(folder: Path, number: int) -> Path:
+    """Return the socket on which a process hears the others."""
+    return folder / str(number)
+
+
+def _session(scope: Scope) -> str | None:
+    names = NAMED_BY.get(scope["path"], ())
+    named = next((found for name in names if (found := header(scope, name))), None)
+    if named is None and scope["path"] == MESSAGES:
+        asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session_id", [])
+        named = asked[0] if len(asked) == 1 else None
+    return named
+
+
+def merged(texts: Mapping[int, str]) -> str:
+    """Return all series with a label `worker` each; a family's lines stay together, as the format has it."""
+    families: dict[str, tuple[list[str], list[str]]] = {}
+    for number, text in texts.items():
+        about, series, is_new = list[str](), list[str](), False
+        for line in text.splitlines():
+            if line.startswith("# HELP"):
+                about, series = families.setdefault(line.split(" ", 3)[2], ([], []))
+                is_new = not about
+            if line.startswith("#"):
+                if is_new:
+                    about.append(line)
+            elif line:
+                series.append(_labelled(line, number))
+    return "".join(f"{line}\n" for about, series in families.values() for line in (*about, *series))
+
+
+def _labelled(line: str, number: int) -> str:
+    name, space, value = line.rpartition(" ")
+    head, brace, labels = name.partition("{")
+    return f'{head}{{worker="{number}"{"," + labels if brace else "}"}{space}{value}'
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,27 @@
-"""The one question a door asks, and what it says to those whom it does not let in."""
+"""Who calls: the bearer token of a request, and the challenge to one that has none."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Protocol, runtime_checkable
+from urllib.parse import parse_qsl
 
-from mcp_binance_server.domain.access import LOCAL, Visitor
+from mcp_binance_server.domain.access import LOCAL, Scope, Visitor
 
 Headers = Iterable[tuple[bytes, bytes]]
+
+TOKEN_LIMIT = 8_192
+# An address ends up in histories, logs and Referer headers; a token in it is lost. RFC 6750, section 2.3.
+_IN_QUERY = frozenset({"access_token", "token"})
+# The b64token of RFC 6750, section 2.1.
+_TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
+
+REALM = "mcp-binance-server"
+# Older clients replace their scopes by those of a refusal: without what every client needs they would go in circles.
+BASELINE: Scope = "market:read"
+
+ResponseHeaders = list[tuple[bytes, bytes]]
 
 
 @dataclass(eq=False)
@@ -60,3 +74,57 @@ class Open:
 
     async def visitor(self, headers: Headers, query: bytes) -> Visitor:  # noqa: ARG002 - nothing is looked at
         return LOCAL
+
+
+def bearer_token(headers: Headers, query: bytes) -> str:
+    """Return the token of a request.
+
+    Raises:
+        Unauthenticated: there is none, more than one, or it is in the address.
+    """
+    names = {name.lower() for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)}
+    if names & _IN_QUERY:
+        raise _malformed("Send the token in the Authorization header, never in the address; this one is now exposed.")
+    given = [value for name, value in headers if name.lower() == b"authorization"]
+    if len(given) > 1:
+        raise _malformed("Send exactly one Authorization header.")
+    scheme, _, token = (given[0] if given else b"").strip().partition(b" ")
+    if scheme.lower() != b"bearer":
+        # Whoever does not know that a token is needed has made no mistake yet: RFC 6750, section 3.1.
+        raise Unauthenticated("This server needs a bearer token in the Authorization header.", error=None)
+    token = token.strip()
+    if len(token) > TOKEN_LIMIT:
+        raise Unauthenticated(f"The token is longer than {TOKEN_LIMIT} characters.")
+    if not _TOKEN.fullmatch(token):
+        raise Unauthenticated("The token has characters that no token has, or is empty.")
+    return token.decode("ascii")
+
+
+def _malformed(description: str) -> Unauthenticated:
+    return Unauthenticated(description, error="invalid_request", status=400)
+
+
+def refusal_headers(refusal: Unauthenticated, metadata_url: str | None) -> ResponseHeaders:
+    """Return the headers that belong to a refusal; `metadata_url` is None where no issuer gives out tokens."""
+    if refusal.retry_after_secs is not None:
+        return [(b"retry-after", b"%d" % refusal.retry_after_secs)]
+    said = {"error": refusal.error, "error_description": refusal.description if refusal.error else None}
+    return [_challenge(said, metadata_url)]
+
+
+def scope_headers(needed: Iterable[Scope], metadata_url: str | None) -> ResponseHeaders:
+    """Return the headers of a 403 for a token without the scopes that a call needs, all of them at once."""
+    scopes = " ".join(sorted({*needed, BASELINE}))
+    said = {"error": "insufficient_scope", "error_description": "The token does not allow this.", "scope": scopes}
+    return [_challenge(said, metadata_url)]
+
+
+def _challenge(said: Mapping[str, str | None], metadata_url: str | None) -> tuple[bytes, bytes]:
+    # A challenge has at least one parameter: RFC 6750, section 3.
+    place = {"realm": REALM} if metadata_url is None else {"resource_metadata": metadata_url}
+    parameters = ", ".join(f'{name}="{_plain(text)}"' for name, text in {**said, **place}.items() if text)
+    return b"www-authenticate", f"Bearer {parameters}".encode("ascii")
+
+
+def _plain(text: str) -> str:
+    return "".join(character for character in text if " " <= character <= "~" and character not in '"\\')

@@ -1,15 +1,141 @@
-"""Visitors with an access token of an OAuth 2.1 issuer; this server is the resource, never the issuer."""
+"""Access tokens of an issuer, checked once and remembered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import msgspec
 
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.transports.http.auth.access_token import presented, signed_payload, visitor_of
-from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated
-from mcp_binance_server.transports.http.auth.bearer import bearer_token
-from mcp_binance_server.transports.http.auth.key_cache import KeyCache
-from mcp_binance_server.transports.http.auth.key_source import KeySource
-from mcp_binance_server.transports.http.auth.proven import Proof, Proven
+from mcp_binance_server.domain.access import SCOPES, Visitor
+from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated, bearer_token
+from mcp_binance_server.transports.http.auth.jwks import KeyCache, KeySet, KeySource
 from mcp_binance_server.transports.http.auth.trust import Trust
+
+MOST = 512
+
+# OpenID Connect Core, section 2. A longer one is refused, because two that are cut could become one.
+LONGEST_SUBJECT = 255
+# An ID token or a logout token of the same issuer is no access token: RFC 8725, section 3.11.
+_TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a token says, and the keys by which it was proven; with other keys it proves nothing."""
+
+    payload: bytes = field(repr=False)
+    keys: KeySet
+
+
+class Proven:
+    """The last proofs, by the hash of their token: no token is kept, and who has no good one adds nothing."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._proofs: dict[bytes, Proof] = {}
+
+    def find(self, token: str) -> Proof | None:
+        digest = _digest(token)
+        proof = self._proofs.pop(digest, None)
+        if proof is not None:
+            self._proofs[digest] = proof  # the last to go
+        return proof
+
+    def keep(self, token: str, proof: Proof) -> None:
+        self._proofs[_digest(token)] = proof
+        if len(self._proofs) > self._most:
+            del self._proofs[next(iter(self._proofs))]
+
+    def __len__(self) -> int:
+        return len(self._proofs)
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode("ascii")).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """A token as it was shown, and which key it says it was signed with; nothing of it is proven."""
+
+    text: str = field(repr=False)
+    algorithm: str
+    kid: str | None
+
+
+class _Claims(msgspec.Struct):
+    iss: str
+    sub: str
+    aud: str | list[str]
+    exp: int | float
+    nbf: int | float | None = None
+    scope: str | list[str] | None = None
+    scp: str | list[str] | None = None
+
+
+def presented(text: str, algorithms: Sequence[str]) -> Presented:
+    """Read the header of a token. Of jku, jwk, x5u and x5c nothing is read: keys come from the issuer alone.
+
+    Raises:
+        Unauthenticated: it is no JWT, or one that is signed in a way we do not accept.
+    """
+    from jwt.api_jws import PyJWS  # noqa: PLC0415 - a quarter of a second, and only servers with an issuer need it
+    from jwt.exceptions import PyJWTError  # noqa: PLC0415 - likewise
+
+    try:
+        header = PyJWS().get_unverified_header(text)
+    except PyJWTError:
+        raise Unauthenticated("The token is no JWT that can be read.") from None
+    if "crit" in header:
+        raise Unauthenticated("The token needs an extension that this server does not know.")
+    algorithm, kind = header.get("alg"), header.get("typ", "JWT")
+    if not isinstance(algorithm, str) or algorithm not in algorithms:
+        raise Unauthenticated(f"The token must be signed with one of {', '.join(algorithms)}.")
+    if not isinstance(kind, str) or kind.lower() not in _TYPES:
+        raise Unauthenticated("The token is no access token.")
+    return Presented(text, algorithm, header.get("kid"))
+
+
+def signed_payload(shown: Presented, keys: KeySet) -> bytes | None:
+    """Return what the token says if one of the keys signed it, else None."""
+    from jwt.api_jws import PyJWS  # noqa: PLC0415 - as above
+    from jwt.exceptions import PyJWTError  # noqa: PLC0415 - likewise
+
+    for key in keys.fitting(shown.kid, shown.algorithm):
+        try:
+            return PyJWS().decode(shown.text, key.verifier, algorithms=[key.algorithm])
+        except PyJWTError:
+            continue
+    return None
+
+
+def visitor_of(payload: bytes, trust: Trust, now_ms: int) -> Visitor:
+    """Return who a proven token speaks for. The claims are checked here because PyJWT has a clock of its own.
+
+    Raises:
+        Unauthenticated: it is another issuer's, for somebody else, too old or too new.
+    """
+    try:
+        claims = msgspec.json.decode(payload, type=_Claims)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Unauthenticated("The token must have iss, sub, aud and exp, each as RFC 9068 has it.") from None
+    if claims.iss != trust.issuer:
+        raise Unauthenticated("The token is from another issuer.")
+    # The whole string, not a part of it: a token for another resource of the same host is not for us.
+    if trust.resource not in ([claims.aud] if isinstance(claims.aud, str) else claims.aud):
+        raise Unauthenticated("The token is for another audience.")
+    if now_ms >= (claims.exp + trust.leeway_secs) * 1000:
+        raise Unauthenticated("The token has expired.")
+    if claims.nbf is not None and now_ms < (claims.nbf - trust.leeway_secs) * 1000:
+        raise Unauthenticated("The token is not valid yet.")
+    if not 0 < len(claims.sub) <= LONGEST_SUBJECT or not claims.sub.isprintable():
+        raise Unauthenticated(f"The subject must be 1 to {LONGEST_SUBJECT} printable characters.")
+    granted = claims.scp if claims.scope is None else claims.scope
+    words = granted.split() if isinstance(granted, str) else granted or ()
+    # An issuer's address has no space: no other issuer and subject make the same name.
+    return Visitor(f"{claims.iss} {claims.sub}", SCOPES.intersection(words))
 
 
 class OAuth:

@@ -1,13 +1,49 @@
-"""Whose access tokens count here, for what, and how they must be signed."""
+"""Which issuer is trusted for what, and the metadata that says so."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
+import msgspec
+
+from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.transports.http.auth.addresses import check_address
 
 ALGORITHMS = ("RS256", "ES256", "EdDSA")
 MOST_LEEWAY_SECS = 30
 MOST_KEEP_SECS = 43_200
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+
+def check_address(url: str) -> None:
+    """Make sure that nobody on the way can change what an address answers.
+
+    Raises:
+        ValueError: it is no plain address, or not a safe one.
+    """
+    if not (url.isascii() and url.isprintable()) or any(mark in url for mark in ' "\\'):
+        raise ValueError("must be a plain address")
+    parts = urlsplit(url)
+    _ = parts.port  # a ValueError of its own when it is no number
+    if not parts.hostname or "@" in parts.netloc or "#" in url:
+        raise ValueError("must be an address with a host, and without a user or a fragment")
+    if parts.scheme != "https" and not is_local_http(url):
+        raise ValueError("must start with https:// (http:// only on this machine)")
+
+
+def is_local_http(url: str) -> bool:
+    """Tell whether an address is plain HTTP that does not leave this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and _is_loopback(parts.hostname or "")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +103,27 @@ def _other_problems(trust: Trust) -> list[str]:
     if not 60 <= trust.keep_secs <= MOST_KEEP_SECS:
         problems.append(f"keeping keys: must be 60 to {MOST_KEEP_SECS} seconds")
     return problems
+
+
+def metadata_path(resource: str) -> str:
+    """Return where the document of a resource lies on its host; clients also try WELL_KNOWN alone."""
+    return f"{WELL_KNOWN}{urlsplit(resource).path.rstrip('/')}"
+
+
+def metadata_url(resource: str) -> str:
+    """Return the address that refusals name."""
+    parts = urlsplit(resource)
+    return f"{parts.scheme}://{parts.netloc}{metadata_path(resource)}"
+
+
+def resource_metadata(resource: str, issuer: str, scopes: Iterable[Scope]) -> bytes:
+    """Return the document; a client that is told nothing else asks for all of `scopes`, so name only what is used."""
+    return msgspec.json.encode(
+        {
+            "resource": resource,
+            "authorization_servers": [issuer],
+            "scopes_supported": sorted(scopes),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "mcp-binance-server",
+        }
+    )

@@ -1,0 +1,272 @@
+"""Calls let in and counted, how many each caller may have at once, and the health service."""
+
+from collections import Counter
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import anyio
+import grpc
+from google.protobuf.message import DecodeError, Message
+from grpc.aio import ServicerContext
+from grpc_health.v1.health import SERVICE_NAME as HEALTH
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
+from mcp import MCPError
+from mcp.types.version import LATEST_HANDSHAKE_VERSION
+
+from mcp_binance_server.domain.access import acting_for
+from mcp_binance_server.errors import AppError, InvalidArguments
+from mcp_binance_server.surface.caller import Caller
+from mcp_binance_server.surface.errors import internal, to_mcp
+from mcp_binance_server.transports.grpc.answers import ProviderService, Who
+from mcp_binance_server.transports.grpc.callers import Callers, address_of
+from mcp_binance_server.transports.grpc.errors import ERROR_KEY, IssuerUnavailable, TokenRefused, refusal_of
+from mcp_binance_server.transports.proto import provider_pb2 as pb
+from mcp_binance_server.transports.standing import Standing
+
+MESSAGE_SECS = 10.0
+# Of the calls that a server takes at once, all strangers together, and those of one address.
+MOST_HELD = 64
+MOST_OF_ADDRESS = 32
+
+Context = ServicerContext[bytes, bytes]
+
+RequestT = TypeVar("RequestT", bound=Message)
+ResultT = TypeVar("ResultT")
+
+SERVICE = "provider.v1.Provider"
+# An authenticator's word for: not refused, but nobody can tell now.
+CANNOT_TELL = "temporarily_unavailable"
+
+
+class Lobby:
+    """Counts calls until they are over, which a caller who reads nothing can put off."""
+
+    def __init__(self) -> None:
+        self._held: Counter[str] = Counter()
+
+    async def enter(self, context: Context) -> None:
+        """Count a call in, or end it."""
+        address = address_of(context.peer()) or ""
+        if self._held.total() >= MOST_HELD or self._held[address] >= MOST_OF_ADDRESS:
+            # Trailers alone: whoever reads no messages gets these all the same.
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many of these calls are open")
+        self._held[address] += 1
+
+        def leave(_: Context) -> None:
+            self._held[address] -= 1
+            if not self._held[address]:
+                del self._held[address]
+
+        # The stubs ask for a class that gRPC does not have.
+        context.add_done_callback(leave)  # pyright: ignore[reportArgumentType]
+
+
+class HealthService:
+    """The standard health service. Each watcher waits for itself: one that does not read keeps no other waiting."""
+
+    def __init__(self, *services: str) -> None:
+        self._status: dict[str, int] = dict.fromkeys(("", *services), HealthCheckResponse.SERVING)
+        self._changed = anyio.Event()
+        self._checks, self._watches = Lobby(), Lobby()
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        # Both as streams of requests: the library waits for ever for the one message of any other call.
+        return grpc.method_handlers_generic_handler(
+            HEALTH,
+            {
+                "Check": grpc.stream_unary_rpc_method_handler(self._check),
+                "Watch": grpc.stream_stream_rpc_method_handler(self._watch),
+            },
+        )
+
+    def stop(self) -> None:
+        """Say that nothing is served any more."""
+        self._status = dict.fromkeys(self._status, HealthCheckResponse.NOT_SERVING)
+        self._changed.set()
+
+    async def _check(self, requests: AsyncIterable[bytes], context: Context) -> bytes:
+        await self._checks.enter(context)
+        status = self._status.get(await _service(requests, context))
+        if status is None:
+            return await context.abort(grpc.StatusCode.NOT_FOUND)
+        return HealthCheckResponse(status=status).SerializeToString()
+
+    async def _watch(self, requests: AsyncIterable[bytes], context: Context) -> None:
+        await self._watches.enter(context)
+        service = await _service(requests, context)
+        while True:
+            status = self._status.get(service, HealthCheckResponse.SERVICE_UNKNOWN)
+            await context.write(HealthCheckResponse(status=status).SerializeToString())
+            if self._changed.is_set():
+                await anyio.sleep_forever()  # it has seen the last change there is, and leaves when it likes
+            await self._changed.wait()
+
+
+class Reflects(Protocol):
+    """The library's reflection service, as far as it has types."""
+
+    def ServerReflectionInfo(  # noqa: N802 - its name on the wire
+        self,
+        request_iterator: Iterator[ServerReflectionRequest],
+        context: Any,  # noqa: ANN401 - it looks at none of it
+    ) -> Iterable[ServerReflectionResponse]: ...
+
+
+class Reflection:
+    """The standard reflection service, of which strangers may hold only so many calls."""
+
+    def __init__(self, *services: str) -> None:
+        self._library: Reflects = reflection.ReflectionServicer((*services, HEALTH, reflection.SERVICE_NAME))
+        self._lobby = Lobby()
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        return grpc.method_handlers_generic_handler(
+            reflection.SERVICE_NAME, {"ServerReflectionInfo": grpc.stream_stream_rpc_method_handler(self._reflect)}
+        )
+
+    async def _reflect(self, requests: AsyncIterable[bytes], context: Context) -> None:
+        await self._lobby.enter(context)
+        async for message in requests:
+            try:
+                request = ServerReflectionRequest.FromString(message)
+            except DecodeError:
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The request is no ServerReflectionRequest")
+            for answer in self._library.ServerReflectionInfo(iter((request,)), None):
+                await context.write(answer.SerializeToString())
+
+
+async def first_message(requests: AsyncIterable[bytes]) -> bytes | None:
+    """Return the one message of a call; None when there is none, or none in time."""
+    with anyio.move_on_after(MESSAGE_SECS):
+        return await anext(aiter(requests), None)
+    return None
+
+
+async def _service(requests: AsyncIterable[bytes], context: Context) -> str:
+    try:
+        return HealthCheckRequest.FromString(await first_message(requests) or b"").service
+    except DecodeError:
+        return await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The request is no HealthCheckRequest")
+
+
+class ProviderCalls:
+    """Lets calls in and counts those that are inside.
+
+    Requests come as bytes: the library would answer what it cannot read as if it were our defect. They come as streams
+    of one, which to a client is the same: so a caller is asked for a token before anything is waited for.
+    """
+
+    def __init__(
+        self, provider: ProviderService, callers: Callers, *, has_guides: bool, standing: Standing | None = None
+    ) -> None:
+        self._provider = provider
+        self._standing = standing
+        self._callers = callers
+        self._has_guides = has_guides
+        self._inside = 0
+        self._empty = anyio.Event()
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """Return the methods of the service, by name."""
+        provider = self._provider
+        return grpc.method_handlers_generic_handler(
+            SERVICE,
+            {
+                "ListCapabilities": self._unary(pb.ListCapabilitiesRequest, provider.list_capabilities),
+                "Invoke": self._unary(pb.InvokeRequest, provider.invoke),
+                "ReadResource": self._unary(pb.ReadResourceRequest, provider.read_resource),
+                "GetPrompt": self._unary(pb.GetPromptRequest, provider.get_prompt),
+                "Stream": self._streaming(),
+            },
+        )
+
+    async def wait_until_empty(self) -> None:
+        """Wait for the calls inside to be answered."""
+        while self._inside:
+            self._empty = anyio.Event()
+            await self._empty.wait()
+
+    def _unary(
+        self, kind: type[RequestT], answer: Callable[[RequestT, Who], Awaitable[Message]]
+    ) -> "grpc.RpcMethodHandler[Any, Any]":
+        async def handle(requests: AsyncIterable[bytes], context: Context) -> bytes:
+            return (await self._answered(kind, requests, context, answer)).SerializeToString()
+
+        return grpc.stream_unary_rpc_method_handler(handle)
+
+    def _streaming(self) -> "grpc.RpcMethodHandler[Any, Any]":
+        async def handle(requests: AsyncIterable[bytes], context: Context) -> None:
+            async def write(event: pb.CloudEvent) -> None:
+                await context.write(event.SerializeToString())
+
+            async def tell(request: pb.StreamRequest, who: Who) -> None:
+                await self._provider.stream(request, who, write)
+
+            if self._standing is None:
+                await self._answered(pb.StreamRequest, requests, context, tell)
+                return
+            with self._standing.watching(lambda: self._is_still_good(context)) as stay:
+                await self._answered(pb.StreamRequest, requests, context, tell)
+            if stay.was_ended:
+                withdrawn = TokenRefused(reason="invalid_token")
+                failure = to_mcp(withdrawn, LATEST_HANDSHAKE_VERSION, None, has_guides=self._has_guides)
+                await _refuse(failure, context)
+
+        return grpc.stream_stream_rpc_method_handler(handle)
+
+    async def _answered(
+        self,
+        kind: type[RequestT],
+        requests: AsyncIterable[bytes],
+        context: Context,
+        answer: Callable[[RequestT, Who], Awaitable[ResultT]],
+    ) -> ResultT:
+        uri: str | None = None
+        self._inside += 1
+        try:
+            who = await self._who(context)
+            request = _read(kind, await first_message(requests))
+            uri = request.uri if isinstance(request, pb.ReadResourceRequest) else None
+            with acting_for(who.party):
+                return await answer(request, who)
+        except AppError as error:
+            failure = to_mcp(error, LATEST_HANDSHAKE_VERSION, uri, has_guides=self._has_guides)
+        except Exception as error:  # noqa: BLE001 - the one place where the unexpected becomes an answer
+            failure = internal(kind.__name__, error, has_guides=self._has_guides)
+        finally:
+            self._inside -= 1
+            if not self._inside:
+                self._empty.set()
+        return await _refuse(failure, context)
+
+    async def _is_still_good(self, context: Context) -> bool:
+        try:
+            return "market:read" in (await self._who(context)).visitor.scopes
+        except TokenRefused:
+            return False
+        except IssuerUnavailable:
+            return True
+
+    async def _who(self, context: Context) -> Caller:
+        try:
+            return await self._callers.of(context.invocation_metadata() or (), context.peer())
+        except TokenRefused as refused:
+            if refused.reason == CANNOT_TELL:
+                raise IssuerUnavailable from None
+            raise
+
+
+async def _refuse(failure: MCPError, context: Context) -> NoReturn:
+    refusal = refusal_of(failure)
+    await context.abort(refusal.status, refusal.sentence, ((ERROR_KEY, refusal.details),))
+
+
+def _read(kind: type[RequestT], data: bytes | None) -> RequestT:
+    if data is None:
+        raise InvalidArguments(summary=f"A call has one message, within {MESSAGE_SECS:g} seconds")
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        raise InvalidArguments(summary=f"The request is no provider.v1.{kind.__name__}") from None

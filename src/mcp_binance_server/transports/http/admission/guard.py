@@ -1,0 +1,222 @@
+"""Host, Origin, and bodies of a bounded size."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import anyio
+from anyio.lowlevel import checkpoint
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mcp_binance_server.transports.http.admission.hosts import Allowed
+from mcp_binance_server.transports.http.admission.refusals import HttpRefusal
+
+_SLOW = "The body of a request must be complete within {secs:g} seconds"
+
+_BAD_TARGET = HttpRefusal(400, "bad_target", "The target of a request must be a path")
+_WRONG_HOST = HttpRefusal(
+    421, "wrong_host", "This server does not answer to that Host; see the setting for allowed hosts"
+)
+_WRONG_ORIGIN = HttpRefusal(403, "wrong_origin", "This server does not answer pages of that Origin")
+_ENCODED = HttpRefusal(
+    415, "encoded", "The body of a request must not be compressed", ((b"accept-encoding", b"identity"),)
+)
+_BAD_LENGTH = HttpRefusal(400, "bad_length", "A request has one Content-Length or a Transfer-Encoding, not more")
+LONGEST_LENGTH = 20  # digits
+LONG = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """How much of a request is read, and for how long."""
+
+    most: int = 4 * 2**20
+    secs: float = 10.0
+    # Bodies over `small` share `held`: a crowd of half-sent large ones can neither fill memory nor shut out small ones.
+    small: int = 64 * 2**10
+    # Nothing we offer takes a hundredth of it, and to parse the two million that fit takes a tenth of a second.
+    values: int = 200_000
+    held: int = 64 * 2**20
+    # What is read and dropped of a request that is refused by its head.
+    leftover: int = 48 * 2**10
+    leftover_secs: float = 1.0
+
+
+class Bodies:
+    """Reads bodies within limits, those under way at one time together."""
+
+    def __init__(self, limits: BodyLimits) -> None:
+        self._limits = limits
+        self._held = 0
+        self._too_long = HttpRefusal(413, "too_long", f"A request must not be longer than {limits.most} bytes")
+        self._too_full = HttpRefusal(
+            413, "too_many_values", f"A request must not have more than {limits.values} values"
+        )
+        self._too_slow = HttpRefusal(408, "too_slow", _SLOW.format(secs=limits.secs))
+        self._too_many = HttpRefusal(
+            503, "too_many", "Too many long requests at once; try again", ((b"retry-after", b"1"),)
+        )
+
+    def judge(self, declared: int) -> HttpRefusal | None:
+        """Refuse a length that is too much already when it is announced."""
+        return self._too_long if declared > self._limits.most else None
+
+    async def read(self, receive: Receive) -> bytes | HttpRefusal | None:
+        """Return the body, or why it is refused; None when the client has left."""
+        with anyio.move_on_after(self._limits.secs):
+            first = await receive()
+            if first["type"] == "http.request" and first.get("more_body", False):
+                return await self._rest(bytearray(first.get("body", b"")), receive)
+            return self._ended(first, first.get("body", b""))
+        return self._too_slow
+
+    async def _rest(self, body: bytearray, receive: Receive) -> bytes | HttpRefusal | None:
+        booked = 0
+        try:
+            while len(body) <= self._limits.most:
+                message = await receive()
+                body += message.get("body", b"")
+                if not message.get("more_body", False):
+                    return self._ended(message, body)
+                grown = max(0, len(body) - self._limits.small) - booked
+                booked += grown
+                self._held += grown
+                if self._held > self._limits.held:
+                    return self._too_many
+            return self._too_long
+        finally:
+            self._held -= booked
+
+    def _ended(self, last: Message, body: bytes | bytearray) -> bytes | HttpRefusal | None:
+        if last["type"] != "http.request":
+            return None
+        if len(body) > self._limits.most:
+            return self._too_long
+        return self._too_full if self._is_too_full(body) else bytes(body)
+
+    def _is_too_full(self, body: bytes | bytearray) -> bool:
+        """Tell whether there are more values than anybody needs, by what begins or parts them in JSON."""
+        small, left = self._limits.small, self._limits.values
+        if len(body) > small:
+            for start in range(0, len(body), small):
+                left -= sum(body.count(mark, start, start + small) for mark in b",[{")
+                if left < 0:
+                    return True
+        return False
+
+    async def drop_leftover(self, receive: Receive) -> None:
+        """Read for a moment and forget it: a socket that is closed on unread bytes can take the answer with it."""
+        dropped = 0
+        with anyio.move_on_after(self._limits.leftover_secs):
+            while dropped < self._limits.leftover:
+                message = await receive()
+                dropped += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the whole body once, then what the connection has to say: that it ended."""
+    kept: list[bytes] = [body]
+
+    async def receive_again() -> Message:
+        if kept:
+            return {"type": "http.request", "body": kept.pop(), "more_body": False}
+        return await receive()
+
+    return receive_again
+
+
+class Watched(NamedTuple):
+    """The headers that are decided on here, each as often as it was sent."""
+
+    host: list[bytes]
+    origin: list[bytes]
+    length: list[bytes]
+    transfer: list[bytes]
+    encoding: list[bytes]
+
+    @property
+    def has_body(self) -> bool:
+        return bool(self.transfer) or self.length not in ([], [b"0"])
+
+
+class Guard:
+    """An ASGI application around another. It sends no CORS header, so no page from elsewhere can read an answer."""
+
+    def __init__(self, app: ASGIApp, allowed: Allowed, limits: BodyLimits | None = None) -> None:
+        self._app = app
+        self._allowed = allowed
+        self._bodies = Bodies(limits or BodyLimits())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = watched(scope)
+        refusal = self._judge(scope, headers)
+        if not headers.has_body:
+            await (refusal.answer(send) if refusal else self._app(scope, receive, send))
+            return
+        if refusal is not None:
+            await self._turn_away(refusal, receive, send)
+            return
+        body = await self._bodies.read(receive)
+        if isinstance(body, bytes):
+            if len(body) > LONG:
+                await checkpoint()  # others are heard before it is parsed
+            await self._app(scope, replayed(body, receive), send)
+        elif body is not None:
+            # It has had all the bytes and all the time there are: closed without another look.
+            await body.and_close().answer(send)
+
+    def _judge(self, scope: Scope, headers: Watched) -> HttpRefusal | None:
+        # A target with a host of its own would outrank the Host that is looked at below.
+        if not scope["path"].startswith("/"):
+            return _BAD_TARGET
+        if not self._allowed.is_host(headers.host):
+            return _WRONG_HOST
+        if not self._allowed.is_origin(headers.origin):
+            return _WRONG_ORIGIN
+        if headers.encoding and any(value.lower() != b"identity" for value in headers.encoding):
+            return _ENCODED
+        return self._judge_length(headers) if headers.length else None
+
+    def _judge_length(self, headers: Watched) -> HttpRefusal | None:
+        declared, *others = headers.length
+        if others or headers.transfer or not declared.isdigit() or len(declared) > LONGEST_LENGTH:
+            return _BAD_LENGTH
+        return self._bodies.judge(int(declared))
+
+    async def _turn_away(self, refusal: HttpRefusal, receive: Receive, send: Send) -> None:
+        """Refuse a request whose body was not looked at, and close the connection once the client can know why."""
+
+        async def unfinished(message: Message) -> None:
+            await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
+        await refusal.and_close().answer(unfinished)
+        await self._bodies.drop_leftover(receive)
+        await send({"type": "http.response.body", "body": b""})
+
+
+def watched(scope: Scope) -> Watched:
+    """Return the headers that matter here, in one pass."""
+    found = Watched([], [], [], [], [])
+    host, origin, length, transfer, encoding = found
+    for name, value in scope["headers"]:
+        match name:
+            case b"host":
+                host.append(value)
+            case b"origin":
+                origin.append(value)
+            case b"content-length":
+                length.append(value)
+            case b"transfer-encoding":
+                transfer.append(value)
+            case b"content-encoding":
+                encoding.append(value)
+            case _:
+                pass
+    return found

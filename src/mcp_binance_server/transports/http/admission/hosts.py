@@ -1,0 +1,157 @@
+"""Which hosts this server answers for, and what a trusted proxy forwards."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import NamedTuple
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_binance_server.errors import SettingsError, echo
+from mcp_binance_server.transports.arrival import PROTO, Arrival, Proxies
+
+# Any port: behind a forwarded or published one a server does not know its own, and the port tells no friend from foe. A
+# page that points its name here sends the right port too; what gives it away is the name.
+LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+LOOPBACK_ORIGINS = tuple(f"{scheme}://{host}" for scheme in ("http", "https") for host in LOOPBACK_HOSTS)
+
+ANY_PORT = 0
+HIGHEST_PORT = 65_535
+LONGEST = 300  # a name has at most 253 characters
+
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_-]+(?:\.[a-z0-9_-]+)*))(?::([1-9][0-9]{0,4}))?")
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)")
+# To some parsers such a name is an address: 127.1, 0x7f.1, 2130706433.
+_LOOKS_LIKE_A_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+
+ARRIVAL = "mcp_binance_server.arrival"
+"""Where it is left in the scope of a request."""
+
+
+class HostPlace(NamedTuple):
+    """A host in its one spelling; the scheme only an origin has, the port only who says one."""
+
+    scheme: str
+    host: str
+    port: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The hosts that we answer to and the origins that we answer."""
+
+    hosts: frozenset[HostPlace]
+    origins: frozenset[HostPlace]
+
+    def is_host(self, sent: Sequence[bytes]) -> bool:
+        """Whether these Host headers are one, well formed, and ours."""
+        return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_host(_text(sent[0])), self.hosts)
+
+    def is_origin(self, sent: Sequence[bytes]) -> bool:
+        """Whether these Origin headers are none, as with every client but a browser, or one that may ask."""
+        if not sent:
+            return True
+        return len(sent) == 1 and len(sent[0]) <= LONGEST and _is_listed(read_origin(_text(sent[0])), self.origins)
+
+
+def allow(hosts: Iterable[str] = LOOPBACK_HOSTS, origins: Iterable[str] = LOOPBACK_ORIGINS) -> Allowed:
+    """Return the lists ready to ask: entries are `host`, `host:port` or `host:*`, origins with `scheme://` before.
+
+    An entry without a port means just that; `:*` means any port and none.
+
+    Raises:
+        SettingsError: an entry is nothing of the kind.
+    """
+    return Allowed(
+        frozenset(_entry(each, read_host(_portless(each)), "host") for each in hosts),
+        frozenset(_entry(each, read_origin(_portless(each)), "origin") for each in origins),
+    )
+
+
+@lru_cache(maxsize=256)  # clients send the same few on every request
+def read_host(text: str) -> HostPlace | None:
+    """Return the host and port that a text is from end to end; None if it is anything else."""
+    found = _HOST.fullmatch(text.lower()) if text.isascii() else None
+    if found is None:
+        return None
+    sixth, name, digits = found.groups()
+    port = int(digits) if digits else None
+    host = _in_one_spelling(sixth, name)
+    return HostPlace("", host, port) if host and (port or 0) <= HIGHEST_PORT else None
+
+
+@lru_cache(maxsize=256)
+def read_origin(text: str) -> HostPlace | None:
+    """Return the origin that a text is: a scheme, a host, a port. `null`, a path or a second origin are none."""
+    found = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
+    place = read_host(found[2]) if found else None
+    return place._replace(scheme=found[1]) if found and place else None
+
+
+def _in_one_spelling(sixth: str | None, name: str) -> str | None:
+    try:
+        if sixth is not None:
+            return f"[{IPv6Address(sixth)}]"
+        return str(IPv4Address(name)) if _LOOKS_LIKE_A_NUMBER.fullmatch(name) else name
+    except AddressValueError:
+        return None
+
+
+def _is_listed(place: HostPlace | None, listed: frozenset[HostPlace]) -> bool:
+    return place is not None and (place in listed or place._replace(port=ANY_PORT) in listed)
+
+
+def _text(value: bytes) -> str:
+    return value.decode("latin-1")
+
+
+def _portless(entry: str) -> str:
+    return entry.strip().removesuffix(":*")
+
+
+def _entry(entry: str, place: HostPlace | None, kind: str) -> HostPlace:
+    is_any = entry.strip().endswith(":*")
+    if place is None or (is_any and place.port is not None):
+        raise SettingsError(problems=(f"not an allowed {kind}: {echo(entry)!r}; write name, name:port or name:*",))
+    return place._replace(port=ANY_PORT) if is_any else place
+
+
+class Forwarded:
+    """Puts how a request arrived into its scope, and who sent it, if a trusted proxy says so."""
+
+    def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
+        self._app = app
+        self._proxies = proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            self._note(scope)
+        await self._app(scope, receive, send)
+
+    def _note(self, scope: Scope) -> None:
+        client = scope.get("client")
+        peer = client[0] if client else None
+        scope[ARRIVAL] = self._proxies.arrival(
+            peer,
+            scope["headers"],
+            is_tls=scope.get("scheme") == "https",
+            # No MCP client speaks HTTP/1.0. nginx does, to whatever it passes requests on to, and may say nothing else.
+            is_relayed=scope.get("http_version") == "1.0",
+        )
+        if peer is not None and self._proxies.trusts(peer):
+            headers = dict(scope["headers"])
+            scope["client"] = (self._origin(headers.get(b"x-forwarded-for", b""), peer), 0)
+            if headers.get(PROTO, b"").strip().lower() == b"https":
+                scope["scheme"] = "https"
+
+    def _origin(self, hops: bytes, proxy: str) -> str:
+        """Return the last hop that is no proxy of ours: what stands before it is the caller's own claim."""
+        named = [hop.strip() for hop in hops.decode("latin-1").split(",") if hop.strip()]
+        return next((hop for hop in reversed(named) if not self._proxies.trusts(hop)), named[0] if named else proxy)
+
+
+def arrival_of(scope: Scope) -> Arrival:
+    """Return how a request came; one that nobody has looked at is trusted with nothing."""
+    return scope.get(ARRIVAL, Arrival.READABLE)

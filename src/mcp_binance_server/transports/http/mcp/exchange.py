@@ -1,0 +1,225 @@
+"""One request and its answer, in one piece or as events."""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+import anyio
+from mcp.types import jsonrpc
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
+from mcp_binance_server.transports.frames import RefusedFrame, read_frame
+from mcp_binance_server.transports.http.admission.refusals import refuse
+from mcp_binance_server.transports.http.mcp.session_stream import Answer, IdInUse, LineClosed, Outlet
+from mcp_binance_server.transports.http.mcp.sessions import OpenSession, Switchboard, header
+from mcp_binance_server.transports.http.server.disconnect import ends_with_client
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+# Proxies cut silent connections after a minute or less.
+PING_SECS = 15.0
+JSON = (b"content-type", b"application/json")
+STREAM = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+SESSION_ID = b"mcp-session-id"
+CONNECTION_ID = b"connection-id"
+
+
+async def reply_json(send: Send, body: bytes, headers: Headers = (), *, status: int = 200) -> None:
+    described = [JSON, (b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": described})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def reply_figures(send: Send, body: bytes) -> None:
+    """Answer with metrics as Prometheus reads them."""
+    headers = [(b"content-type", CONTENT_TYPE), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def reply_empty(send: Send, status: int, headers: Headers = ()) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0"), *headers]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def reply_from(outlet: Outlet, receive: Receive, send: Send, headers: Headers, *, streams: bool) -> None:
+    """Answer a request: as JSON if the answer comes first and soon, else as events up to and with the answer.
+
+    Raises:
+        LineClosed: the session ended before anything was said.
+    """
+    first = None
+    with anyio.move_on_after(PING_SECS if streams else None):
+        first = await _next_sendable(outlet, streams=streams)
+    if isinstance(first, Answer):
+        await reply_json(send, dumped(first), headers)
+        return
+    await _start_stream(send, headers)
+    if first is not None:
+        await _send_event(send, first)
+    await _pour(outlet, receive, send, until_answer=True)
+
+
+async def reply_stream(
+    outlet: Outlet, receive: Receive, send: Send, headers: Headers, *, endpoint: str | None = None
+) -> None:
+    """Send whatever comes to the outlet until the client leaves or the session ends."""
+    await _start_stream(send, headers)
+    if endpoint is not None:
+        await _send_chunk(send, f"event: endpoint\r\ndata: {endpoint}\r\n\r\n".encode())
+    await _pour(outlet, receive, send, until_answer=False)
+
+
+async def _pour(outlet: Outlet, receive: Receive, send: Send, *, until_answer: bool) -> None:
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        # Whoever left while being asked would never answer, and hold the session for ever.
+        outlet.close()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch)
+        message = None
+        try:
+            while not (until_answer and isinstance(message, Answer)):
+                message = await _or_ping(outlet.next, send)
+                await _send_event(send, message)
+        except LineClosed:
+            pass
+        group.cancel_scope.cancel()
+    await send({"type": "http.response.body", "body": b""})
+
+
+def dumped(message: jsonrpc.JSONRPCMessage) -> bytes:
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+async def _next_sendable(outlet: Outlet, *, streams: bool) -> jsonrpc.JSONRPCMessage:
+    while True:
+        message = await outlet.next()
+        if streams or isinstance(message, Answer):
+            return message
+
+
+async def _or_ping(wait: Callable[[], Awaitable[jsonrpc.JSONRPCMessage]], send: Send) -> jsonrpc.JSONRPCMessage:
+    while True:
+        with anyio.move_on_after(PING_SECS):
+            return await wait()
+        await _send_chunk(send, b": ping\r\n\r\n")
+
+
+async def _start_stream(send: Send, headers: Headers) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [*STREAM, *headers]})
+
+
+async def _send_event(send: Send, message: jsonrpc.JSONRPCMessage) -> None:
+    await _send_chunk(send, b"event: message\r\ndata: " + dumped(message) + b"\r\n\r\n")
+
+
+async def _send_chunk(send: Send, chunk: bytes) -> None:
+    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+
+async def converse(
+    call: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Hand a message to a session's line and answer with what comes back."""
+    request = Request(scope)
+    try:
+        if not isinstance(message, jsonrpc.JSONRPCRequest):
+            await call.line.tell(message, request)
+            await reply_empty(send, 202, named(call))
+            return
+        streams = accepts(scope, "text/event-stream")
+        async with call.line.asking(message, request, streams=streams) as outlet:
+            with ends_with_client(scope):
+                await reply_from(outlet, receive, send, named(call), streams=streams)
+    except IdInUse:
+        await refuse(send, 400, "id_in_use", "A request with this id is still being answered")
+    except LineClosed:
+        await unknown_session(send)
+
+
+async def open_by_initialize(
+    switchboard: Switchboard, call: OpenSession, message: jsonrpc.JSONRPCRequest, scope: Scope, send: Send
+) -> None:
+    """Answer the request that opened a session; a session whose opening failed does not stay."""
+    answer: jsonrpc.JSONRPCMessage | None = None
+    try:
+        async with call.line.asking(message, Request(scope), streams=False) as outlet:
+            answer = await outlet.next()
+    except LineClosed:
+        await unknown_session(send)
+    finally:
+        if not isinstance(answer, jsonrpc.JSONRPCResponse):
+            await switchboard.registry.end(call.session)
+    if isinstance(answer, jsonrpc.JSONRPCResponse):
+        meta = {**answer.result.get("_meta", {}), "connection_id": call.session.connection_id}
+        answer.result["_meta"] = meta
+        await reply_json(send, dumped(answer), named(call))
+    elif answer is not None:
+        await reply_json(send, dumped(answer), status=400)
+
+
+async def posted_message(scope: Scope, receive: Receive, send: Send) -> jsonrpc.JSONRPCMessage | None:
+    """Return the message of a POST; None when it was none and has been refused."""
+    if not await is_json(scope, send):
+        return None
+    body = (await receive()).get("body", b"")
+    message = read_frame(body)
+    if isinstance(message, RefusedFrame):
+        await reply_json(send, dumped(message.answer), status=400)
+        return None
+    return message
+
+
+async def is_json(scope: Scope, send: Send) -> bool:
+    """Tell whether JSON is sent and taken; what is not has been refused."""
+    if not accepts(scope, "application/json"):
+        await refuse(send, 406, "not_acceptable", "Accept must include application/json")
+        return False
+    kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        await refuse(send, 415, "not_json", "Content-Type must be application/json")
+        return False
+    return True
+
+
+async def takes_events(scope: Scope, send: Send) -> bool:
+    if accepts(scope, "text/event-stream"):
+        return True
+    await refuse(send, 406, "not_acceptable", "Accept must include text/event-stream")
+    return False
+
+
+def accepts(scope: Scope, kind: str) -> bool:
+    """Tell whether a request takes an answer of this kind; one without Accept takes any."""
+    accept = header(scope, b"accept")
+    if accept is None:
+        return True
+    offered = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
+    return bool(offered & {kind, f"{kind.partition('/')[0]}/*", "*/*"})
+
+
+async def not_allowed(send: Send, allowed: bytes) -> None:
+    await refuse(send, 405, "method_not_allowed", "Method not allowed", headers=[(b"allow", allowed)])
+
+
+def named(call: OpenSession) -> list[tuple[bytes, bytes]]:
+    """Return the headers that name a session, by MCP's name for it and by the data model's."""
+    name = call.session.connection_id.encode()
+    return [(SESSION_ID, name), (CONNECTION_ID, name)]
+
+
+async def unknown_session(send: Send) -> None:
+    """Answer whoever names a session that is not theirs, is over, or never was: all of them alike."""
+    await refuse(send, 404, "session_not_found", "Session not found: it has ended or never was; open a new one")
+
+
+async def stream_taken(send: Send) -> None:
+    await refuse(send, 409, "stream_open", "This session has an event stream already")

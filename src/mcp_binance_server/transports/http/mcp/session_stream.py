@@ -1,0 +1,223 @@
+"""The stream of one session: what is sent, kept and resumed."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp.types import jsonrpc
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.requests import Request
+
+from mcp_binance_server.errors import TookTooLong
+from mcp_binance_server.surface.errors import LONGEST_SECS, to_mcp
+from mcp_binance_server.transports.frames import Id
+
+Answer = jsonrpc.JSONRPCResponse | jsonrpc.JSONRPCError
+# A reader this far behind has stopped reading; what it misses is said by the end of its stream.
+MOST_WAITING = 1_000
+
+REQUEST_CANCELLED = -32800
+UPDATED = "notifications/resources/updated"
+_LAST_WORD_SECS = 1.0
+
+
+class LineClosed(Exception):
+    """The talk is over; whoever still waits gets nothing more."""
+
+
+@dataclass
+class Outlet:
+    """Where messages wait for their reader."""
+
+    _waiting: deque[jsonrpc.JSONRPCMessage] = field(default_factory=deque[jsonrpc.JSONRPCMessage])
+    _arrived: anyio.Event = field(default_factory=anyio.Event)
+    _closed: bool = False
+
+    def put(self, message: jsonrpc.JSONRPCMessage) -> None:
+        if len(self._waiting) >= MOST_WAITING:
+            self.close()
+            return
+        self._waiting.append(message)
+        self._arrived.set()
+
+    async def next(self) -> jsonrpc.JSONRPCMessage:
+        """Return the next message.
+
+        Raises:
+            LineClosed: there is none, and none will come.
+        """
+        while not self._waiting:
+            if self._closed:
+                raise LineClosed
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        return self._waiting.popleft()
+
+    def close(self) -> None:
+        self._closed = True
+        self._arrived.set()
+
+    def left(self) -> tuple[jsonrpc.JSONRPCMessage, ...]:
+        """Return what nobody came for."""
+        return tuple(self._waiting)
+
+
+class IdInUse(Exception):
+    """A request with the id of one that is still being answered."""
+
+
+class SessionStream:
+    """Runs the server for one session and sorts what it says.
+
+    An answer goes to the POST that asked, or to the session's stream if the client chose to read answers there; a
+    notification to the POST that it belongs to, or to the stream; without anybody to read it, nowhere. Only that a
+    page has changed is kept for the next stream, once for each page.
+    """
+
+    def __init__(self, server: Server[Any]) -> None:
+        self._server = server
+        self.longest_secs = LONGEST_SECS
+        self._send, self._receive = anyio.create_memory_object_stream[SessionMessage | Exception](16)
+        self._asked: dict[Id, Outlet] = {}
+        self._scope = anyio.CancelScope()
+        self._missed: dict[str, jsonrpc.JSONRPCNotification] = {}
+        self.stream: Outlet | None = None
+        self.answers_on_stream = False
+
+    async def run(self) -> None:
+        """Serve until the line is closed."""
+        try:
+            with self._scope:
+                await self._server.run(self._receive, self, self._server.create_initialization_options())
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop what is being worked on and let everybody who waits go."""
+        self._scope.cancel()
+        self._send.close()
+        self._receive.close()
+        for outlet in (*self._asked.values(), *((self.stream,) if self.stream else ())):
+            outlet.close()
+        self._asked.clear()
+
+    def listen(self) -> Outlet:
+        """Open the session's stream; it begins with the pages that changed while there was none."""
+        outlet = self.stream = Outlet()
+        for message in self._missed.values():
+            outlet.put(message)
+        self._missed.clear()
+        return outlet
+
+    def stop_listening(self, outlet: Outlet) -> None:
+        """Close the session's stream; of what its reader did not take, the pages that changed are told again."""
+        self.stream = None
+        for message in outlet.left():
+            self._keep(message)
+
+    def hush(self) -> None:
+        """End the stream; what is being answered goes on."""
+        if self.stream is not None:
+            self.stream.close()
+
+    @asynccontextmanager
+    async def asking(
+        self, message: jsonrpc.JSONRPCRequest, request: Request, *, streams: bool
+    ) -> AsyncGenerator[Outlet]:
+        """Hand a request to the server and lend where its answer will come out, after what belongs to it.
+
+        An answer comes in any case, if need be that there was none in time. Who leaves without it ends the work on it.
+
+        Raises:
+            IdInUse: the id is that of a request still being answered.
+            LineClosed: the talk is over.
+        """
+        if message.id in self._asked:
+            raise IdInUse
+        outlet = self._asked[message.id] = Outlet()
+        if message.method == "resources/unsubscribe":
+            self._missed.pop(_uri(message), None)
+
+        async def unanswered() -> None:
+            error = jsonrpc.ErrorData(code=REQUEST_CANCELLED, message="Request cancelled")
+            outlet.put(jsonrpc.JSONRPCError(jsonrpc="2.0", id=message.id, error=error))
+
+        metadata = ServerMessageMetadata(
+            request_context=request, can_send_request=streams, on_request_unanswered=unanswered
+        )
+        last_word = asyncio.get_running_loop().call_later(self.longest_secs, self._say_late, outlet, message.id)
+        try:
+            await self._hand(message, metadata)
+            yield outlet
+        finally:
+            last_word.cancel()
+            # By now the id of a request that was answered may be that of another.
+            if self._asked.get(message.id) is outlet:
+                del self._asked[message.id]
+                with suppress(LineClosed), anyio.move_on_after(_LAST_WORD_SECS, shield=True):
+                    await self.tell(_cancelled(message.id), request)
+
+    def _say_late(self, outlet: Outlet, request_id: Id) -> None:
+        late = to_mcp(TookTooLong(after_secs=self.longest_secs), HANDSHAKE_PROTOCOL_VERSIONS[-1])
+        outlet.put(jsonrpc.JSONRPCError(jsonrpc="2.0", id=request_id, error=late.error))
+
+    async def tell(self, message: jsonrpc.JSONRPCMessage, request: Request) -> None:
+        """Hand over a message that nobody waits here for the answer of.
+
+        Raises:
+            LineClosed: the talk is over.
+        """
+        await self._hand(message, ServerMessageMetadata(request_context=request, can_send_request=bool(self.stream)))
+
+    async def _hand(self, message: jsonrpc.JSONRPCMessage, metadata: ServerMessageMetadata) -> None:
+        try:
+            await self._send.send(SessionMessage(message, metadata=metadata))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            raise LineClosed from None
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Take a message from the server: the outgoing half of a stream as the SDK knows it."""
+        outlet = self._outlet_of(item)
+        if outlet is not None:
+            outlet.put(item.message)
+        else:
+            self._keep(item.message)
+
+    def _keep(self, message: jsonrpc.JSONRPCMessage) -> None:
+        if isinstance(message, jsonrpc.JSONRPCNotification) and message.method == UPDATED:
+            self._missed[_uri(message)] = message
+
+    def _outlet_of(self, item: SessionMessage) -> Outlet | None:
+        message = item.message
+        if isinstance(message, Answer):
+            asked = self._asked.pop(message.id, None) if message.id is not None else None
+            return asked or (self.stream if self.answers_on_stream else None)
+        related = item.metadata.related_request_id if isinstance(item.metadata, ServerMessageMetadata) else None
+        return self._asked.get(related, self.stream) if related is not None else self.stream
+
+    async def aclose(self) -> None:
+        """End with the server: what it still had to say is in the outlets."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def _cancelled(request_id: Id) -> jsonrpc.JSONRPCNotification:
+    params = {"requestId": request_id, "reason": "nobody waits for the answer"}
+    return jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=params)
+
+
+def _uri(message: jsonrpc.JSONRPCRequest | jsonrpc.JSONRPCNotification) -> str:
+    return str((message.params or {}).get("uri"))

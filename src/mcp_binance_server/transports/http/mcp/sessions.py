@@ -1,0 +1,175 @@
+"""Sessions and the lines that belong to them, for every door of the HTTP application."""
+
+import logging
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from mcp.server.lowlevel import Server
+from starlette.types import Scope
+
+from mcp_binance_server.domain.access import Vault, Visitor, party_of
+from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
+from mcp_binance_server.sessions.errors import TooManySessions
+from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
+from mcp_binance_server.sessions.registry import Registry
+from mcp_binance_server.surface.caller import CALLER, Caller
+from mcp_binance_server.transports.http.admission.hosts import arrival_of
+from mcp_binance_server.transports.http.admission.keys import KeysMisplaced, named_key, principal_in
+from mcp_binance_server.transports.http.mcp.session_stream import SessionStream
+from mcp_binance_server.transports.http.server.crowd import tell_let_in
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session and its line."""
+
+    session: Session[Principal]
+    line: SessionStream
+
+
+@dataclass
+class Switchboard:
+    """Opens a line for each session the registry admits, finds it again, and cuts it when the session ends."""
+
+    server: Server[Any]
+    registry: Registry[Principal]
+    own: Principal | None
+    """The key this process lends to callers who bring none, each time anew by how they came."""
+    accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
+    _calls: dict[ConnectionId, OpenSession] = field(default_factory=dict[ConnectionId, OpenSession])
+    _group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Keep the lines running; at the end every session is ended."""
+        async with anyio.create_task_group() as group:
+            self._group = group
+            try:
+                async with self.registry.running():
+                    yield
+            finally:
+                self._group = None
+                group.cancel_scope.cancel()
+
+    async def open(self, scope: Scope, visitor: Visitor) -> OpenSession:
+        """Open a session for the request and start its line.
+
+        Raises:
+            KeysRefused: its keys are not taken.
+            TooManySessions: there is no place.
+        """
+        self._lines()
+        principal = principal_in(scope)
+        session = await self.registry.open(
+            visitor,
+            remote_addr=_address(scope),
+            user_agent=header(scope, b"user-agent"),
+            credentials=principal,
+            party=self._party(scope, visitor, principal),
+        )
+        try:
+            lines = self._lines()
+        except TooManySessions:  # it began to wind down while the engine answered
+            await self.registry.end(session)
+            raise
+        call = self._calls[session.connection_id] = OpenSession(session, SessionStream(self.server))
+        session.on_end(self._cut(call))
+        lines.start_soon(self._run, call)
+        return self._noted(scope, visitor, call)
+
+    def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> OpenSession | None:
+        """Return the visitor's own live session; None for any other id, however it is wrong.
+
+        Raises:
+            KeysMisplaced: it is theirs, and was opened without the keys that the request brings.
+        """
+        session = self.registry.find(connection_id, visitor)
+        call = self._calls.get(session.connection_id) if session else None
+        if session is None or call is None:
+            return None
+        # Whoever names another key is not let in, and without it the id alone would have let them in: nothing is told.
+        named, held = named_key(scope), session.credentials
+        if named is not None and (held is None or named != held.credentials.api_key.encode()):
+            raise KeysMisplaced
+        return self._noted(scope, visitor, call)
+
+    def calls(self) -> list[OpenSession]:
+        """Return every session that is open, with its line."""
+        return [*self._calls.values()]
+
+    @contextmanager
+    def stateless(self, scope: Scope, visitor: Visitor) -> Generator[None]:
+        """Note who makes a request that belongs to no session; it brings its own keys or uses those lent.
+
+        Raises:
+            KeysRefused: its keys are not taken.
+        """
+        brought = principal_in(scope)
+        vault = Vault(brought or self._lent(scope, visitor))
+        _introduce(scope, Caller(visitor, vault, self._party(scope, visitor, brought)))
+        try:
+            yield
+        finally:
+            vault.wipe()
+
+    def _lines(self) -> TaskGroup:
+        """Return where lines run; there is no such place any more while the server winds down."""
+        if self._group is None:
+            raise TooManySessions(retry_after_secs=1)
+        return self._group
+
+    def _noted(self, scope: Scope, visitor: Visitor, call: OpenSession) -> OpenSession:
+        session, brought = call.session, call.session.credentials
+        vault = session.vault if brought else Vault(self._lent(scope, visitor))
+        _introduce(scope, Caller(visitor, vault, self._party(scope, visitor, brought)))
+        return call
+
+    def _party(self, scope: Scope, visitor: Visitor, brought: Principal | None) -> str:
+        key = brought.credentials.api_key if brought is not None and brought in self.accepted else None
+        return party_of(visitor, key, _address(scope))
+
+    def _lent(self, scope: Scope, visitor: Visitor) -> Principal | None:
+        return self.own if arrival_of(scope).lends_to(visitor) else None
+
+    async def _run(self, call: OpenSession) -> None:
+        try:
+            await call.line.run()
+        except Exception:
+            LOG.exception("a session failed and was ended")
+        with anyio.CancelScope(shield=True):
+            await self.registry.end(call.session)
+
+    async def drain(self) -> None:
+        """Open no more sessions, and end the streams: nobody waits on them for an answer."""
+        self._group = None
+        for call in self.calls():
+            call.line.hush()
+
+    def _cut(self, call: OpenSession) -> Farewell:
+        async def cut() -> None:
+            self._calls.pop(call.session.connection_id, None)
+            call.line.close()
+
+        return cut
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """Return the first value of a header as text."""
+    found = next((value for key, value in scope["headers"] if key == name), None)
+    return None if found is None else found.decode("latin-1")
+
+
+def _introduce(scope: Scope, caller: Caller) -> None:
+    scope[CALLER] = caller
+    tell_let_in(scope, caller.party)
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else "unknown"

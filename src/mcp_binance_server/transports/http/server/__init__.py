@@ -1,0 +1,1 @@
+"""Connections: uvicorn, patience, fair turns."""

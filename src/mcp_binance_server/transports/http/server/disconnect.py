@@ -1,0 +1,133 @@
+"""A client that leaves, one that does not read, one that is cut short."""
+
+from asyncio import Future
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+
+import anyio
+import h11
+from starlette.types import Message, Scope, Send
+
+LEAVING = "mcp_binance_server.leaving"
+"""Where a connection leaves it in the scope of a request; another server's connection does not."""
+
+MOST_UNSENT = 64 * 2**20
+
+
+class Leaving:
+    """The end of one request's client: told by the connection, it ends the work that was begun for that client."""
+
+    __slots__ = ("_has_left", "_wait", "_work")
+
+    def __init__(self) -> None:
+        self._has_left = False
+        self._wait: Future[None] | None = None
+        self._work: anyio.CancelScope | None = None
+
+    @property
+    def has_left(self) -> bool:
+        return self._has_left
+
+    def tell(self) -> None:
+        self._has_left = True
+        if self._wait is not None and not self._wait.done():
+            self._wait.set_result(None)
+        if self._work is not None:
+            self._work.cancel()
+
+    def ends_wait(self, wait: Future[None]) -> None:
+        """Have somebody wait no longer as soon as the client has left."""
+        self._wait = wait
+
+    @contextmanager
+    def ends_this(self) -> Generator[None]:
+        """Cancel what is done in here as soon as the client has left."""
+        with anyio.CancelScope() as work:
+            if self._has_left:
+                work.cancel()
+            self._work = work
+            try:
+                yield
+            finally:
+                self._work = None
+
+
+def ends_with_client(scope: Scope) -> AbstractContextManager[None]:
+    """Cancel what is done in here as soon as the client of a request has left."""
+    leaving: Leaving | None = scope.get(LEAVING)
+    return nullcontext() if leaving is None else leaving.ends_this()
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    address: str
+    size: int
+    break_off: Callable[[], None]
+
+
+@dataclass
+class Unsent:
+    """What waits, longest first. When it is too much, the address for which most waits loses its oldest answer."""
+
+    most: int = MOST_UNSENT
+    _waiting: dict[object, _Unread] = field(default_factory=dict[object, _Unread], repr=False)
+
+    def add(self, connection: object, address: str, size: int, break_off: Callable[[], None]) -> None:
+        """Take note of an answer that a client has not read yet; `break_off` closes its connection."""
+        self._waiting[connection] = _Unread(address, size, break_off)
+        while sum(each.size for each in self._waiting.values()) > self.most:
+            held: Counter[str] = Counter()
+            for each in self._waiting.values():
+                held[each.address] += each.size
+            ((greediest, _),) = held.most_common(1)
+            oldest = next(each for each, told in self._waiting.items() if told.address == greediest)
+            self._waiting.pop(oldest).break_off()
+
+    def drop(self, connection: object) -> None:
+        """Take note that a client has read on, or left."""
+        self._waiting.pop(connection, None)
+
+
+class CutShort:
+    """Passes an answer on and knows how far it is; one whose length was promised is not cut short any more."""
+
+    def __init__(self, send: Send, at_promise: Callable[[], None]) -> None:
+        self._send = send
+        self._at_promise = at_promise
+        self._has_begun = False
+        self._has_ended = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._has_begun = True
+            if any(name == b"content-length" for name, _ in message["headers"]):
+                self._at_promise()
+        elif not message.get("more_body", False):
+            self._has_ended = True
+        await self._send(message)
+
+    async def end(self) -> bool:
+        """End an answer that was begun; tell whether there was one."""
+        if self._has_begun and not self._has_ended:
+            await self._send({"type": "http.response.body", "body": b""})
+        return self._has_begun
+
+
+class JoinedAnswers(h11.Connection):
+    """HTTP/1.1 that keeps the head of an answer until its body comes, if the head says that one comes at once."""
+
+    _head: tuple[bytes, ...] = ()
+
+    def send_with_data_passthrough(self, event: h11.Event) -> list[bytes] | None:
+        written = super().send_with_data_passthrough(event)
+        if written is None:
+            return None
+        # Without a length it is a stream, and its first event may be long in coming.
+        if isinstance(event, h11.Response) and any(name == b"content-length" for name, _ in event.headers):
+            self._head = tuple(written)
+            return []
+        if self._head:
+            written, self._head = [*self._head, *written], ()
+        return written

@@ -1,0 +1,264 @@
+"""uvicorn with our connections, our limits and our way to listen."""
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from ssl import SSLContext
+from types import FrameType
+
+import anyio
+import anyio.lowlevel
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import Config
+from uvicorn.server import ServerState
+
+from mcp_binance_server.clock import Clock, SystemClock
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.transports.http.server.connection import ConnectionLimits, HttpConnection
+from mcp_binance_server.transports.http.server.crowd import ConnectionCrowd
+from mcp_binance_server.transports.http.server.disconnect import Unsent
+from mcp_binance_server.transports.http.server.reading import FirstLooks, RequestReader
+
+BACKLOG = 2_048
+AT_A_TIME = 8
+SEND_BUFFER = 256 * 2**10
+
+GRACE_SECS = 10.0
+HASTE_SECS = 0.3
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_LOOK_EVERY_MS = 20.0
+_LAST_WORDS_SECS = 1.0
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        SettingsError: the address cannot be listened on.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio sends without delay only where it sees it; else each answer takes 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # elsewhere it would let two servers have one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it. Left alone, the system keeps megabytes for each client that does not read.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise SettingsError(problems=(f"cannot listen on {host} port {port}: {error.strerror}",)) from None
+    return listener
+
+
+def waiting_sockets(listener: socket.socket) -> Iterator[socket.socket]:
+    """Yield what to serve on so that so many clients are let in at a time; the first is the listener itself.
+
+    asyncio's own loops let in as many as their `backlog` says. uvloop lets in one of each socket: with a single one,
+    somebody who comes behind a hundred others waits for a hundred rounds of the loop.
+    """
+    yield listener
+    if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
+        yield from (listener.dup() for _ in range(AT_A_TIME - 1))
+
+
+@dataclass(slots=True)
+class Shutdown:
+    """What the process is told: first to wind down, then to hurry; by Ctrl-C both at once."""
+
+    asked: anyio.Event = field(default_factory=anyio.Event)
+    patience: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    at_ctrl_c: Callable[[], None] | None = None
+    is_hasty: bool = False
+
+    def tell(self, number: int = signal.SIGTERM) -> None:
+        self.is_hasty = self.is_hasty or number == signal.SIGINT
+        if self.asked.is_set():
+            self.patience.cancel()
+        self.asked.set()
+
+
+@dataclass(frozen=True, slots=True)
+class ListeningApp:
+    """A socket that listens, and the application behind it."""
+
+    listener: socket.socket
+    app: ASGIApp
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+    tls: SSLContext | None = None
+
+
+async def serve_http(
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    ready: Callable[[int], None],
+    drain: Callable[[], Awaitable[None]],
+    grace_secs: float = GRACE_SECS,
+    limits: ConnectionLimits | None = None,
+    clock: Clock | None = None,
+    stop: Shutdown | None = None,
+    tls: SSLContext | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT, on the loop that runs, whichever the caller chose; then return.
+
+    The first signal closes the door: nobody new, idle connections closed, `drain` ends what would not end by itself,
+    and requests in hand are answered, all within the grace time. A second signal ends the rest at once, and who presses
+    Ctrl-C (SIGINT) waits already: there the grace is a fraction of a second. `ready` gets the port, which matters when
+    it was 0.
+
+    Raises:
+        SettingsError: the address cannot be listened on.
+    """
+    listener = listen(host, port)
+    await serve_doors(
+        [ListeningApp(listener, app, limits or ConnectionLimits(), tls)],
+        ready=lambda: ready(listener.getsockname()[1]),
+        drain=drain,
+        stop=stop or Shutdown(),
+        grace_secs=grace_secs,
+        clock=clock,
+    )
+
+
+async def serve_doors(
+    doors: Sequence[ListeningApp],
+    *,
+    ready: Callable[[], None],
+    drain: Callable[[], Awaitable[None]],
+    stop: Shutdown,
+    grace_secs: float = GRACE_SECS,
+    clock: Clock | None = None,
+) -> None:
+    """Serve on sockets that listen already, until a signal or until `stop` was asked; they are closed at the end."""
+    houses = [_House(door.app, door.limits) for door in doors]
+    try:
+        with told_by_signals(stop):
+            for house, door in zip(houses, doors, strict=True):
+                await house.open(door.listener, door.tls)
+            ready()
+            await stop.asked.wait()
+            for house in houses:
+                house.shut_the_door()
+            with stop.patience:
+                stop.patience.deadline = anyio.current_time() + (
+                    min(HASTE_SECS, grace_secs) if stop.is_hasty else grace_secs
+                )
+                await drain()
+                for house in houses:
+                    await house.emptied(clock or SystemClock())
+    finally:
+        with anyio.CancelScope(shield=True):
+            for house in houses:
+                await house.clear()
+        for door in doors:
+            door.listener.close()
+
+
+class _House:
+    """A listening socket, its connections and the requests in hand."""
+
+    def __init__(self, app: ASGIApp, limits: ConnectionLimits) -> None:
+        self._app = app
+        self._limits = limits
+        self._unsent = Unsent(limits.unsent)
+        self._crowd: ConnectionCrowd[HttpConnection] = ConnectionCrowd(limits.most)
+        self._first_looks = FirstLooks()
+        self._state = ServerState()
+        self._servers: list[asyncio.Server] = []
+        self._is_cleared = False
+        self._config = Config(
+            self._answer,
+            http="h11",  # httptools keeps the blanks behind a header's value, which MCP forbids
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            proxy_headers=False,
+            workers=1,
+            timeout_keep_alive=self._limits.idle_secs,
+        )
+
+    async def open(self, listener: socket.socket, tls: SSLContext | None) -> None:
+        for each in waiting_sockets(listener):
+            server = await asyncio.get_running_loop().create_server(
+                self._connection,
+                sock=each,
+                backlog=AT_A_TIME,
+                ssl=tls,
+                # Who is still shaking hands is no connection yet, so nothing else would end a slow one.
+                ssl_handshake_timeout=self._limits.head_secs if tls else None,
+                ssl_shutdown_timeout=self._limits.last_secs if tls else None,
+            )
+            self._servers.append(server)
+        listener.listen(BACKLOG)
+
+    def shut_the_door(self) -> None:
+        for server in self._servers:
+            server.close()
+
+    async def emptied(self, clock: Clock) -> None:
+        """Wait until every request in hand is answered and every connection closed."""
+        while self._state.connections or self._state.tasks:
+            for connection in [*self._state.connections]:
+                connection.shutdown()
+            await clock.sleep_ms(_LOOK_EVERY_MS)
+
+    async def clear(self) -> None:
+        """End at once whatever is left."""
+        self._is_cleared = True
+        self.shut_the_door()
+        for connection in [*self._state.connections]:
+            connection.transport.abort()
+        # Requests learn that their client has left; those that do not mind are cancelled.
+        await anyio.lowlevel.checkpoint()
+        tasks = [*self._state.tasks]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_LAST_WORDS_SECS)
+        with anyio.move_on_after(_LAST_WORDS_SECS):
+            for server in self._servers:
+                await server.wait_closed()
+
+    def _connection(self) -> RequestReader:
+        connection = HttpConnection(self._config, self._state, self._limits, self._unsent, self._crowd)
+        return RequestReader(connection, self._first_looks)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:
+            # The end of its task anyway; raised further, uvicorn would report it as a fault of the application.
+            if not self._is_cleared:
+                raise
+
+
+@contextmanager
+def told_by_signals(stop: Shutdown) -> Generator[None]:
+    """Let signals tell; they reach the main thread only, elsewhere whoever started the thread must end it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def tell(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGINT and stop.at_ctrl_c is not None:
+            stop.at_ctrl_c()
+        loop.call_soon_threadsafe(stop.tell, number)
+
+    before = [(each, signal.signal(each, tell)) for each in SIGNALS]
+    try:
+        yield
+    finally:
+        for each, handler in before:
+            signal.signal(each, handler)
