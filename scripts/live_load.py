@@ -22,7 +22,7 @@ import anyio
 import httpx2
 
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.cli.collector import calm
+from mcp_binance_server.cli.serve import calm
 from mcp_binance_server.clock import SystemClock, processor_ms
 from mcp_binance_server.domain.market import BookDelta
 from mcp_binance_server.domain.symbols import Symbol

@@ -9,8 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_binance_server.cli.arguments import Parser
-from mcp_binance_server.cli.commands import add_token_command
+from mcp_binance_server.cli.arguments import Parser, add_token_command
 from mcp_binance_server.cli.token import run_token
 from mcp_binance_server.transports.http.auth.authenticator import Unauthenticated
 from mcp_binance_server.transports.http.auth.token_file import TokenFile, digest_of, parse_lines
@@ -146,7 +145,7 @@ def test_an_incomplete_command_is_a_question(arguments: list[str], capsys: Outpu
 
 
 def test_the_arguments_load_nothing_that_a_start_does_not_need() -> None:
-    code = "import sys, mcp_binance_server.cli.commands as _; print('secrets' in sys.modules, 'jwt' in sys.modules)"
+    code = "import sys, mcp_binance_server.cli.arguments as _; print('secrets' in sys.modules, 'jwt' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
 

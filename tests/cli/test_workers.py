@@ -12,8 +12,8 @@ import anyio
 import httpx2
 import pytest
 
-from mcp_binance_server.cli.crew import refuse_what_cannot_be_shared
 from mcp_binance_server.cli.main import main
+from mcp_binance_server.cli.workers import refuse_what_cannot_be_shared
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, digest_of, new_token

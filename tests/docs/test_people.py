@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.cli.arguments import Parser
-from mcp_binance_server.cli.doctor.ladder import LADDER
+from mcp_binance_server.cli.doctor.examination import LADDER
 from mcp_binance_server.cli.setup.clients import CLIENTS
 from mcp_binance_server.cli.setup.command import add_setup_command
 from support.setups import LINUX

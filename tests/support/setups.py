@@ -6,8 +6,8 @@ import select
 from collections.abc import Iterable
 from pathlib import Path
 
-from mcp_binance_server.cli.setup.keys import Talk
-from mcp_binance_server.cli.setup.machine import Launcher, Machine
+from mcp_binance_server.cli.setup.clients import Launcher, Machine
+from mcp_binance_server.cli.setup.files import Talk
 from mcp_binance_server.cli.setup.one_client import Setup
 from mcp_binance_server.cli.terminal import Terminal
 from support.clock import FakeClock

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from time import thread_time
 
-from mcp_binance_server.cli.collector import calm
+from mcp_binance_server.cli.serve import calm
 
 
 class Turns:

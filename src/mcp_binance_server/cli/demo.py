@@ -10,8 +10,8 @@ import httpx2
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.interruption import LastMoment, run, told_to_end
-from mcp_binance_server.cli.manners import Manners
 from mcp_binance_server.cli.serve import prepare_logging
+from mcp_binance_server.cli.verbosity import Manners
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.networks import OFFLINE
 from mcp_binance_server.settings import read_settings, refuse_unknown_variables, surroundings
@@ -74,7 +74,7 @@ async def _serve_stdio(manners: Manners, seed: int) -> None:
 
 
 async def _serve_http(manners: Manners, seed: int, port: int, last_moment: LastMoment) -> None:
-    from mcp_binance_server.cli.entrance import ListenOn  # noqa: PLC0415 - a pipe needs no web server
+    from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - a pipe needs no web server
     from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.admission.hosts import allow  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.app import Entrance  # noqa: PLC0415 - likewise

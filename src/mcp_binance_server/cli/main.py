@@ -18,11 +18,11 @@ from mcp_binance_server.cli.arguments import (
     parse,
     parser,
 )
-from mcp_binance_server.cli.manners import Manners
+from mcp_binance_server.cli.verbosity import Manners
 from mcp_binance_server.errors import SettingsError
 
 if TYPE_CHECKING:
-    from mcp_binance_server.cli.entrance import ListenOn
+    from mcp_binance_server.cli.listening import ListenOn
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,7 +122,7 @@ def _setup(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.doctor.run import run_doctor  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.doctor.examination import run_doctor  # noqa: PLC0415 - likewise
 
     return run_doctor(options)
 
@@ -141,7 +141,7 @@ def _completion(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.collector import uncollected  # noqa: PLC0415 - --version and --help load nothing
+    from mcp_binance_server.cli.serve import uncollected  # noqa: PLC0415 - --version and --help load nothing
 
     manners = Manners.of(options)
     if options.http or options.sse:
@@ -150,7 +150,7 @@ def _serve(options: argparse.Namespace) -> int:
 
         place = _place(options, HTTP_PORT)
         if options.workers > 1:
-            from mcp_binance_server.cli.crew import run_crew  # noqa: PLC0415 - one process needs no others
+            from mcp_binance_server.cli.workers import run_crew  # noqa: PLC0415 - one process needs no others
 
             return run_crew(place, options.workers, manners, unsafe=options.unsafe_no_auth)
         return run_http(place, manners, unsafe=options.unsafe_no_auth)
@@ -166,7 +166,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _place(options: argparse.Namespace, usual_port: int) -> "ListenOn":
-    from mcp_binance_server.cli.entrance import ListenOn  # noqa: PLC0415 - a pipe needs none
+    from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - a pipe needs none
     from mcp_binance_server.transports.certificate import Certificate  # noqa: PLC0415 - likewise
 
     certificate = Certificate(Path(options.tls_cert), Path(options.tls_key)) if options.tls_cert else None

@@ -1,21 +1,40 @@
-"""`mcp-binance-server --grpc`: the provider.v1 service, for programs that speak gRPC and not MCP."""
+"""Serve over gRPC, if its packages are installed."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 import anyio
 
 from mcp_binance_server.app import running_app
-from mcp_binance_server.cli.entrance import ListenOn, entrance_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.interruption import LastMoment
-from mcp_binance_server.cli.manners import Manners
+from mcp_binance_server.cli.listening import ListenOn, entrance_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.serve import prepare
+from mcp_binance_server.cli.verbosity import Manners
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.installation import with_extra
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.grpc.callers import Authenticate
-from mcp_binance_server.transports.grpc.extra import require_grpc
 from mcp_binance_server.transports.http.auth.authenticator import Authenticator, Unauthenticated, Withdrawing
 from mcp_binance_server.transports.standing import Standing
+
+NEEDED = ("grpc", "grpc_health", "grpc_reflection")
+
+
+def require_grpc() -> None:
+    """Make sure that the service can start.
+
+    Raises:
+        SettingsError: a package is missing; the message says how to install it.
+    """
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        raise SettingsError(
+            problems=(
+                f"--grpc needs packages that are not installed ({', '.join(missing)}); "
+                f"install them with: {with_extra('grpc')}",
+            )
+        )
 
 
 def run_grpc(place: ListenOn, manners: Manners, *, unsafe: bool) -> int:

@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_binance_server.cli.doctor.greeting import greeted
+from mcp_binance_server.cli.doctor.clients import greeted
 from mcp_binance_server.cli.setup.clients import CLIENTS
-from mcp_binance_server.cli.setup.ours import OurEntry
+from mcp_binance_server.cli.setup.entry import OurEntry
 from support.patient import Patient, rung
 
 pytestmark = pytest.mark.slow

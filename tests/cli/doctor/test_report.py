@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.cli.doctor.cleaning import Cleaner
-from mcp_binance_server.cli.doctor.finding import CheckResult, Rung, good
-from mcp_binance_server.cli.doctor.ladder import LADDER
+from mcp_binance_server.cli.doctor.bench import CheckResult, Rung, export, forget, good, knock, set_clock
+from mcp_binance_server.cli.doctor.examination import LADDER, Cleaner
 from mcp_binance_server.cli.doctor.local import packages
 from mcp_binance_server.cli.doctor.report import lines
-from mcp_binance_server.cli.doctor.shell import export, forget, knock, set_clock
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.simulator.account import KeyRights

@@ -4,9 +4,8 @@ from pathlib import PurePath, PureWindowsPath
 
 import pytest
 
-from mcp_binance_server.cli.setup.clients import CLIENTS
+from mcp_binance_server.cli.setup.clients import CLIENTS, Launcher, Machine
 from mcp_binance_server.cli.setup.command import CLIENT_NAMES
-from mcp_binance_server.cli.setup.machine import Launcher, Machine
 from support.golden import Golden
 from support.setups import MACHINES, Terminalist, run
 

@@ -12,11 +12,9 @@ import anyio
 import pytest
 
 from mcp_binance_server.cli.main import main
-from mcp_binance_server.cli.setup.clients import CLIENTS
+from mcp_binance_server.cli.setup.clients import CLIENTS, Machine
 from mcp_binance_server.cli.setup.command import client_name
-from mcp_binance_server.cli.setup.machine import Machine
-from mcp_binance_server.cli.setup.run import Course
-from mcp_binance_server.cli.setup.trial import KeyTrial, try_key
+from mcp_binance_server.cli.setup.run import Course, KeyTrial, try_key
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.key_file import written
 from mcp_binance_server.simulator.account import KeyRights

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mcp_binance_server.cli.setup.machine import Launcher, find_launcher, system_of, this_machine
+from mcp_binance_server.cli.setup.clients import Launcher, find_launcher, system_of, this_machine
 
 IN_UVX = "/home/ann/.cache/uv/archive-v0/Xy12"
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_binance_server.cli.setup.files import UnreadableConfig
 from mcp_binance_server.cli.setup.toml_edit import entry_in_toml, put_in_toml, take_from_toml
-from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 ENTRY = {"command": r"C:\x y\"z", "args": ["-m", "ü\t"], "startup_timeout_sec": 60, "env": {"A.B": "c", "D": "e"}}
 TABLE, NAME = "mcp_servers", "binance"

@@ -15,8 +15,8 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
 from mcp_binance_server.app import App
+from mcp_binance_server.cli import serve_grpc as extra
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.transports.grpc import extra
 from mcp_binance_server.transports.grpc.serving import ListeningAddress, running_service, serve_grpc
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from support.provider import Provider, as_is, refused
@@ -166,7 +166,7 @@ def test_without_the_extra_one_is_told_how_to_install_it(monkeypatch: pytest.Mon
 def test_nobody_else_pays_for_grpc() -> None:
     code = (
         "import sys, mcp_binance_server.app, mcp_binance_server.cli.main, mcp_binance_server.cli.serve, "
-        "mcp_binance_server.transports.grpc.extra; "
+        "mcp_binance_server.cli.serve_grpc; "
         "print([name for name in sys.modules if name.split('.')[0] in ('grpc', 'google', 'grpc_health')])"
     )
 

@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from mcp_binance_server.app import App
-from mcp_binance_server.cli.entrance import ListenOn
+from mcp_binance_server.cli.listening import ListenOn
 from mcp_binance_server.cli.serve_http import options_of
 from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.settings import read_settings

@@ -1,8 +1,10 @@
-"""What the checks work with: the very parts that the server is made of, built from the same settings."""
+"""What every check has to work with, and what it may find."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.chartimg.client import ChartImgClient
@@ -16,8 +18,14 @@ from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import Settings
 
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
 # A dozen questions are no burden, and when the minute is spent, it is for the exchange to say so.
 UNBOUND = 1_000_000
+
+WINDOWS = "win32"
 
 
 @dataclass
@@ -99,3 +107,63 @@ class Bench:
         """
         others = self.caller.others
         return await others.home_of(self.app.account.require_key()) if others else None
+
+
+Status = Literal["ok", "warning", "problem", "skipped", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What was seen; for anything but good news also why that is likely, how to fix it, and one command or page.
+
+    `off` means that nothing is wrong: what the rung is about is not in use. Without a word about it, it is not shown.
+    """
+
+    status: Status
+    seen: str = ""
+    why: str = ""
+    fix: str = ""
+    command: str = ""
+    needs: str = ""
+    is_alarm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One check; it is tried only when those it needs have not failed, and is off when one of them is."""
+
+    id: str
+    title: str
+    check: "Callable[[Bench], Awaitable[CheckResult]]"
+    needs: tuple[str, ...] = ()
+
+
+def good(seen: str) -> CheckResult:
+    return CheckResult("ok", seen)
+
+
+def off(seen: str = "") -> CheckResult:
+    return CheckResult("off", seen)
+
+
+def forget(names: Sequence[str], platform: str = sys.platform) -> str:
+    """Return the command that takes variables out of the environment."""
+    if platform == WINDOWS:
+        return "; ".join(f"Remove-Item Env:{name}" for name in names)
+    return f"unset {' '.join(names)}"
+
+
+def export(name: str, value: str, platform: str = sys.platform) -> str:
+    """Return the command that sets a variable."""
+    return f'$env:{name}="{value}"' if platform == WINDOWS else f"export {name}={value}"
+
+
+def knock(host: str, port: int, platform: str = sys.platform) -> str:
+    """Return the command that tries a port."""
+    return f"Test-NetConnection {host} -Port {port}" if platform == WINDOWS else f"nc -vz {host} {port}"
+
+
+def set_clock(platform: str = sys.platform) -> str:
+    """Return the command that sets the clock by the network."""
+    usual = "sudo timedatectl set-ntp true"
+    return {WINDOWS: "w32tm /resync", "darwin": "sudo sntp -sS time.apple.com"}.get(platform, usual)

@@ -1,14 +1,39 @@
-"""The clients of this machine: each entry that starts our server is started as its client would start it."""
+"""Clients that name this server: does it start as they start it?"""
 
+import json
 import shutil
+import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
-from mcp_binance_server.cli.doctor.greeting import Greeting, greeted
-from mcp_binance_server.cli.setup.machine import this_machine
-from mcp_binance_server.cli.setup.ours import OurEntry, our_entries
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, good, off
+from mcp_binance_server.cli.setup.clients import this_machine
+from mcp_binance_server.cli.setup.entry import OurEntry, our_entries
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.errors import echo
 from mcp_binance_server.installation import own_command
+from mcp_binance_server.key_file import NAMES
+from mcp_binance_server.telemetry.logs import Redactor
+
+# Claude Desktop and Claude Code give a server half a minute.
+PATIENCE_SECS = 30.0
+LEAVE_SECS = 3.0
+LONGEST_LINE = 1_000_000
+LONGEST_COMPLAINT = 8_192
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "mcp-binance-server doctor", "version": "1"},
+    },
+}
 
 # What programs with windows hand down to the servers they start, as the MCP SDK does; the rest stands in the entry.
 HANDED_DOWN = (
@@ -16,6 +41,107 @@ HANDED_DOWN = (
     *("APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES"),
     *("SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """How long the answer to `initialize` took; or what was wrong, and why that is likely."""
+
+    took_ms: float = 0
+    problem: str = ""
+    why: str = ""
+
+
+async def greeted(
+    entry: OurEntry,
+    environment: Mapping[str, str],
+    patience_secs: float = PATIENCE_SECS,
+    leave_secs: float = LEAVE_SECS,
+) -> Greeting:
+    """Start what an entry says, greet it and end it."""
+    clock = SystemClock()
+    started_ms = clock.monotonic_ms()
+    try:
+        process = await anyio.open_process([entry.command, *entry.args], env=dict(environment), stderr=subprocess.PIPE)
+    except OSError as error:
+        return Greeting(
+            problem=f"'{echo(entry.command)}' cannot be started ({error.strerror})",
+            why="The program was moved or removed, or the client does not look where your terminal does",
+        )
+    complaint = bytearray()
+    line: bytes | None = None
+    took_ms = 0.0
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_collect, process.stderr, complaint)
+            with anyio.move_on_after(patience_secs):
+                line = await _first_line(process)
+            took_ms = clock.monotonic_ms() - started_ms
+            await _end(process, leave_secs)
+            tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await process.aclose()
+    return _judged(line, took_ms, _last_words(complaint, entry), patience_secs)
+
+
+async def _first_line(process: Process) -> bytes:
+    """Return the first line that the server prints; empty if it ends before."""
+    assert process.stdin is not None  # noqa: S101 - both are pipes, as asked for
+    assert process.stdout is not None  # noqa: S101 - likewise
+    try:
+        await process.stdin.send(json.dumps(INITIALIZE).encode() + b"\n")
+        return await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", LONGEST_LINE)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.IncompleteRead, anyio.DelimiterNotFound):
+        return b""
+
+
+async def _collect(stream: ByteReceiveStream | None, into: bytearray) -> None:
+    if stream is None:
+        return
+    async for chunk in stream:
+        into.extend(chunk)
+        del into[:-LONGEST_COMPLAINT]
+
+
+async def _end(process: Process, leave_secs: float) -> None:
+    """End a server as clients do: close its input, then ask, then insist."""
+    with anyio.CancelScope(shield=True):
+        if process.stdin is not None:
+            await process.stdin.aclose()
+        for insist in (process.terminate, process.kill):
+            with anyio.move_on_after(leave_secs):
+                await process.wait()
+                return
+            insist()
+
+
+def _last_words(complaint: bytearray, entry: OurEntry) -> str:
+    lines = [line.strip() for line in complaint.decode("utf-8", "replace").splitlines() if line.strip()]
+    secrets = [value for name, value in entry.variables.items() if name in NAMES and not name.endswith("_FILE")]
+    return echo(Redactor(secrets).redact(lines[-1])) if lines else ""
+
+
+def _judged(line: bytes | None, took_ms: float, last_words: str, patience_secs: float) -> Greeting:
+    said = f"; it says: {last_words}" if last_words else ""
+    if line is None:
+        return Greeting(
+            problem=f"no answer within {patience_secs:g} s{said}",
+            why="A first start by uvx downloads the package, which may take longer than a client waits",
+        )
+    if not line:
+        return Greeting(
+            problem=f"it ends at once{said}", why="The settings in the entry, or the installation, are wrong"
+        )
+    try:
+        name = json.loads(line)["result"]["serverInfo"]["name"]
+    except (ValueError, KeyError, TypeError):
+        name = None
+    if not isinstance(name, str):
+        return Greeting(
+            problem="what it prints is not MCP", why="Another program answers, or prints to standard output"
+        )
+    return Greeting(took_ms)
 
 
 async def clients(bench: Bench) -> CheckResult:

@@ -1,24 +1,124 @@
-"""The examination: climb the ladder, print what is found as it is found."""
+"""All checks in their order, cleaned of secrets, and the command that runs them."""
 
+import argparse
+import logging
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Final
 
-from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.cleaning import Cleaner
-from mcp_binance_server.cli.doctor.finding import CheckResult, Rung
-from mcp_binance_server.cli.doctor.ladder import LADDER, climb
+from mcp_binance_server.cli.doctor import clients, exchange, key, local, services
+from mcp_binance_server.cli.doctor import exchange as reach
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, Rung
 from mcp_binance_server.cli.doctor.report import as_json, count, heading, lines, summary, under_way, wiped
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.errors import AppError, SettingsError, echo
 from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.key_file import NAMES
-from mcp_binance_server.settings import read_settings
+from mcp_binance_server.settings import read_settings, surroundings
 from mcp_binance_server.startup_checks import credentials_of
+from mcp_binance_server.telemetry.logs import Redactor
+
+_ADDRESS = re.compile(r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w.]*\w)")
+# What our own advice names.
+_PUBLIC = frozenset({"1.1.1.1", "9.9.9.9"})
+LONGEST = 400
+
+LADDER: Final = (
+    Rung("python", "Python", local.python),
+    Rung("packages", "Packages", local.packages),
+    Rung("configuration", "Configuration", local.configuration),
+    Rung("guide", "Guides", local.guide, ("configuration",)),
+    Rung("state", "State engine", local.state, ("configuration",)),
+    Rung("dns", "DNS", reach.dns, ("configuration",)),
+    Rung("tcp", "TCP", reach.tcp, ("dns",)),
+    Rung("tls", "TLS", reach.tls, ("tcp",)),
+    Rung("rest", "Public REST", exchange.rest, ("tls",)),
+    Rung("clock", "Clock", exchange.clock, ("rest",)),
+    Rung("weight", "Request weight", exchange.weight, ("rest",)),
+    Rung("streams", "Streams", services.streams, ("dns",)),
+    Rung("key", "Key format", key.form, ("configuration",)),
+    Rung("network", "Key's network", key.network, ("key", "rest")),
+    Rung("signature", "Signature", key.signature, ("network",)),
+    Rung("permissions", "Permissions", key.permissions, ("signature",)),
+    Rung("ip", "IP access list", key.addresses, ("permissions",)),
+    Rung("withdrawals", "Withdrawals", key.withdrawals, ("permissions",)),
+    Rung("charts", "chart-img.com", services.charts, ("configuration",)),
+    Rung("clients", "MCP clients", clients.clients),
+)
+_TITLES: Final = {rung.id: rung.title for rung in LADDER}
+# A rung may be off without those above it being so: there is no TLS on a plain address, and REST still works.
+_ESSENTIAL: Final = {"key"}
+
+Told = Callable[[Rung, CheckResult], None]
 
 EXIT_PROBLEM = 1
+
+
+class Cleaner:
+    """Cleans the texts of a finding; its repr shows none of what it knows."""
+
+    def __init__(self, secrets: Iterable[str], home: str) -> None:
+        self._redactor = Redactor(secrets)
+        self._home = home.rstrip("/\\")
+
+    def clean(self, finding: CheckResult) -> CheckResult:
+        texts = {name: self.text(getattr(finding, name)) for name in ("seen", "why", "fix", "command")}
+        return replace(finding, **texts)
+
+    def text(self, text: str) -> str:
+        text = self._redactor.redact(text)
+        if len(self._home) > 1:
+            text = text.replace(self._home, "~")
+        shown = "".join(each if each.isprintable() else " " for each in _ADDRESS.sub(_hidden, text))
+        return shown if len(shown) <= LONGEST else echo(shown)
+
+    def __repr__(self) -> str:
+        return "Cleaner()"
+
+
+def _hidden(found: re.Match[str]) -> str:
+    try:
+        address = ip_address(found.group())
+    except ValueError:
+        return found.group()
+    return found.group() if address.is_loopback or found.group() in _PUBLIC else "[address]"
+
+
+async def climb(bench: Bench, *, before: Callable[[Rung], None], after: Told) -> dict[str, CheckResult]:
+    """Try every rung that can be tried."""
+    found: dict[str, CheckResult] = {}
+    for rung in LADDER:
+        finding = _hindrance(rung, found)
+        if finding is None:
+            before(rung)
+            finding = await _tried(rung.check, bench)
+        found[rung.id] = finding
+        after(rung, finding)
+    return found
+
+
+def _hindrance(rung: Rung, found: Mapping[str, CheckResult]) -> CheckResult | None:
+    for need in rung.needs:
+        status = found[need].status
+        if status == "off" and (need in _ESSENTIAL or found[need].needs):
+            return CheckResult("off", needs=need)
+        if status in {"problem", "skipped"}:
+            return CheckResult("skipped", f"skipped (needs {_TITLES[need]})", needs=need)
+    return None
+
+
+async def _tried(check: Callable[[Bench], Awaitable[CheckResult]], bench: Bench) -> CheckResult:
+    try:
+        return await check(bench)
+    except AppError as error:
+        return CheckResult("problem", error.message, error.error_type, error.recovery_suggestion)
 
 
 async def examine(
@@ -96,3 +196,16 @@ def _secrets(environment: Mapping[str, str]) -> list[str]:
 def _write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    """Examine this machine and its settings; return the exit code."""
+    environment = surroundings()
+    # What would be logged is printed, or must not be.
+    logging.getLogger("mcp_binance_server").addHandler(logging.NullHandler())
+    if not options.json and not options.quiet:
+        sys.stdout.write(under_way("Loading", Terminal.of(sys.stdout, environment)))
+        sys.stdout.flush()
+    from mcp_binance_server.cli.interruption import run  # noqa: PLC0415 - see above
+
+    return run(partial(examine, environment, as_object=options.json, is_quiet=options.quiet))

@@ -1,8 +1,6 @@
 """The key: whether it can be one, where it belongs, whether it is accepted, what it may do and from where."""
 
-from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
-from mcp_binance_server.cli.doctor.shell import export, set_clock
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good, off, set_clock
 from mcp_binance_server.domain.account import WITHDRAW, Account
 from mcp_binance_server.errors import AppError, ExchangeError, InvalidCredentials
 from mcp_binance_server.exchange.diagnosis import KEY_FORMAT, home_of

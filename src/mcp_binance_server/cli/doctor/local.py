@@ -6,9 +6,7 @@ import sys
 from importlib import metadata
 
 from mcp_binance_server import __version__
-from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
-from mcp_binance_server.cli.doctor.shell import forget
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, forget, good, off
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.guide.config_file import read_config
 from mcp_binance_server.installation import anew

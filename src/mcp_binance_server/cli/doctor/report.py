@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_binance_server import __version__
-from mcp_binance_server.cli.doctor.finding import CheckResult, Rung, Status
+from mcp_binance_server.cli.doctor.bench import CheckResult, Rung, Status
 from mcp_binance_server.cli.terminal import Colour, Terminal
 
 SIGNS: Final[Mapping[Status, tuple[str, str, Colour]]] = {

@@ -3,9 +3,7 @@
 import anyio
 
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartLimitReached, ChartServiceError
-from mcp_binance_server.cli.doctor.bench import Bench
-from mcp_binance_server.cli.doctor.finding import CheckResult, good, off
-from mcp_binance_server.cli.doctor.shell import export
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good, off
 from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.networks import host_of
 

@@ -4,13 +4,10 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mcp_binance_server.cli.setup.clients import CLIENTS, Client
+from mcp_binance_server.cli.setup.clients import CLIENTS, Client, Machine
 from mcp_binance_server.cli.setup.command import CLIENT_NAMES, client_name
-from mcp_binance_server.cli.setup.files import read_text
-from mcp_binance_server.cli.setup.keys import ATTEMPTS, Talk
-from mcp_binance_server.cli.setup.machine import Machine
+from mcp_binance_server.cli.setup.files import ATTEMPTS, Talk, UnreadableConfig, read_text
 from mcp_binance_server.cli.setup.plan import entry_of
-from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 from mcp_binance_server.cli.terminal import Terminal
 
 Which = Callable[[str], str | None]

@@ -1,15 +1,96 @@
-"""The clients we can set up: where each keeps its servers, in which form, and how it takes notice."""
+"""Clients that can be set up, and where each keeps its configuration on this machine."""
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Literal
 
-from mcp_binance_server.cli.setup.machine import Machine
+from mcp_binance_server.installation import MODULE, PACKAGE, way_of
+from mcp_binance_server.settings import config_folder
+
+System = Literal["linux", "macos", "windows"]
 
 Form = Literal["json", "jsonc", "toml"]
 # Seconds; a first start by uvx may have to download the package.
 CODEX_PATIENCE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """A command that starts our server, whatever PATH the client has."""
+
+    command: str
+    args: tuple[str, ...] = ()
+
+    @property
+    def may_be_slow(self) -> bool:
+        """Whether the first start may have to download the package."""
+        return bool(self.args) and self.args[-1] == PACKAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Everything the paths of clients depend on; `claude_packages` are folders of a Claude from the Microsoft Store."""
+
+    system: System
+    home: str
+    launcher: Launcher
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    claude_packages: tuple[str, ...] = ()
+
+    def path(self, text: str) -> PurePath:
+        return PureWindowsPath(text) if self.system == "windows" else PurePosixPath(text)
+
+    def home_folder(self) -> PurePath:
+        return self.path(self.home)
+
+    def named_folder(self, variable: str, otherwise: PurePath) -> PurePath:
+        """Return the folder that an environment variable names, else the usual one."""
+        return self.path(named) if (named := self.environment.get(variable)) else otherwise
+
+    def config_folder(self) -> PurePath:
+        """Return where programs with windows keep their settings on this system."""
+        if self.system == "windows":
+            return self.named_folder("APPDATA", self.home_folder() / "AppData" / "Roaming")
+        if self.system == "macos":
+            return self.home_folder() / "Library" / "Application Support"
+        return self.named_folder("XDG_CONFIG_HOME", self.home_folder() / ".config")
+
+
+def this_machine(environment: Mapping[str, str], which: Callable[[str], str | None]) -> Machine:
+    """Describe the machine that runs this process."""
+    system = system_of(sys.platform)
+    launcher = find_launcher(sys.argv[0], sys.executable, sys.prefix, environment, which)
+    packages = Path(environment.get("LOCALAPPDATA", "")) / "Packages" if system == "windows" else None
+    found = sorted(map(str, packages.glob("Claude_*/LocalCache/Roaming/Claude"))) if packages else []
+    return Machine(system, str(Path.home()), launcher, environment, tuple(found))
+
+
+def own_folder(machine: Machine) -> Path:
+    """Return the folder of our own files."""
+    platform = "win32" if machine.system == "windows" else "posix"
+    folder = config_folder({"HOME": machine.home, **machine.environment}, platform)
+    return folder or Path(machine.home) / ".config" / PACKAGE
+
+
+def system_of(platform: str) -> System:
+    return "windows" if platform == "win32" else "macos" if platform == "darwin" else "linux"
+
+
+def find_launcher(
+    argv0: str, executable: str, prefix: str, environment: Mapping[str, str], which: Callable[[str], str | None]
+) -> Launcher:
+    """Find a command that will be there tomorrow, with its whole path: programs with windows have another PATH."""
+    if way_of(prefix) == "uvx":
+        if uvx := which("uvx"):
+            return Launcher(uvx, (PACKAGE,))
+        if uv := environment.get("UV") or which("uv"):
+            return Launcher(uv, ("tool", "run", PACKAGE))
+    script = PurePath(argv0).name.removesuffix(".exe")
+    if script in {PACKAGE, "binance-provider"} and (found := which(argv0) or which(script)):
+        return Launcher(str(Path(found).absolute()))
+    return Launcher(executable, ("-m", MODULE))
 
 
 @dataclass(frozen=True, slots=True)

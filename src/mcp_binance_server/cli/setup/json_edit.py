@@ -3,8 +3,8 @@
 import json
 from collections.abc import Mapping
 
+from mcp_binance_server.cli.setup.files import UnreadableConfig
 from mcp_binance_server.cli.setup.json_text import BLANK, JsonMember, Node, is_object, read_json
-from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 USUAL_INDENT = "  "
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeGuard
 
-from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
+from mcp_binance_server.cli.setup.files import UnreadableConfig
 
 DEEPEST: Final = 200
 BLANK: Final = " \t\r\n"

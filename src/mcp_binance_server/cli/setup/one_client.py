@@ -7,14 +7,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from mcp_binance_server.cli.setup.clients import CLIENTS, Client
-from mcp_binance_server.cli.setup.entry import holds_keys, variables_of
-from mcp_binance_server.cli.setup.files import keep_copy, read_text, write_text
-from mcp_binance_server.cli.setup.keys import KeyPlace, Talk, ask_for_keys, has_keyring
-from mcp_binance_server.cli.setup.machine import Machine, own_folder
-from mcp_binance_server.cli.setup.ours import our_entries
+from mcp_binance_server.cli.setup.clients import CLIENTS, Client, Machine, own_folder
+from mcp_binance_server.cli.setup.entry import holds_keys, our_entries, variables_of
+from mcp_binance_server.cli.setup.files import (
+    KeyPlace,
+    Talk,
+    UnreadableConfig,
+    ask_for_keys,
+    has_keyring,
+    keep_copy,
+    read_text,
+    write_text,
+)
 from mcp_binance_server.cli.setup.plan import FileChange, entry_of, plan_addition, plan_removal
-from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import SettingsError

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from mcp_binance_server.cli.setup.clients import Client
+from mcp_binance_server.cli.setup.clients import Client, Machine
 from mcp_binance_server.cli.setup.entry import entry_for
+from mcp_binance_server.cli.setup.files import UnreadableConfig
 from mcp_binance_server.cli.setup.json_edit import entry_in_json, put_in_json, take_from_json
 from mcp_binance_server.cli.setup.json_text import is_object, read_json
-from mcp_binance_server.cli.setup.machine import Machine
 from mcp_binance_server.cli.setup.toml_edit import entry_in_toml, put_in_toml, take_from_toml
-from mcp_binance_server.cli.setup.unreadable import UnreadableConfig
 
 # The lines around a change may hold the secrets of other servers: by their name, as a flag, or by their looks.
 _SECRET = re.compile(
