@@ -30,7 +30,7 @@ from mcp_binance_server.exchange.attempt import Attempts
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.dialing import NetworkDialer
-from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient

@@ -21,7 +21,7 @@ from mcp_binance_server.charts.pictures import Pictures, jpeg_encoder
 from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
-from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
@@ -34,9 +34,8 @@ from mcp_binance_server.services.account.portfolio import AccountService, Portfo
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.analysis.anomalies import AnomalyService
 from mcp_binance_server.services.analysis.flow import OrderFlowService
-from mcp_binance_server.services.analysis.liquidity import LiquidityService
+from mcp_binance_server.services.analysis.liquidity import LiquidityService, VolumeProfileService
 from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
-from mcp_binance_server.services.analysis.profile import VolumeProfileService
 from mcp_binance_server.services.analysis.trend import AnalysisService
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
@@ -44,8 +43,7 @@ from mcp_binance_server.services.charts.local import AT_A_TIME, LocalCharts
 from mcp_binance_server.services.charts.remote import RemoteCharts
 from mcp_binance_server.services.charts.service import ChartingService
 from mcp_binance_server.services.guides import GuideService
-from mcp_binance_server.services.live.books import OrderBookService
-from mcp_binance_server.services.live.service import LiveService
+from mcp_binance_server.services.live.service import LiveService, OrderBookService
 from mcp_binance_server.services.live.updates import UpdateService
 from mcp_binance_server.services.market.service import MarketService, Streamed
 from mcp_binance_server.settings import Settings
@@ -60,7 +58,7 @@ from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
-from mcp_binance_server.telemetry.tracing import flush_spans
+from mcp_binance_server.telemetry.logs import flush_spans
 from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 
 # A list of chart-img.com within ten seconds; an image may take three times, a stored one six times as long.

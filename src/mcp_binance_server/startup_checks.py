@@ -8,7 +8,7 @@ from mcp_binance_server.analytics.tuning import tuned
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.exchange.networks import Network, network_at
+from mcp_binance_server.exchange.endpoints import Network, network_at
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
 from mcp_binance_server.state.engine import Reserves, StateEngine

@@ -13,14 +13,12 @@ from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import ExchangeCaller
-from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, TIME
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, NETWORKS, TIME, Network
 from mcp_binance_server.exchange.key_probe import OtherNetworks
-from mcp_binance_server.exchange.networks import NETWORKS, Network
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.exchange.spot.account import AccountClient
+from mcp_binance_server.exchange.spot.account import AccountClient, warn_of_rights
 from mcp_binance_server.exchange.spot.directory import Directory
-from mcp_binance_server.exchange.spot.key_rights import warn_of_rights
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.startup_checks import engine_of, network_of, principal_of

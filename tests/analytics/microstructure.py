@@ -17,7 +17,7 @@ from mcp_binance_server.analytics.book.metrics import (
     walk,
 )
 from mcp_binance_server.analytics.book.metrics import imbalance_of_levels as of_levels
-from mcp_binance_server.analytics.book.walls import gaps
+from mcp_binance_server.analytics.book.report import gaps
 from mcp_binance_server.analytics.confidence import wilson
 from mcp_binance_server.analytics.flow.book_events import QuoteState, multi_level_imbalance, order_flow_imbalance
 from mcp_binance_server.analytics.flow.direction import bulk_shares, vpin, vpin_of_shares

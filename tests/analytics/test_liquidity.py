@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.analytics.book.walls import Wall, WallCandidate
+from mcp_binance_server.analytics.book.report import Wall, WallCandidate
 from mcp_binance_server.analytics.liquidity.report import (
     SidedWall,
     WallReport,

@@ -11,9 +11,8 @@ import pytest
 
 from analytics.samples import price, quantity
 from mcp_binance_server.analytics.portfolio.measures import LeftOut, PortfolioRisk, measure_risk
-from mcp_binance_server.analytics.portfolio.report import assess
+from mcp_binance_server.analytics.portfolio.report import Shock, assess, shock, what_if
 from mcp_binance_server.analytics.portfolio.risk import DAY_MS, History
-from mcp_binance_server.analytics.portfolio.scenarios import Shock, shock, what_if
 from mcp_binance_server.analytics.portfolio.valuation import Portfolio, concentration, value_portfolio
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.account import Balance

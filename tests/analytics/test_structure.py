@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.samples import candle, levels, price, trade
-from mcp_binance_server.analytics.book.walls import WallSighting, gaps, judge_walls, wall_candidates, wide_gaps
+from mcp_binance_server.analytics.book.report import WallSighting, gaps, judge_walls, wall_candidates, wide_gaps
 from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, find_vacuums
 from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles, profile_of_trades
 from mcp_binance_server.analytics.robust import robust_z, robust_z_of, robust_zs

@@ -16,8 +16,8 @@ from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.analytics.indicators.basic import Line
 from mcp_binance_server.analytics.market import volatility
 from mcp_binance_server.analytics.market.profile import value_area
+from mcp_binance_server.analytics.portfolio.report import shock
 from mcp_binance_server.analytics.portfolio.risk import correlate, portfolio_returns, risk_contributions, tail_risk
-from mcp_binance_server.analytics.portfolio.scenarios import shock
 from mcp_binance_server.analytics.portfolio.valuation import concentration, find_route
 from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Rows, Strategy

@@ -15,8 +15,7 @@ from mcp_binance_server.charts.chartimg.docs_markup import (
     read_blocks,
 )
 from mcp_binance_server.charts.chartimg.docs_parser import parse_documentation
-from mcp_binance_server.simulator.chartimg.facts import read_facts
-from mcp_binance_server.simulator.chartimg.page import documentation
+from mcp_binance_server.simulator.chartimg.facts import documentation, read_facts
 from support.fixtures import DATA
 
 INDICATORS = "TradingView Chart Indicators</h1>"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_binance_server.cli.ask.tools import arguments_of
+from mcp_binance_server.cli.ask import arguments_of
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.exchange_socket import ServedExchange, served_exchange

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.main import main
-from mcp_binance_server.cli.verbosity import Manners
+from mcp_binance_server.cli.terminal import Manners
 from support.process import COMMAND, Process, clean_environment
 from support.requirement import requirement
 

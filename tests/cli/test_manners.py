@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from mcp_binance_server.cli.arguments import parse, parser
-from mcp_binance_server.cli.verbosity import Manners
+from mcp_binance_server.cli.terminal import Manners
 from support.process import COMMAND, clean_environment
 
 

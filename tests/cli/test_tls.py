@@ -15,7 +15,7 @@ import pytest
 from grpc.aio import secure_channel
 
 from mcp_binance_server.cli.main import main
-from mcp_binance_server.transports.certificate import Certificate
+from mcp_binance_server.transports.arrival import Certificate
 from support.certificates import certificate
 from support.crew import surroundings, wait_for
 from support.process import Process

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mcp_binance_server.cli.arguments import SHELLS
 from mcp_binance_server.cli.demo import GREETING
-from mcp_binance_server.cli.verbosity import LEVELS
+from mcp_binance_server.cli.terminal import LEVELS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 

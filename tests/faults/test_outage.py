@@ -12,7 +12,7 @@ from mcp.types import CallToolResult
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.channel import MOST_CONNECTIONS
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.exchange.networks import network_at
+from mcp_binance_server.exchange.endpoints import network_at
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.faults import Fault
 from support.exchange_socket import ServedExchange, served_exchange

@@ -11,7 +11,7 @@ import pytest
 from feeds.conftest import Floor, OpenFloor
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import StreamConnection
-from mcp_binance_server.exchange.spot.socket import MarketSocket
+from mcp_binance_server.exchange.spot.streams import MarketSocket
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.simulator.faults import StreamFault
 from support.requirement import requirement

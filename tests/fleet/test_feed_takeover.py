@@ -17,7 +17,7 @@ import pytest
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import NetworkDialer
-from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.state.engine import Fenced, Lease
 from support.engine_calls import is_answered

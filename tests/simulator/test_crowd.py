@@ -10,8 +10,7 @@ import pytest
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.market.crowd import HALF, STEPS, build_loop
-from mcp_binance_server.simulator.market.intervals import parse_stream
-from mcp_binance_server.simulator.market.source import Span
+from mcp_binance_server.simulator.market.source import Span, parse_stream
 from mcp_binance_server.simulator.streams.events import events_of
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock

@@ -7,10 +7,9 @@ import pytest
 
 from mcp_binance_server.simulator.market.candles import Candle, fold, merge
 from mcp_binance_server.simulator.market.history import LISTED_MS, History
-from mcp_binance_server.simulator.market.hours import DAY_MS, HOUR_MS
 from mcp_binance_server.simulator.market.listing import Listing
 from mcp_binance_server.simulator.market.noise import Lru
-from mcp_binance_server.simulator.market.prices import Prices
+from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS, Prices
 from mcp_binance_server.simulator.market.synthetic import REFERENCE_DAY
 
 SYMBOLS = ["BTCUSDT", "ETHBTC", "PEPEUSDT", "USDCUSDT", "TESTBUSDT", "BTCTRY", "币安人生USDT"]

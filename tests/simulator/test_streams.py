@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.intervals import parse_stream
+from mcp_binance_server.simulator.market.source import parse_stream
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 from support.clock import FakeClock
 

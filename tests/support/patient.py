@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from mcp_binance_server.cli.doctor.examination import examine
-from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from support.evidence import evidence_folder
 
 

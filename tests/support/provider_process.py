@@ -13,9 +13,9 @@ import sys
 import anyio, httpx2
 from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.exchange.networks import OFFLINE
+from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.cli.verbosity import Manners
+from mcp_binance_server.cli.terminal import Manners
 from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mcp import Client, types
 
 from mcp_binance_server.app import running_app
-from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock

@@ -14,7 +14,7 @@ from mcp import Client, types
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.exchange.dialing import Dialer
-from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
-from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock

@@ -10,8 +10,8 @@ from mcp import Client, MCPError
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import Credentials
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.exchange.key_probe import MOST_A_MINUTE, REMEMBERED_MS
-from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.control import build_app

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 from mcp_binance_server.app import running_app
-from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -25,7 +25,7 @@ from support.served import text_of
 MAINNET = replace(NETWORKS["mainnet"], rest_url=NETWORK.rest_url, public_data_url=None, stream_url=None)
 WITHDRAW = "THIS KEY CAN WITHDRAW YOUR MONEY: 'Enable Withdrawals' is ticked"
 ANYWHERE = "Any address may use this key: give it an IP access list"
-LOGGER = "mcp_binance_server.exchange.spot.key_rights"
+LOGGER = "mcp_binance_server.exchange.spot.account"
 
 
 async def account_info(

@@ -11,9 +11,8 @@ from mcp import Client, types
 
 from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.app import App
-from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Trade
+from mcp_binance_server.domain.market import BookSnapshot, CandleSeries, Observation, PriceLevel, Trade
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.observations import CandleSeries, Observation
 from mcp_binance_server.domain.periods import Candle, Period
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.services.market.service import matching

@@ -13,7 +13,7 @@ from mcp import Client, MCPError, types
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.feeds.seconds import Second
+from mcp_binance_server.feeds.sampling import Second
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE

@@ -7,8 +7,7 @@ from mcp import Client
 
 from mcp_binance_server.app import App
 from mcp_binance_server.surface.dispatch import Dispatcher
-from mcp_binance_server.surface.lazy_dispatcher import Opening
-from mcp_binance_server.surface.server import build_early_server
+from mcp_binance_server.surface.server import Opening, build_early_server
 
 
 async def test_all_who_wait_get_the_one_that_was_made_though_one_of_them_goes_away(app: App) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from mcp import Client, MCPError
 
-from mcp_binance_server.exchange.networks import NETWORKS
+from mcp_binance_server.exchange.endpoints import NETWORKS
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order

@@ -8,7 +8,7 @@ from jsonschema import validate
 from mcp import Client, types
 
 from mcp_binance_server.app import running_app
-from mcp_binance_server.exchange.networks import OFFLINE
+from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault

@@ -18,7 +18,7 @@ from mcp_binance_server.analytics.thresholds import Component
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.surface.views.market_health import health_rows, health_title
+from mcp_binance_server.surface.views.health import health_rows, health_title
 from mcp_binance_server.surface.views.microstructure import recommendation
 
 RULES = SymbolRules(

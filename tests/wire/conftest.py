@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine

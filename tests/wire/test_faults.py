@@ -14,10 +14,10 @@ from mcp_binance_server.errors import (
     RateLimited,
     RegionRestricted,
 )
-from mcp_binance_server.exchange.endpoints import TICKER_24H
-from mcp_binance_server.exchange.faults import classify, read_refusal
-from mcp_binance_server.exchange.networks import Network
-from mcp_binance_server.exchange.wire import TickerWire
+from mcp_binance_server.exchange.endpoints import Network
+from mcp_binance_server.exchange.spot.endpoints import TICKER_24H
+from mcp_binance_server.exchange.spot.wire import TickerWire
+from mcp_binance_server.exchange.wire import classify, read_refusal
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.desk import NETWORK, Desk, Loop, OpenDesk

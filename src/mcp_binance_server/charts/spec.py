@@ -1,4 +1,4 @@
-"""A chart's configuration as our own renderer takes it; what it cannot draw becomes a warning, never a substitute."""
+"""A chart's configuration as our own renderer takes it; what it cannot draw becomes a warning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import Final, get_args
 
 import msgspec
 
-from mcp_binance_server.charts.body import Between, BodyDrawing, BodyStudy, ChartBody
 from mcp_binance_server.charts.catalogue import ChartCatalogue, Scalar
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Findings, is_object
 from mcp_binance_server.charts.dialect.symbol import BinancePair, binance_pair
@@ -22,6 +21,8 @@ from mcp_binance_server.charts.render.spec import (
     Looks,
     Scale,
     StudySpec,
+    Style,
+    Theme,
 )
 from mcp_binance_server.charts.studies.table import STUDIES
 from mcp_binance_server.charts.wire import read_chart
@@ -37,6 +38,65 @@ _CANDLES: Final[Mapping[str, Interval]] = {
 VOLUME: Final = "Volume"
 _NOT_LOCAL: Final = ("shiftLeft", "shiftRight", "watermark", "watermarkSize", "watermarkOpacity")
 _NOT_LOCAL_LOOKS: Final = ("showStudyPlotNamesAction", "showSymbolLabelsAction", "showInvertScaleStudies")
+
+
+class Between(msgspec.Struct, frozen=True):
+    """A range of two moments."""
+
+    start: datetime = msgspec.field(name="from")
+    end: datetime = msgspec.field(name="to")
+
+
+class BodyStudy(msgspec.Struct, frozen=True, rename="camel"):
+    """One study; inputs left out have their defaults."""
+
+    name: str
+    input: Mapping[str, Scalar] = {}
+    override: Mapping[str, Scalar] = {}
+    force_overlay: bool = False
+
+
+class Coordinates(msgspec.Struct, frozen=True, rename="camel"):
+    """The inputs of every kind of drawing; each kind has some of them."""
+
+    moment: datetime | None = msgspec.field(name="datetime", default=None)
+    price: float | None = None
+    start_datetime: datetime | None = None
+    start_price: float | None = None
+    end_datetime: datetime | None = None
+    end_price: float | None = None
+    entry_price: float | None = None
+    target_price: float | None = None
+    stop_price: float | None = None
+    text: str = ""
+    quantity: str = ""
+
+
+class BodyDrawing(msgspec.Struct, frozen=True, rename="camel"):
+    """One drawing; the levels of a Fib Retracement are objects among its overrides."""
+
+    name: str
+    input: Coordinates
+    override: Mapping[str, Scalar | Mapping[str, Scalar]] = {}
+    z_order: str = "top"
+
+
+class ChartBody(msgspec.Struct, frozen=True, rename="camel"):
+    """One chart; what is left out has the service's default."""
+
+    symbol: str
+    interval: str
+    width: int
+    height: int
+    range: Between | str | None = None
+    compare: tuple[str, ...] = ()
+    style: Style = "candle"
+    theme: Theme = "light"
+    scale: Scale = "regular"
+    timezone: str = "Etc/UTC"
+    override: Looks = Looks()
+    studies: tuple[BodyStudy, ...] = ()
+    drawings: tuple[BodyDrawing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, cast
 
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.setup.command import add_setup_command
-from mcp_binance_server.cli.verbosity import HEED_LOG_LEVEL, HEED_QUIET, add_log_level, add_quiet
+from mcp_binance_server.cli.terminal import HEED_LOG_LEVEL, HEED_QUIET, add_log_level, add_quiet
 from mcp_binance_server.domain.access import SCOPES
 
 ASK_EPILOG = """examples:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.guide.config_file import read_config
+from mcp_binance_server.guide.document import Shelf
 from mcp_binance_server.guide.library import Library
-from mcp_binance_server.guide.library_snapshot import Shelf
 from mcp_binance_server.settings import read_settings
 
 EXIT_MISTAKES = 1

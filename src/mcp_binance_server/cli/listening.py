@@ -9,8 +9,7 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.transports.arrival import is_loopback
-from mcp_binance_server.transports.certificate import Certificate
+from mcp_binance_server.transports.arrival import Certificate, is_loopback
 from mcp_binance_server.transports.http.app import Entrance
 from mcp_binance_server.transports.http.auth.authenticator import Open
 from mcp_binance_server.transports.http.auth.token_file import TokenFile

@@ -18,7 +18,7 @@ from mcp_binance_server.cli.arguments import (
     parse,
     parser,
 )
-from mcp_binance_server.cli.verbosity import Manners
+from mcp_binance_server.cli.terminal import Manners
 from mcp_binance_server.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _guide(options: argparse.Namespace) -> int:
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.ask.run import run_ask  # noqa: PLC0415 - likewise
+    from mcp_binance_server.cli.ask import run_ask  # noqa: PLC0415 - likewise
 
     return run_ask(options)
 
@@ -167,7 +167,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _place(options: argparse.Namespace, usual_port: int) -> "ListenOn":
     from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - a pipe needs none
-    from mcp_binance_server.transports.certificate import Certificate  # noqa: PLC0415 - likewise
+    from mcp_binance_server.transports.arrival import Certificate  # noqa: PLC0415 - likewise
 
     certificate = Certificate(Path(options.tls_cert), Path(options.tls_key)) if options.tls_cert else None
     port = usual_port if options.port is None else options.port

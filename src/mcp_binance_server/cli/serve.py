@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mcp_binance_server.cli.interruption import run, told_to_end
-from mcp_binance_server.cli.verbosity import Manners
+from mcp_binance_server.cli.terminal import Manners
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.startup_checks import check, credentials_of, network_of, streams_markets
-from mcp_binance_server.surface.lazy_dispatcher import Opening
-from mcp_binance_server.surface.server import build_early_server
+from mcp_binance_server.surface.server import Opening, build_early_server
 from mcp_binance_server.surface.uris import MARKET
 from mcp_binance_server.telemetry.logs import configure_logging
-from mcp_binance_server.transports.side_thread import SideThread
-from mcp_binance_server.transports.stdio import serve_stdio
+from mcp_binance_server.transports.stdio import SideThread, serve_stdio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +90,7 @@ def prepare_logging(settings: Settings, manners: Manners) -> None:
         secrets.append(settings.chart_key.get_secret_value())
     configure_logging(manners.level(settings.log_level), secrets, as_json=settings.log_format == "json")
     if settings.otlp_url is not None:
-        from mcp_binance_server.telemetry.tracing import start_tracing  # noqa: PLC0415 - few have a collector
+        from mcp_binance_server.telemetry.logs import start_tracing  # noqa: PLC0415 - few have a collector
 
         start_tracing(settings.otlp_url)
 

@@ -9,7 +9,7 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.listening import ListenOn, entrance_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.serve import prepare
-from mcp_binance_server.cli.verbosity import Manners
+from mcp_binance_server.cli.terminal import Manners
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import SettingsError

@@ -14,7 +14,7 @@ from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.listening import ListenOn, entrance_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.serve import prepare
-from mcp_binance_server.cli.verbosity import Manners
+from mcp_binance_server.cli.terminal import Manners
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.http.admission.guard import Guard

@@ -22,11 +22,11 @@ from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.cli.listening import ListenOn, entrance_of, refuse_strangers
 from mcp_binance_server.cli.serve import calm, prepare, prepare_logging
 from mcp_binance_server.cli.serve_http import about_probes, allowed_by, announcing, fastest_loop, options_of, probe_door
-from mcp_binance_server.cli.verbosity import Manners
+from mcp_binance_server.cli.terminal import Manners
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.transports.certificate import Certificate
+from mcp_binance_server.transports.arrival import Certificate
 from mcp_binance_server.transports.http.assembly import assemble
 from mcp_binance_server.transports.http.probe_port import CrewProbes, served_beside
 from mcp_binance_server.transports.http.relay import INSIDE, Seat, WorkerLines, listen_inside

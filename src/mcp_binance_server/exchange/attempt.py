@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from mcp_binance_server.channel import Channel, HttpAnswer, NoAnswer
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.endpoints import TIME, Endpoint
-from mcp_binance_server.exchange.faults import ExchangeRefusal, read_refusal
-from mcp_binance_server.exchange.networks import Network, host_of
+from mcp_binance_server.exchange.endpoints import TIME, Endpoint, Network, host_of
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import Principal, rest_query, signed_query
+from mcp_binance_server.exchange.wire import ExchangeRefusal, read_refusal
 
 Params = Mapping[str, str | int]
 

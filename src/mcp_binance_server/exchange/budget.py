@@ -16,8 +16,8 @@ from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, Endpoint
-from mcp_binance_server.exchange.faults import IP_BANNED, ExchangeRefusal
 from mcp_binance_server.exchange.server_time import ServerTime, minute_of
+from mcp_binance_server.exchange.wire import IP_BANNED, ExchangeRefusal
 from mcp_binance_server.state.engine import Grant, StateEngine
 
 # The smallest limit Binance has ever published; in force only until exchangeInfo has told the true one. That answer

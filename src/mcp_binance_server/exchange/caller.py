@@ -20,13 +20,11 @@ from mcp_binance_server.errors import (
 from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused, Params
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.diagnosis import can_be_sent
-from mcp_binance_server.exchange.endpoints import TIME, Endpoint
-from mcp_binance_server.exchange.faults import ExchangeRefusal, classify
+from mcp_binance_server.exchange.endpoints import TIME, Endpoint, Network
 from mcp_binance_server.exchange.key_probe import OtherNetworks, credentials_error, explain_refusal
-from mcp_binance_server.exchange.networks import Network
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
-from mcp_binance_server.exchange.wire import UNREADABLE, TimeWire
+from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeRefusal, TimeWire, classify
 
 WireT = TypeVar("WireT")
 

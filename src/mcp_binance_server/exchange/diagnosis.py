@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_binance_server.domain.access import Credentials
-from mcp_binance_server.exchange.faults import BAD_KEY_FORMAT, BAD_SIGNATURE, REJECTED_KEY, ExchangeRefusal
-from mcp_binance_server.exchange.networks import NETWORKS, Network, host_of
+from mcp_binance_server.exchange.endpoints import NETWORKS, Network, host_of
+from mcp_binance_server.exchange.wire import BAD_KEY_FORMAT, BAD_SIGNATURE, REJECTED_KEY, ExchangeRefusal
 
 LikelyCause = Literal["unknown_key_or_wrong_network", "ip_not_allowed_or_permission_missing", "key_format", "signature"]
 KEY_FORMAT = re.compile(r"[A-Za-z0-9]{64}")

@@ -1,13 +1,10 @@
-"""The table of the Spot REST calls we make: path, weight, whose budget it spends, how big an answer may be.
-
-Weights: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
-"""
+"""Networks and their addresses, and what a REST call is: path, weight, whose budget it spends."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
+from urllib.parse import urlsplit
 
 MIB = 2**20
-DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ class Endpoint:
         return "private" if self.signed else "public"
 
 
-def _signed(name: str, weight: int) -> Endpoint:
+def signed(name: str, weight: int) -> Endpoint:
     return Endpoint(name, weight, signed=True, shared_ms=0)
 
 
@@ -46,58 +43,69 @@ TIME = Endpoint("time", 1, shared_ms=0)
 REACH = replace(TIME, may_queue=False)
 # Three thousand symbols with their filters are several MiB, seconds on a slow line; nothing else comes near that.
 EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB, patience=6)
-TICKER_24H = Endpoint("ticker/24hr", 2)
-TICKER_PRICE = Endpoint("ticker/price", 2)
-TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
-BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
-AVERAGE_PRICE = Endpoint("avgPrice", 2)
-TRADES = Endpoint("trades", 25)
-AGGREGATE_TRADES = Endpoint("aggTrades", 4)
-KLINES = Endpoint("klines", 2)
-# A day that has ended does not change; only the newest row of this answer grows old.
-DAILY_KLINES = replace(KLINES, shared_ms=3_600_000)
-# Candles up to a moment that has passed: asked for again while a minute lasts.
-CLOSED_KLINES = replace(KLINES, shared_ms=60_000)
-DEPTH = Endpoint("depth", 5)
-# What a live book stands on; one that was asked for earlier may end before its stream begins.
-SNAPSHOT = Endpoint("depth", 50, shared_ms=0, in_background=True)
+ORDER = signed("order", 4)
 
-ACCOUNT = _signed("account", 20)
-OPEN_ORDERS = _signed("openOrders", 6)
-OPEN_ORDERS_ALL = replace(OPEN_ORDERS, weight=80)
-ALL_ORDERS = _signed("allOrders", 20)
-ORDER = _signed("order", 4)
-MY_TRADES = _signed("myTrades", 20)
-# https://developers.binance.com/docs/wallet/account/api-key-permission
-KEY_RIGHTS = replace(_signed("account/apiRestrictions", 1), root="/sapi/v1")
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    TIME,
-    REACH,
-    EXCHANGE_INFO,
-    TICKER_24H,
-    TICKER_PRICE,
-    TICKER_PRICE_ALL,
-    BOOK_TICKER,
-    AVERAGE_PRICE,
-    TRADES,
-    AGGREGATE_TRADES,
-    KLINES,
-    DAILY_KLINES,
-    CLOSED_KLINES,
-    DEPTH,
-    SNAPSHOT,
-    ACCOUNT,
-    OPEN_ORDERS,
-    OPEN_ORDERS_ALL,
-    ALL_ORDERS,
-    ORDER,
-    MY_TRADES,
-    KEY_RIGHTS,
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One Binance: its addresses, a second host for public data where there is one, and where keys are made.
+
+    Without a stream address there is no live market, and every read asks the REST API.
+    """
+
+    name: str
+    rest_url: str
+    help_url: str
+    public_data_url: str | None = None
+    stream_url: str | None = None
+    simulated: bool = False
+
+
+# https://developers.binance.com/docs/binance-spot-api-docs/rest-api and .../testnet, .../demo-mode
+NETWORKS: dict[str, Network] = {
+    network.name: network
+    for network in (
+        Network(
+            "mainnet",
+            "https://api.binance.com",
+            "https://www.binance.com/en/my/settings/api-management",
+            "https://data-api.binance.vision",
+            stream_url="wss://stream.binance.com:443",
+        ),
+        Network(
+            "testnet",
+            "https://testnet.binance.vision",
+            "https://testnet.binance.vision/",
+            stream_url="wss://stream.testnet.binance.vision",
+        ),
+        Network(
+            "demo",
+            "https://demo-api.binance.com",
+            "https://demo.binance.com/en/my/settings/api-management",
+            stream_url="wss://demo-stream.binance.com",
+        ),
+    )
+}
+
+
+# Reached without a socket, so the address only has to be one that nobody can have.
+OFFLINE = Network(
+    "offline",
+    "http://simulator.invalid",
+    "https://testnet.binance.vision/",
+    stream_url="ws://simulator.invalid",
+    simulated=True,
 )
 
 
-def depth_endpoint(limit: int) -> Endpoint:
-    """Return the depth call for so many levels: its price rises with the limit."""
-    weight = next(weight for most, weight in DEPTH_WEIGHTS if limit <= most)
-    return replace(DEPTH, weight=weight)
+def network_at(name: str, rest_url: str | None = None, stream_url: str | None = None) -> Network:
+    """Return a network, at other addresses if they are given; then none that was not given is guessed."""
+    network = NETWORKS[name]
+    if rest_url:
+        network = replace(network, rest_url=rest_url, public_data_url=None, stream_url=None)
+    return replace(network, stream_url=stream_url) if stream_url else network
+
+
+def host_of(url: str) -> str:
+    """Return the host and port of an address, as pages name it."""
+    return urlsplit(url).netloc

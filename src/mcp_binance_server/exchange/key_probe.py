@@ -12,10 +12,9 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import NOT_SET, AppError, InvalidCredentials
 from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused, Params
 from mcp_binance_server.exchange.diagnosis import Probed, diagnose, is_worth_a_probe
-from mcp_binance_server.exchange.endpoints import ORDER, TIME
-from mcp_binance_server.exchange.faults import BAD_SIGNATURE, ExchangeRefusal
-from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.endpoints import ORDER, TIME, Network
 from mcp_binance_server.exchange.signing import Principal, Signer
+from mcp_binance_server.exchange.wire import BAD_SIGNATURE, ExchangeRefusal
 
 # The cheapest signed call that every network can parse; it is never meant to succeed.
 PROBE_PARAMS: Params = {"symbol": "BTCUSDT", "orderId": 1}

@@ -1,27 +1,73 @@
-"""Market answers as Binance spells them; each struct has one way out, `to_domain`.
+"""What all messages of Binance share: numbers as it writes them, and what its refusals mean."""
 
-Unknown fields pass: the API adds some without notice. https://developers.binance.com/docs/binance-spot-api-docs
-"""
-
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated, Literal
 
 import msgspec
 
-from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Quote, Ticker, Trade, WrittenLevel
-from mcp_binance_server.domain.periods import Candle
-from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
-from mcp_binance_server.exchange.amounts import (
-    AboveZero,
-    Amount,
-    Count,
-    EpochMs,
-    Places,
-    SignedAmount,
-    check_levels,
-    price,
-    quantity,
-)
-from mcp_binance_server.words import word
+from mcp_binance_server.channel import HttpAnswer, count_in
+from mcp_binance_server.domain.market import WrittenLevel
+from mcp_binance_server.domain.money import Price, Quantity
+
+# More than the exchange ever writes, and so few digits that Decimal computes with them exactly.
+_NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?+"
+_NOT_ZERO = r"(?!0(?:\.0+)?+(?: |\Z))"
+# The last moment that a calendar of ours can write.
+_LAST_MS = 253_402_300_799_999
+
+Amount = Annotated[str, msgspec.Meta(pattern=rf"^{_NUMBER}\Z")]
+"""Zero or more."""
+
+AboveZero = Annotated[str, msgspec.Meta(pattern=rf"^{_NOT_ZERO}{_NUMBER}\Z")]
+"""A price at which something stands or was traded."""
+
+SignedAmount = Annotated[str, msgspec.Meta(pattern=rf"^-?{_NUMBER}\Z")]
+"""A change, a fee that may be a rebate, or a -1 for what is not known any more."""
+
+EpochMs = Annotated[int, msgspec.Meta(ge=0, le=_LAST_MS)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""How many, or the id of something: never negative, and no longer than the exchange's own type."""
+
+Places = Annotated[int, msgspec.Meta(ge=0, le=20)]
+"""How many decimals something has."""
+
+# One look at a whole event costs less than half of what a look at each of its numbers does.
+_LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*+\Z")
+
+FaultClass = Literal["definite", "unknown", "retryable", "partial"]
+
+TOO_MANY_REQUESTS, IP_BANNED, RESTRICTED, UNAUTHORIZED = 429, 418, 451, 401
+TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, TIMESTAMP, UNKNOWN_SYMBOL = -1003, -1015, -1021, -1121
+BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY = -1022, -2014, -2015
+CREDENTIAL_CODES = frozenset({BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY})
+RETRYABLE_CODES = frozenset({TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, -1034})
+# "Execution status unknown": the order may stand on the book although the answer is an error.
+UNKNOWN_CODES = frozenset({-1000, -1001, -1006, -1007})
+PARTIAL_CODE = -2021
+
+
+def price(text: str) -> Price:
+    return Price(Decimal(text))
+
+
+def quantity(text: str) -> Quantity:
+    return Quantity(Decimal(text))
+
+
+def check_levels(levels: Sequence[WrittenLevel]) -> None:
+    """Look at levels that stay as written: each is a price above zero and a quantity of zero or more.
+
+    Raises:
+        ValueError: one is not.
+    """
+    joined = ";".join(map(" ".join, levels))
+    # As many separators as levels, else one of them came inside a number.
+    if levels and (_LEVELS.match(joined + ";") is None or joined.count(";") != len(levels) - 1):
+        raise ValueError("a level is no price and quantity")
+
 
 # What reading an answer can raise: another shape or number, bytes that are no text, depths that nobody reads.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -35,278 +81,62 @@ class TimeWire(BinanceWire):
     server_time: EpochMs
 
 
-class TickerWire(BinanceWire):
-    symbol: str
-    price_change: SignedAmount
-    price_change_percent: SignedAmount
-    weighted_avg_price: Amount
-    last_price: Amount
-    bid_price: Amount
-    ask_price: Amount
-    open_price: Amount
-    high_price: Amount
-    low_price: Amount
-    volume: Amount
-    quote_volume: Amount
-    open_time: EpochMs
-    close_time: EpochMs
-    count: Count
-
-    def to_domain(self) -> Ticker:
-        return Ticker(
-            symbol=Symbol(word(self.symbol)),
-            last_price=price(self.last_price),
-            change=price(self.price_change),
-            change_percent=Decimal(self.price_change_percent),
-            open_price=price(self.open_price),
-            high=price(self.high_price),
-            low=price(self.low_price),
-            weighted_average=price(self.weighted_avg_price),
-            volume=quantity(self.volume),
-            quote_volume=quantity(self.quote_volume),
-            bid=price(self.bid_price),
-            ask=price(self.ask_price),
-            trade_count=self.count,
-            open_time_ms=self.open_time,
-            close_time_ms=self.close_time,
-        )
+class _ErrorBody(msgspec.Struct):
+    code: int
+    msg: str = ""
 
 
-class PriceWire(BinanceWire):
-    symbol: str
-    price: Amount
+@dataclass(frozen=True, slots=True)
+class ExchangeRefusal:
+    """An answer that is no success: its status, Binance's code if it gave one, and its words."""
 
-
-class AveragePriceWire(BinanceWire):
-    mins: Count
-    price: Amount
-    close_time: EpochMs = 0
-
-
-class QuoteWire(BinanceWire):
-    symbol: str
-    bid_price: Amount
-    bid_qty: Amount
-    ask_price: Amount
-    ask_qty: Amount
-
-    def to_domain(self) -> Quote:
-        return Quote(
-            Symbol(word(self.symbol)),
-            price(self.bid_price),
-            quantity(self.bid_qty),
-            price(self.ask_price),
-            quantity(self.ask_qty),
-        )
-
-
-class DepthWire(BinanceWire):
-    last_update_id: Count
-    bids: list[WrittenLevel]
-    asks: list[WrittenLevel]
-
-    def __post_init__(self) -> None:
-        check_levels(self.bids)
-        check_levels(self.asks)
-
-    def to_domain(self) -> BookSnapshot:
-        return BookSnapshot(self.last_update_id, _levels(self.bids), _levels(self.asks))
-
-
-def _levels(rows: list[WrittenLevel]) -> tuple[PriceLevel, ...]:
-    return tuple(PriceLevel(price(at), quantity(stands)) for at, stands in rows)
-
-
-class TradeWire(BinanceWire):
-    id: Count
-    price: AboveZero
-    qty: Amount
-    time: EpochMs
-    is_buyer_maker: bool
-
-    def to_domain(self) -> Trade:
-        return Trade(self.id, price(self.price), quantity(self.qty), self.time, self.is_buyer_maker, self.id, self.id)
-
-
-class AggregateTradeWire(msgspec.Struct):
-    """One-letter names that differ only by case: never fold them."""
-
-    id: Count = msgspec.field(name="a")
-    price: AboveZero = msgspec.field(name="p")
-    qty: Amount = msgspec.field(name="q")
-    first_id: Count = msgspec.field(name="f")
-    last_id: Count = msgspec.field(name="l")
-    time: EpochMs = msgspec.field(name="T")
-    is_buyer_maker: bool = msgspec.field(name="m")
-
-    def to_domain(self) -> Trade:
-        return Trade(
-            self.id,
-            price(self.price),
-            quantity(self.qty),
-            self.time,
-            self.is_buyer_maker,
-            self.first_id,
-            self.last_id,
-        )
-
-
-class KlineWire(msgspec.Struct, array_like=True):
-    """A row of twelve; the last means nothing."""
-
-    open_time: EpochMs
-    open: AboveZero
-    high: AboveZero
-    low: AboveZero
-    close: AboveZero
-    volume: Amount
-    close_time: EpochMs
-    quote_volume: Amount
-    count: Count
-    taker_buy_volume: Amount
-
-    def to_domain(self) -> Candle:
-        return Candle(
-            open_time_ms=self.open_time,
-            close_time_ms=self.close_time,
-            open=price(self.open),
-            high=price(self.high),
-            low=price(self.low),
-            close=price(self.close),
-            volume=quantity(self.volume),
-            quote_volume=quantity(self.quote_volume),
-            trade_count=self.count,
-            taker_buy_volume=quantity(self.taker_buy_volume),
-        )
-
-
-class FilterWire(BinanceWire):
-    """Any filter: only the fields we read; other fields, and filters of a type we do not know, pass."""
-
-    filter_type: str
-    min_price: Amount = "0"
-    max_price: Amount = "0"
-    tick_size: Amount = "0"
-    min_qty: Amount = "0"
-    max_qty: Amount = "0"
-    step_size: Amount = "0"
-    min_notional: Amount = "0"
-    max_notional: Amount = "0"
-    apply_min_to_market: bool = False
-    apply_max_to_market: bool = False
-    apply_to_market: bool = False
-    multiplier_up: Amount = "0"
-    multiplier_down: Amount = "0"
-    bid_multiplier_up: Amount = "0"
-    bid_multiplier_down: Amount = "0"
-    ask_multiplier_up: Amount = "0"
-    ask_multiplier_down: Amount = "0"
-    max_position: Amount = "0"
-    max_num_orders: Count = 0
-    max_num_algo_orders: Count = 0
-
-
-NO_FILTER = FilterWire("")
-
-
-class SymbolWire(BinanceWire):
-    symbol: str
-    status: str
-    base_asset: str
-    quote_asset: str
-    base_asset_precision: Places = 8
-    quote_asset_precision: Places = 8
-    order_types: tuple[str, ...] = ()
-    quote_order_qty_market_allowed: bool = True
-    filters: list[FilterWire] = []
-
-    def to_domain(self) -> SymbolRules:
-        found = {word(each.filter_type): each for each in self.filters}
-        prices = found.get("PRICE_FILTER", NO_FILTER)
-        lots = found.get("LOT_SIZE", NO_FILTER)
-        market_lots = found.get("MARKET_LOT_SIZE", NO_FILTER)
-        # Each of these two rules has an older form; a symbol carries one of them.
-        notional = found.get("NOTIONAL") or found.get("MIN_NOTIONAL", NO_FILTER)
-        band = found.get("PERCENT_PRICE_BY_SIDE") or found.get("PERCENT_PRICE", NO_FILTER)
-        by_side = found.get("PERCENT_PRICE_BY_SIDE") is band
-        return SymbolRules(
-            symbol=Symbol(word(self.symbol)),
-            base=word(self.base_asset),
-            quote=word(self.quote_asset),
-            status=word(self.status),
-            tick=price(prices.tick_size),
-            step=quantity(lots.step_size),
-            min_notional=quantity(notional.min_notional),
-            min_price=price(prices.min_price),
-            max_price=price(prices.max_price),
-            min_quantity=quantity(lots.min_qty),
-            max_quantity=quantity(lots.max_qty),
-            market_step=quantity(market_lots.step_size),
-            market_min_quantity=quantity(market_lots.min_qty),
-            market_max_quantity=quantity(market_lots.max_qty),
-            max_notional=quantity(notional.max_notional),
-            apply_min_to_market=notional.apply_min_to_market or notional.apply_to_market,
-            apply_max_to_market=notional.apply_max_to_market,
-            notional_rule=word(notional.filter_type) or "NOTIONAL",
-            bid_multiplier_up=Decimal(band.bid_multiplier_up if by_side else band.multiplier_up),
-            bid_multiplier_down=Decimal(band.bid_multiplier_down if by_side else band.multiplier_down),
-            ask_multiplier_up=Decimal(band.ask_multiplier_up if by_side else band.multiplier_up),
-            ask_multiplier_down=Decimal(band.ask_multiplier_down if by_side else band.multiplier_down),
-            percent_rule=word(band.filter_type) or "PERCENT_PRICE_BY_SIDE",
-            max_position=quantity(found.get("MAX_POSITION", NO_FILTER).max_position),
-            max_num_orders=found.get("MAX_NUM_ORDERS", NO_FILTER).max_num_orders,
-            max_num_algo_orders=found.get("MAX_NUM_ALGO_ORDERS", NO_FILTER).max_num_algo_orders,
-            order_types=tuple(map(word, self.order_types)),
-            takes_quote_quantity=self.quote_order_qty_market_allowed,
-            base_places=self.base_asset_precision,
-            quote_places=self.quote_asset_precision,
-        )
-
-
-class RateLimitWire(BinanceWire):
-    rate_limit_type: str
-    interval: str
-    interval_num: Count
-    limit: Count
-
-
-class ExchangeLimitsWire(BinanceWire):
-    rate_limits: list[RateLimitWire]
+    status: int
+    code: int | None
+    text: str
+    retry_after_secs: int | None
 
     @property
-    def weight_per_minute(self) -> int | None:
-        return next(
-            (
-                each.limit
-                for each in self.rate_limits
-                if (each.rate_limit_type, each.interval, each.interval_num) == ("REQUEST_WEIGHT", "MINUTE", 1)
-            ),
-            None,
-        )
+    def is_rate_limit(self) -> bool:
+        return self.status in {TOO_MANY_REQUESTS, IP_BANNED} or self.code in {TOO_MUCH_WEIGHT, TOO_MANY_ORDERS}
+
+    @property
+    def is_credentials(self) -> bool:
+        return self.status == UNAUTHORIZED or self.code in CREDENTIAL_CODES
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same read may well succeed a moment later: the exchange stumbled, it did not decide."""
+        return classify(self, is_write=False) == "retryable" and not self.is_rate_limit
+
+    @property
+    def is_timestamp(self) -> bool:
+        return self.code == TIMESTAMP
+
+    @property
+    def is_region(self) -> bool:
+        return self.status == RESTRICTED
+
+    @property
+    def is_symbol(self) -> bool:
+        return self.code == UNKNOWN_SYMBOL
 
 
-class ExchangeInfoWire(ExchangeLimitsWire):
-    symbols: list[SymbolWire]
-
-    def to_domain(self, *, otherwise: int) -> SymbolTable:
-        return SymbolTable.of((each.to_domain() for each in self.symbols), self.weight_per_minute or otherwise)
-
-
-class ExchangeListWire(ExchangeLimitsWire):
-    """The same with its symbols left as they came: read one at a time, megabytes do not hold up other threads."""
-
-    symbols: list[msgspec.Raw]
-
-    def to_domain(self, *, otherwise: int) -> SymbolTable:
-        rows = [rules for rules in map(_rules, self.symbols) if rules is not None]
-        if self.symbols and not rows:
-            raise msgspec.ValidationError("no symbol of the list can be read")
-        return SymbolTable.of(rows, self.weight_per_minute or otherwise)
-
-
-def _rules(row: msgspec.Raw) -> SymbolRules | None:
-    # One symbol that makes no sense must not cost all the others.
+def read_refusal(answer: HttpAnswer) -> ExchangeRefusal:
+    """Read what a non-success answer says; a body that is not Binance's JSON gives no code and no words."""
     try:
-        return msgspec.json.decode(row, type=SymbolWire).to_domain()
-    except (ValueError, RecursionError):
-        return None
+        body = msgspec.json.decode(answer.body, type=_ErrorBody)
+        code, text = body.code, body.msg
+    except UNREADABLE:
+        code, text = None, f"HTTP {answer.status}"
+    return ExchangeRefusal(answer.status, code, text, count_in(answer.headers, "retry-after"))
+
+
+def classify(refusal: ExchangeRefusal, *, is_write: bool) -> FaultClass:
+    """Say what is known of the request's fate; only a write can be left unknown."""
+    if refusal.code == PARTIAL_CODE:
+        return "partial"
+    if refusal.is_rate_limit or refusal.code in RETRYABLE_CODES:
+        return "retryable"
+    if refusal.status >= 500 or refusal.code in UNKNOWN_CODES:
+        return "unknown" if is_write else "retryable"
+    return "definite"

@@ -4,14 +4,13 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_binance_server.analytics.book.walls import WallSighting
+from mcp_binance_server.analytics.book.report import WallSighting
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.book import Applied, JoinBuffer, Joined, LocalBook, MissedUpdates, Stale, TooOld
-from mcp_binance_server.feeds.sampling import Changes, Quotes, sample
-from mcp_binance_server.feeds.seconds import Second, Seconds
+from mcp_binance_server.feeds.sampling import Changes, Quotes, Second, Seconds, sample
 from mcp_binance_server.feeds.tape import Tape
 
 FeedState = Literal["connecting", "syncing", "live", "closed"]

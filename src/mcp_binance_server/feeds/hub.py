@@ -17,7 +17,7 @@ from mcp_binance_server.domain.access import PARTY, acting_for
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.dialing import Dialer, Pacer
-from mcp_binance_server.exchange.spot.socket import Listener, MarketSocket, SocketCounts
+from mcp_binance_server.exchange.spot.streams import Listener, MarketSocket, SocketCounts
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from mcp_binance_server.feeds.readers import Readers, Replacing, to_stop

@@ -8,7 +8,7 @@ import msgspec
 
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.spot.stream_wire import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
+from mcp_binance_server.exchange.spot.streams import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
 from mcp_binance_server.exchange.wire import UNREADABLE
 from mcp_binance_server.feeds.feed import SymbolFeed
 

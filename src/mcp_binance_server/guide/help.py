@@ -7,8 +7,7 @@ from itertools import count
 
 from mcp_binance_server.guide.addresses import EXTENSIONS, FORMS, HELP, MOST_STARS, address_of
 from mcp_binance_server.guide.config import CONTENT, Category, Collection
-from mcp_binance_server.guide.document import Document
-from mcp_binance_server.guide.library_snapshot import Shelf
+from mcp_binance_server.guide.document import Document, Shelf
 from mcp_binance_server.guide.safe_files import UnreadableFile, read_beneath
 from mcp_binance_server.words import one_line, visible
 

@@ -11,8 +11,7 @@ from types import MappingProxyType
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.guide.addresses import EXTENSIONS
 from mcp_binance_server.guide.config import CONTENT, Category, Guides, builtin_guides
-from mcp_binance_server.guide.document import Document, Facts, Source, read_text
-from mcp_binance_server.guide.library_snapshot import Entry, Shelf
+from mcp_binance_server.guide.document import Document, Entry, Facts, Shelf, Source, read_text
 from mcp_binance_server.guide.safe_files import (
     MOST_ENTRIES,
     Found,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mcp_binance_server.errors import echo
 from mcp_binance_server.guide.addresses import HELP, GuideAddress, Pattern, PatternRefused, address_of, compile_pattern
 from mcp_binance_server.guide.config import Collection, compiled
+from mcp_binance_server.guide.document import Entry, Shelf
 from mcp_binance_server.guide.errors import (
     GuideContextNotFound,
     GuideError,
@@ -14,7 +15,6 @@ from mcp_binance_server.guide.errors import (
     GuideNothingMatches,
     GuidePatternInvalid,
 )
-from mcp_binance_server.guide.library_snapshot import Entry, Shelf
 
 CLOSE_URIS = 3
 

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from mcp_binance_server.guide.library_snapshot import Stamp
+from mcp_binance_server.guide.document import Stamp
 
 # The descriptor-relative calls are POSIX; elsewhere paths are compared after resolving, which a race can beat.
 HAS_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd

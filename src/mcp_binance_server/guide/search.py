@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcp_binance_server.guide.document import headings
+from mcp_binance_server.guide.document import Entry, Hit, Shelf, headings
 from mcp_binance_server.guide.library import Library
-from mcp_binance_server.guide.library_snapshot import Entry, Hit, Shelf
 from mcp_binance_server.guide.safe_files import UnreadableFile
 from mcp_binance_server.words import one_line
 

@@ -9,11 +9,10 @@ import anyio.to_thread
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.guide.addresses import HELP, address_of, parse_address
-from mcp_binance_server.guide.document import Document
+from mcp_binance_server.guide.document import Document, Entry, Hit, Shelf
 from mcp_binance_server.guide.errors import GuideContentError, GuideContextNotFound, GuideError, GuideLimitExceeded
 from mcp_binance_server.guide.help import MARKDOWN, Framed, framed, help_page
 from mcp_binance_server.guide.library import Library
-from mcp_binance_server.guide.library_snapshot import Entry, Hit, Shelf
 from mcp_binance_server.guide.resolver import Resolver, close_uris
 from mcp_binance_server.guide.safe_files import UnreadableFile
 from mcp_binance_server.guide.search import Index

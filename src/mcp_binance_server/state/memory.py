@@ -24,8 +24,7 @@ from mcp_binance_server.state.engine import (
 from mcp_binance_server.state.expiry import Expiring, ValueShelf
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.pace import gives_way
-from mcp_binance_server.state.shares import outgrown
-from mcp_binance_server.state.weight import EDGE_MS, Ledger
+from mcp_binance_server.state.weight import EDGE_MS, Ledger, outgrown
 
 
 class MemoryEngine:

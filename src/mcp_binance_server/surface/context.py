@@ -16,16 +16,14 @@ from mcp_binance_server.services.account.portfolio import AccountService, Portfo
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.analysis.anomalies import AnomalyService
 from mcp_binance_server.services.analysis.flow import OrderFlowService
-from mcp_binance_server.services.analysis.liquidity import LiquidityService
+from mcp_binance_server.services.analysis.liquidity import LiquidityService, VolumeProfileService
 from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
-from mcp_binance_server.services.analysis.profile import VolumeProfileService
 from mcp_binance_server.services.analysis.trend import AnalysisService
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
 from mcp_binance_server.services.charts.service import ChartingService
 from mcp_binance_server.services.guides import GuideService
-from mcp_binance_server.services.live.books import OrderBookService
-from mcp_binance_server.services.live.service import LiveService
+from mcp_binance_server.services.live.service import LiveService, OrderBookService
 from mcp_binance_server.services.live.updates import UpdateService
 from mcp_binance_server.services.market.service import MarketService
 from mcp_binance_server.state.pace import LoopPace

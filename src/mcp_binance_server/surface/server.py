@@ -1,4 +1,4 @@
-"""The MCP server: every method of the protocol, as the SDK hands it to us."""
+"""The low-level MCP server: a client is greeted at once, the rest is loaded while it reads."""
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
@@ -6,6 +6,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from mcp import types
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult
@@ -15,16 +16,75 @@ from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded
 from mcp_binance_server.surface.greeting import DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
-from mcp_binance_server.surface.lazy_dispatcher import Opening
 from mcp_binance_server.surface.uris import GUIDE, MARKET
 
-if TYPE_CHECKING:  # it brings every tool and service along, and a client is greeted before they are loaded
+if TYPE_CHECKING:
+    from mcp_binance_server.surface.dispatch import Dispatcher
+if TYPE_CHECKING:
     from mcp_binance_server.surface.dispatch import Dispatcher
     from mcp_binance_server.surface.subscriptions import Subscriptions
+
 
 Paginated = types.PaginatedRequestParams | None
 Opened = Callable[[], Awaitable["Dispatcher"]]
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
+
+
+class Opening:
+    """The two sides of a promise: who needs the dispatcher waits for it, who makes it waits until it is needed."""
+
+    def __init__(self) -> None:
+        self._dispatcher: Dispatcher | None = None
+        self._failure: Exception | None = None
+        self._needed, self._decided, self._over = anyio.Event(), anyio.Event(), anyio.Event()
+        self._lists_needed, self._listed = anyio.Event(), anyio.Event()
+
+    def begin(self) -> None:
+        """Say that it will be needed soon."""
+        self._needed.set()
+
+    async def opened(self) -> "Dispatcher":
+        """Return it as soon as it is there, or raise what made it impossible."""
+        while self._dispatcher is None:
+            self.begin()
+            await self._decided.wait()
+            if self._failure is not None:
+                raise self._failure
+        return self._dispatcher
+
+    async def listed(self) -> "Dispatcher":
+        """Return it as soon as its lists are made too: no other answer needs to wait for them."""
+        self._lists_needed.set()
+        await self.opened()
+        await self._listed.wait()
+        return await self.opened()
+
+    def end(self) -> None:
+        """Say that nobody will need it any more."""
+        self._over.set()
+        self._needed.set()
+        self._lists_needed.set()
+
+    async def is_needed(self) -> bool:
+        """Wait until it is; return false if all is over before that."""
+        await self._needed.wait()
+        return not self._over.is_set()
+
+    async def keep(self, dispatcher: "Dispatcher", make_lists: Callable[[], Awaitable[None]]) -> None:
+        """Give it to all who need it until that is over; its lists are made when one is asked for."""
+        self._dispatcher = dispatcher
+        self._decided.set()
+        await self._lists_needed.wait()
+        await make_lists()
+        self._listed.set()
+        await self._over.wait()
+
+    async def refuse(self, failure: Exception) -> None:
+        """Tell all who need it why there is none, until that is over."""
+        self._dispatcher, self._failure = None, failure
+        self._decided.set()
+        self._listed.set()
+        await self._over.wait()
 
 
 class Surface:

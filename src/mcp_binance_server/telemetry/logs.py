@@ -1,4 +1,4 @@
-"""Logs as JSON or text, without a secret in them."""
+"""What is written down: log lines without a secret in them, and spans where somebody collects them."""
 
 import json
 import logging
@@ -6,6 +6,13 @@ import re
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from importlib.util import find_spec
+
+import anyio
+from anyio import to_thread
+
+from mcp_binance_server import __version__
+from mcp_binance_server.errors import SettingsError
 
 HIDDEN = "[hidden]"
 SHORTEST_SECRET = 8
@@ -16,6 +23,11 @@ _SIGNATURE = re.compile(r"(signature=)[^&\s\"']+")
 QUIET_LOGGERS = ("httpx2", "httpcore", "httpcore2", "websockets", "uvicorn.access", "grpc")
 LONGEST_LINE = 2_000
 LONGEST_CAUSE, MOST_CAUSES = 300, 8
+
+SETTING = "MCP_BINANCE_OTLP_URL"
+NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+SEND_SECS = 5.0
+FLUSH_SECS = 0.5
 
 
 class Redactor:
@@ -110,3 +122,50 @@ def configure_logging(level: str, secrets: Iterable[str], *, as_json: bool = Fal
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def start_tracing(url: str) -> None:
+    """Send the spans of this process from now on to a collector, as OTLP over HTTP.
+
+    Raises:
+        SettingsError: the packages that send them are missing.
+    """
+    _require_exporter()
+    # Nobody pays for the import who has no collector.
+    from opentelemetry import trace  # noqa: PLC0415
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
+    named = Resource.create({"service.name": "mcp-binance-server", "service.version": __version__})
+    provider = TracerProvider(resource=named, shutdown_on_exit=False)
+    exporter = OTLPSpanExporter(endpoint=f"{url}/v1/traces", timeout=SEND_SECS)
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+
+
+async def flush_spans(url: str | None) -> None:
+    """Send what is left, but do not wait long: a collector that is away must not hold up the end of the process."""
+    if url is None:
+        return
+    from opentelemetry import trace  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, TracerProvider):
+        with anyio.move_on_after(FLUSH_SECS, shield=True):
+            await to_thread.run_sync(provider.shutdown, abandon_on_cancel=True)
+
+
+def _require_exporter() -> None:
+    if not all(_is_installed(name) for name in NEEDED):
+        missing = f"{SETTING}: the exporter is missing: pip install 'mcp-binance-server[otel]'"
+        raise SettingsError(problems=(missing,))
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False

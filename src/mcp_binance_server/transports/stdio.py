@@ -1,5 +1,6 @@
-"""MCP on standard input and output: one JSON message a line, and nothing else on stdout."""
+"""Standard input and output, with a cap on frames; what blocks has a thread of its own."""
 
+import asyncio
 import logging
 import os
 import signal
@@ -8,10 +9,12 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -20,7 +23,9 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
 from mcp_binance_server.transports.frames import FRAME_CAP, RefusedFrame, read_frame, too_long, usable_id
-from mcp_binance_server.transports.side_thread import SideThread
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LOG = logging.getLogger(__name__)
 CHUNK = 64 * 2**10
@@ -32,6 +37,58 @@ MOST_IN_HAND = 32
 
 ReadChunk = Callable[[], Awaitable[bytes]]
 WriteAll = Callable[[bytes], Awaitable[None]]
+
+
+class _Job(Generic[T]):
+    """Something to do, and who waits for it."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._loop = asyncio.get_running_loop()
+        self.outcome: asyncio.Future[T] = self._loop.create_future()
+
+    def do(self) -> None:
+        try:
+            done = partial(self._succeed, self._work())
+        except BaseException as failure:  # noqa: BLE001 - it is for whoever waits
+            done = partial(self._fail, failure)
+        with suppress(RuntimeError):  # the loop is gone, and who waited with it
+            self._loop.call_soon_threadsafe(done)
+
+    # Who waited may have left, even after one has looked: Ctrl-C cancels between any two steps of this thread.
+    def _succeed(self, result: T) -> None:
+        with suppress(asyncio.InvalidStateError):
+            self.outcome.set_result(result)
+
+    def _fail(self, failure: BaseException) -> None:
+        with suppress(asyncio.InvalidStateError):
+            self.outcome.set_exception(failure)
+
+
+class SideThread:
+    """Does one thing after another, each to its end, also if nobody waits for it any more.
+
+    The threads of anyio would not do: the process waits for them when it ends, and they perhaps for a client.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._jobs: SimpleQueue[_Job[object] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Have something done; cancelled, it is done all the same."""
+        job = _Job(partial(work, *args, **kwargs))
+        self._jobs.put(job)  # pyright: ignore[reportArgumentType] - what it returns is between the job and its owner
+        return await job.outcome
+
+    def close(self) -> None:
+        """Let the thread end when it has done what it was given."""
+        self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job.do()
 
 
 @dataclass

@@ -17,6 +17,7 @@ from mcp_binance_server.charts.render.canvas import font_files
 from mcp_binance_server.charts.render.chart import Scene, compose, rasterise_apart, render, render_apart
 from mcp_binance_server.charts.render.look import THEMES
 from mcp_binance_server.charts.render.png import rasterise
+from mcp_binance_server.charts.render.scale import moment
 from mcp_binance_server.charts.render.spec import (
     Anchor,
     ChartSpec,
@@ -31,7 +32,6 @@ from mcp_binance_server.charts.render.spec import (
     bars_to_load,
 )
 from mcp_binance_server.charts.render.stage import columns_of
-from mcp_binance_server.charts.render.time_ticks import moment
 
 CHART = ChartSpec("BTCUSDT", "1h", width=800, height=450, bars=100)
 

@@ -20,10 +20,12 @@ from mcp_binance_server.charts.render.scale import (
     logarithmic_ticks,
     percent,
     signed,
+    time_labels,
+    zone_label,
+    zone_of,
 )
 from mcp_binance_server.charts.render.spec import Scale
 from mcp_binance_server.charts.render.stage import columns_of, heikin_ashi, place_of
-from mcp_binance_server.charts.render.time_ticks import time_labels, zone_label, zone_of
 
 
 @given(st.floats(1e-8, 1e8), st.floats(1e-5, 1e5), st.integers(2, 12))

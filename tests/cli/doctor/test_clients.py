@@ -11,7 +11,7 @@ import pytest
 
 from mcp_binance_server.cli.doctor.clients import greeted
 from mcp_binance_server.cli.setup.clients import CLIENTS
-from mcp_binance_server.cli.setup.entry import OurEntry
+from mcp_binance_server.cli.setup.plan import OurEntry
 from support.patient import Patient, rung
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.cli.setup.files import UnreadableConfig
-from mcp_binance_server.cli.setup.json_edit import entry_in_json, put_in_json, take_from_json
-from mcp_binance_server.cli.setup.json_text import read_json
+from mcp_binance_server.cli.setup.json_edit import entry_in_json, put_in_json, read_json, take_from_json
 
 ENTRY = {"command": "/bin/x", "args": ["a"], "env": {"A": "b"}}
 WORDS = st.sampled_from(["mcpServers", "binance", "other", "a", "ö", "//", '"', "}", "", "x:y"])

@@ -12,7 +12,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.rest.endpoints import Call
 from mcp_binance_server.simulator.rest.history import klines
-from mcp_binance_server.simulator.rest.params import Params
+from mcp_binance_server.simulator.rest.signing import Params
 from mcp_binance_server.simulator.rest.tickers import day_figures
 from support.chaos.exchange import GUESTS, watermark
 

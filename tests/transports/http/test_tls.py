@@ -12,7 +12,7 @@ import pytest
 
 from mcp_binance_server.app import App
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.transports.certificate import Certificate
+from mcp_binance_server.transports.arrival import Certificate
 from mcp_binance_server.transports.http.server.connection import ConnectionLimits
 from mcp_binance_server.transports.http.server.serving import serve_http
 from support.certificates import certificate

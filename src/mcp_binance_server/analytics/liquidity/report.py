@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.book.metrics import BookWalk, top_of_book, walk
-from mcp_binance_server.analytics.book.walls import Wall, WallCandidate, WallSighting, judge_walls, wall_candidates
+from mcp_binance_server.analytics.book.report import Wall, WallCandidate, WallSighting, judge_walls, wall_candidates
 from mcp_binance_server.analytics.envelope import Progress, Source, Window
 from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, VacuumMap
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds

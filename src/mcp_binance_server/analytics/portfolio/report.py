@@ -1,19 +1,122 @@
-"""What a portfolio's measures amount to."""
+"""What a portfolio's measures amount to, and what it would lose in scenarios."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from mcp_binance_server.analytics.market.volatility import HIGH_CLASSES
-from mcp_binance_server.analytics.portfolio.measures import PortfolioRisk, measure_risk
-from mcp_binance_server.analytics.portfolio.risk import History
-from mcp_binance_server.analytics.portfolio.scenarios import WhatIf, what_if
-from mcp_binance_server.analytics.portfolio.valuation import Concentration, Portfolio, concentration
+from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.market.volatility import DAY_MINUTES, HIGH_CLASSES, annualise
+from mcp_binance_server.analytics.portfolio.measures import (
+    REFERENCE,
+    AssetRisk,
+    PortfolioRisk,
+    RiskPart,
+    assess_parts,
+    measure_risk,
+)
+from mcp_binance_server.analytics.portfolio.risk import History, TailRisk
+from mcp_binance_server.analytics.portfolio.valuation import Concentration, Holding, Portfolio, concentration
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+
+_ALL = Decimal(-1)
 
 Weighting = Literal["heavily", "moderately", "mostly_lower"]
 Advice = Literal["increase_stablecoins", "diversify", "set_stops"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shock:
+    """A value before and after."""
+
+    before: Decimal
+    after: Decimal
+
+    @property
+    def change(self) -> Decimal:
+        return self.after - self.before
+
+    @property
+    def change_percent(self) -> Decimal | None:
+        return 100 * self.change / self.before if self.before else None
+
+
+@dataclass(frozen=True, slots=True)
+class BtcShock:
+    """A shock that starts at bitcoin; assets without a measured beta are assumed to move with it one to one."""
+
+    shock: Shock | None
+    assumed: tuple[str, ...] = ()
+    why_null: WhyNull | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalanced:
+    """The risk of the same assets beside a larger share of stablecoins."""
+
+    share: Decimal
+    sigma_annual: float | None
+    tail: TailRisk
+    why_null: WhyNull | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The scenarios of the page; `stablecoins` is None when the portfolio holds that share already."""
+
+    market: Shock
+    btc: BtcShock
+    stablecoins: Rebalanced | None
+
+
+def shock(values: Sequence[Decimal], shocks: Sequence[Decimal]) -> Shock:
+    """Apply a relative change to each value; nothing falls below zero."""
+    after = sum((value * (1 + max(change, _ALL)) for value, change in zip(values, shocks, strict=True)), Decimal(0))
+    return Shock(sum(values, Decimal(0)), after)
+
+
+def what_if(portfolio: Portfolio, risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> WhatIf:
+    """Work out every scenario of the page."""
+    values = [each.value or Decimal(0) for each in portfolio.holdings]
+    market = [Decimal(0) if each.is_stable else thresholds.market_shock for each in portfolio.holdings]
+    return WhatIf(
+        market=shock(values, market),
+        btc=shock_btc(portfolio.holdings, risk.assets, thresholds.btc_shock),
+        stablecoins=rebalance(risk, thresholds=thresholds),
+    )
+
+
+def shock_btc(holdings: Sequence[Holding], assets: Sequence[AssetRisk], change: Decimal) -> BtcShock:
+    """Move bitcoin, and every other asset that is no stablecoin by its beta."""
+    betas = {each.asset: each.to_btc.beta for each in assets}
+    others = [each.asset for each in holdings if not each.is_stable and each.asset != REFERENCE]
+    assumed = tuple(asset for asset in others if betas.get(asset) is None)
+    if others and len(assumed) == len(others):
+        return BtcShock(None, assumed, "insufficient_history")
+    changes = [Decimal(0) if each.is_stable else change * _beta(each.asset, betas.get(each.asset)) for each in holdings]
+    return BtcShock(shock([each.value or Decimal(0) for each in holdings], changes), assumed)
+
+
+def rebalance(risk: PortfolioRisk, *, thresholds: Thresholds = DEFAULTS) -> Rebalanced | None:
+    """Shrink what is no stablecoin until stablecoins have their share; what is added does not move."""
+    share = thresholds.stablecoin_floor
+    if risk.why_null in {"empty_portfolio", "insufficient_history"}:
+        return Rebalanced(share, None, risk.tail, risk.why_null)
+    moving = sum(each.weight for each in risk.parts if not each.is_stable)
+    if moving <= float(1 - share):
+        return None
+    shrunk = [_shrunk(each, float(1 - share) / moving) for each in risk.parts]
+    tail, split = assess_parts(shrunk, thresholds=thresholds)
+    sigma = None if split.sigma is None else annualise(split.sigma, DAY_MINUTES)
+    return Rebalanced(share, sigma, tail, split.why_null)
+
+
+def _shrunk(part: RiskPart, factor: float) -> RiskPart:
+    return part if part.is_stable else replace(part, weight=part.weight * factor)
+
+
+def _beta(asset: str, measured: float | None) -> Decimal:
+    return Decimal(1) if asset == REFERENCE or measured is None else Decimal(str(measured))
 
 
 @dataclass(frozen=True, slots=True)

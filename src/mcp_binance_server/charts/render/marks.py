@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from mcp_binance_server.charts.render.canvas import Canvas, Segment, text_box, width_of
 from mcp_binance_server.charts.render.layout import Box, stacked
 from mcp_binance_server.charts.render.look import Colour, Theme, ink_on
-from mcp_binance_server.charts.render.scale import Axis
-from mcp_binance_server.charts.render.time_ticks import TimeLabel
+from mcp_binance_server.charts.render.scale import Axis, TimeLabel
 
 PAD = 4.0
 

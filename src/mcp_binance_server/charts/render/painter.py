@@ -19,6 +19,7 @@ from mcp_binance_server.charts.render.marks import (
     draw_times,
 )
 from mcp_binance_server.charts.render.request import Request
+from mcp_binance_server.charts.render.scale import TimeLabel, moment, time_labels, zone_label, zone_of
 from mcp_binance_server.charts.render.scaling import (
     VOLUME,
     AxisSpan,
@@ -34,7 +35,6 @@ from mcp_binance_server.charts.render.series.price import CURVES, draw_price
 from mcp_binance_server.charts.render.series.volume_profile import draw_profile
 from mcp_binance_server.charts.render.stage import Sketch, Stage
 from mcp_binance_server.charts.render.study_look import StudyView
-from mcp_binance_server.charts.render.time_ticks import TimeLabel, moment, time_labels, zone_label, zone_of
 
 PRICE_LINE = "2 3"
 TIME_SPACING = 8.0  # of the font's size

@@ -10,11 +10,10 @@ from mcp_binance_server.app import App, running_app
 from mcp_binance_server.charts.chartimg.client import ChartImgClient
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.account import Account, KeyRights
-from mcp_binance_server.domain.market import Sourced
-from mcp_binance_server.domain.observations import ClockCheck
+from mcp_binance_server.domain.market import ClockCheck, Sourced
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.caller import ExchangeCaller
-from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import Settings
 

@@ -12,7 +12,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, good, off
 from mcp_binance_server.cli.setup.clients import this_machine
-from mcp_binance_server.cli.setup.entry import OurEntry, our_entries
+from mcp_binance_server.cli.setup.plan import OurEntry, our_entries
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import echo
 from mcp_binance_server.installation import own_command

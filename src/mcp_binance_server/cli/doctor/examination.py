@@ -12,14 +12,15 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from mcp_binance_server.cli.doctor import clients, exchange, key, local, services
+from mcp_binance_server.cli.doctor import clients, exchange, key, local
 from mcp_binance_server.cli.doctor import exchange as reach
+from mcp_binance_server.cli.doctor import local as services
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, Rung
 from mcp_binance_server.cli.doctor.report import as_json, count, heading, lines, summary, under_way, wiped
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import AppError, SettingsError, echo
-from mcp_binance_server.exchange.networks import NETWORKS, Network
+from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from mcp_binance_server.key_file import NAMES
 from mcp_binance_server.settings import read_settings, surroundings
 from mcp_binance_server.startup_checks import credentials_of

@@ -11,9 +11,8 @@ from anyio.streams.tls import TLSAttribute
 
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, good, knock, off, set_clock
 from mcp_binance_server.errors import AppError, ExchangeRejected, ExchangeUnavailable, RateLimited, RegionRestricted
-from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
-from mcp_binance_server.exchange.networks import host_of
-from mcp_binance_server.exchange.wire import ExchangeInfoWire
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
+from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire
 
 # The exchange refuses what is more than a second ahead; the server corrects for its own calls.
 MOST_OFF_MS = 1_000

@@ -4,9 +4,9 @@ from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good
 from mcp_binance_server.domain.account import WITHDRAW, Account
 from mcp_binance_server.errors import AppError, ExchangeError, InvalidCredentials
 from mcp_binance_server.exchange.diagnosis import KEY_FORMAT, home_of
-from mcp_binance_server.exchange.faults import TIMESTAMP
-from mcp_binance_server.exchange.networks import host_of
-from mcp_binance_server.exchange.spot.key_rights import TELLS_RIGHTS, read_key_rights
+from mcp_binance_server.exchange.endpoints import host_of
+from mcp_binance_server.exchange.spot.account import TELLS_RIGHTS, read_key_rights
+from mcp_binance_server.exchange.wire import TIMESTAMP
 
 SECRET_CHARACTERS = 64
 

@@ -1,13 +1,18 @@
-"""What can be seen without the network: Python, packages, settings, guides, the state engine."""
+"""This machine: Python, packages, settings, files, the state server, chart-img.com."""
 
 import platform
 import re
 import sys
 from importlib import metadata
 
+import anyio
+
 from mcp_binance_server import __version__
-from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, forget, good, off
+from mcp_binance_server.charts.errors import ChartKeyRefused, ChartLimitReached, ChartServiceError
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, forget, good, off
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.exchange.dialing import NetworkDialer
+from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.guide.config_file import read_config
 from mcp_binance_server.installation import anew
 from mcp_binance_server.settings import PREFIXES, VARIABLES, key_file_of, nearest_variable, read_settings
@@ -18,6 +23,10 @@ SHOWN = ("mcp", "httpx2", "websockets", "cryptography")
 CHART_FAMILY = "CHART_IMG_"
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)")
 _BOUND = re.compile(r"(>=|<|==)\s*([0-9.]+)")
+
+STREAM = "btcusdt@depth@100ms"
+FIRST_EVENT_SECS = 5.0
+CHART_PAGE = "https://chart-img.com"
 
 
 async def python(_bench: Bench) -> CheckResult:
@@ -150,3 +159,69 @@ def _version(distribution: str) -> str:
 def _numbers(version: str) -> tuple[int, ...]:
     numbers = [int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3]]
     return (*numbers, *(0,) * (3 - len(numbers))) if numbers else ()
+
+
+async def streams(bench: Bench) -> CheckResult:
+    url = bench.network.stream_url
+    if url is None or not bench.settings.orderbook_analytics:
+        why = "BINANCE_REST_URL is set, BINANCE_STREAM_URL is not" if url is None else "switched off"
+        return off(f"none: {why}; everything is read by REST")
+    host, started_ms = host_of(url), bench.clock.monotonic_ms()
+    try:
+        connection = await NetworkDialer().connect(f"{url}/stream?streams={STREAM}")
+    except OSError as error:
+        return _stream_problem(host, f"refuses the connection ({type(error).__name__})")
+    try:
+        with anyio.fail_after(FIRST_EVENT_SECS):
+            await connection.recv()
+    except TimeoutError:
+        return _stream_problem(host, f"is connected, but sends nothing within {FIRST_EVENT_SECS:g} s")
+    except OSError:
+        return _stream_problem(host, "ends the connection")
+    finally:
+        with anyio.move_on_after(1, shield=True):
+            await connection.close()
+    return good(f"{host} sends, after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
+
+
+async def charts(bench: Bench) -> CheckResult:
+    if not bench.charts.has_key:
+        return off("no key set: charts of Binance pairs are drawn here, others are not")
+    host = host_of(bench.charts.caller.address)
+    try:
+        exchanges = await bench.charts.exchanges()  # a list costs no image
+    except ChartKeyRefused:
+        return CheckResult(
+            "problem",
+            f"{host} does not accept CHART_IMG_API_KEY",
+            "It was mistyped, deleted, or its plan has ended",
+            "Copy it again; or remove it: charts of Binance pairs need none",
+            CHART_PAGE,
+        )
+    except ChartLimitReached as error:
+        return CheckResult(
+            "warning",
+            f"{host} accepts the key, but its limit is reached for {error.retry_after_secs} s",
+            "Too many requests, or the day's images are used up",
+            "Wait, or take a larger plan; Binance pairs are drawn here meanwhile",
+            CHART_PAGE,
+        )
+    except ChartServiceError as error:
+        return CheckResult(
+            "problem",
+            error.message,
+            "The service is down, or something between it and here is in the way",
+            "Try again in a minute; charts of Binance pairs are drawn here meanwhile",
+            CHART_PAGE,
+        )
+    return good(f"accepts the key, {len(exchanges)} exchanges; no image was spent")
+
+
+def _stream_problem(host: str, how: str) -> CheckResult:
+    return CheckResult(
+        "problem",
+        f"{host} {how}",
+        "A firewall or proxy lets web pages through but no WebSockets; or BINANCE_STREAM_URL is wrong",
+        "Allow WebSockets to this host; until then everything is read by REST if you switch streams off",
+        export("MCP_BINANCE_ORDERBOOK_ANALYTICS", "false"),
+    )

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcp_binance_server.cli.setup.clients import CLIENTS, Client, Machine, own_folder
-from mcp_binance_server.cli.setup.entry import holds_keys, our_entries, variables_of
 from mcp_binance_server.cli.setup.files import (
     KeyPlace,
     Talk,
@@ -19,11 +18,19 @@ from mcp_binance_server.cli.setup.files import (
     read_text,
     write_text,
 )
-from mcp_binance_server.cli.setup.plan import FileChange, entry_of, plan_addition, plan_removal
+from mcp_binance_server.cli.setup.plan import (
+    FileChange,
+    entry_of,
+    holds_keys,
+    our_entries,
+    plan_addition,
+    plan_removal,
+    variables_of,
+)
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.exchange.networks import NETWORKS
+from mcp_binance_server.exchange.endpoints import NETWORKS
 from mcp_binance_server.installation import own_command, with_package
 from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 from mcp_binance_server.key_file import usual_key_file

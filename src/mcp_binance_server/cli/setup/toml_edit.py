@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 
 from mcp_binance_server.cli.setup.files import UnreadableConfig
-from mcp_binance_server.cli.setup.json_text import is_object
+from mcp_binance_server.cli.setup.json_edit import is_object
 
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)$")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

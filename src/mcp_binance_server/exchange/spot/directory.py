@@ -14,9 +14,9 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, is_plausible, suggest
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLimited
 from mcp_binance_server.exchange.caller import ExchangeCaller
-from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
-from mcp_binance_server.exchange.networks import host_of
-from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeListWire
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
+from mcp_binance_server.exchange.spot.wire import ExchangeListWire
+from mcp_binance_server.exchange.wire import UNREADABLE
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.flight import Flights
 

@@ -6,33 +6,37 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from mcp_binance_server.domain.market import BookSnapshot, Origin, Quote, Sourced, Ticker, Trade
+from mcp_binance_server.domain.market import (
+    AveragePrice,
+    BookSnapshot,
+    ClockCheck,
+    Origin,
+    Quote,
+    Sourced,
+    Ticker,
+    Trade,
+)
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.domain.observations import AveragePrice, ClockCheck
 from mcp_binance_server.domain.periods import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.amounts import price
 from mcp_binance_server.exchange.attempt import Params
 from mcp_binance_server.exchange.caller import ExchangeCaller
-from mcp_binance_server.exchange.endpoints import (
+from mcp_binance_server.exchange.endpoints import REACH, TIME, Endpoint, host_of
+from mcp_binance_server.exchange.signing import rest_query
+from mcp_binance_server.exchange.spot.endpoints import (
     AGGREGATE_TRADES,
     AVERAGE_PRICE,
     BOOK_TICKER,
     CLOSED_KLINES,
     DAILY_KLINES,
     KLINES,
-    REACH,
     SNAPSHOT,
     TICKER_24H,
     TICKER_PRICE_ALL,
-    TIME,
     TRADES,
-    Endpoint,
     depth_endpoint,
 )
-from mcp_binance_server.exchange.networks import host_of
-from mcp_binance_server.exchange.signing import rest_query
-from mcp_binance_server.exchange.wire import (
+from mcp_binance_server.exchange.spot.wire import (
     AggregateTradeWire,
     AveragePriceWire,
     DepthWire,
@@ -40,9 +44,9 @@ from mcp_binance_server.exchange.wire import (
     PriceWire,
     QuoteWire,
     TickerWire,
-    TimeWire,
     TradeWire,
 )
+from mcp_binance_server.exchange.wire import TimeWire, price
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.words import word

@@ -8,7 +8,7 @@ import msgspec
 
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.exchange.amounts import check_levels
+from mcp_binance_server.exchange.wire import check_levels
 from mcp_binance_server.feeds.book import LocalBook
 
 # By engine time; a page on its way for longer tells of a market that is gone.

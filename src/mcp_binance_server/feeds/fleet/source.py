@@ -15,7 +15,7 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
-from mcp_binance_server.exchange.spot.socket import MarketSocket, SocketCounts
+from mcp_binance_server.exchange.spot.streams import MarketSocket, SocketCounts
 from mcp_binance_server.feeds.fleet.follower import Follower
 from mcp_binance_server.feeds.fleet.journal import decode_want
 from mcp_binance_server.feeds.fleet.leader import LEASE_MS, Leader, ReceiptTime

@@ -18,10 +18,10 @@ from mcp_binance_server.domain.orders import (
 from mcp_binance_server.domain.periods import DAY_MS, Period, Written, read_period
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
-from mcp_binance_server.exchange.endpoints import ACCOUNT, ALL_ORDERS, OPEN_ORDERS_ALL
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.endpoints import ACCOUNT, ALL_ORDERS, OPEN_ORDERS_ALL
 from mcp_binance_server.services.gathering import gather
 
 ReadT = TypeVar("ReadT")

@@ -13,8 +13,7 @@ from mcp_binance_server.domain.account import AccountView, KeyRights, Venue
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.spot.account import AccountClient
-from mcp_binance_server.exchange.spot.key_rights import find_key_rights
+from mcp_binance_server.exchange.spot.account import AccountClient, find_key_rights
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.gathering import gather
 

@@ -24,7 +24,7 @@ from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import STABLECOINS
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.spot.rest import SpotClient
-from mcp_binance_server.services.analysis.profile import VolumeProfileService
+from mcp_binance_server.services.analysis.liquidity import VolumeProfileService
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
     Kept,

@@ -28,10 +28,9 @@ from mcp_binance_server.analytics.thresholds import Component, Thresholds
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.exchange.spot.rest import SpotClient
-from mcp_binance_server.feeds.sampling import MOST_LEVELS, NEAR_BPS
-from mcp_binance_server.feeds.seconds import Second
+from mcp_binance_server.feeds.sampling import MOST_LEVELS, NEAR_BPS, Second
 from mcp_binance_server.services.analysis.anomalies import COLD_LEVELS, AnomalyService
-from mcp_binance_server.services.analysis.profile import VolumeProfileService
+from mcp_binance_server.services.analysis.liquidity import VolumeProfileService
 from mcp_binance_server.services.analysis.tape_window import INTERVAL_MS, closed_candles, collecting, settled_ms
 from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.services.live.service import BookView, LiveService, Watch

@@ -9,7 +9,7 @@ import msgspec
 
 from mcp_binance_server.charts.errors import ChartNotDrawn, InvalidChartConfig
 from mcp_binance_server.domain.money import decimals_of
-from mcp_binance_server.exchange.networks import Network
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.services.market.indicators import candles_before
 from mcp_binance_server.services.market.service import MarketService
 from mcp_binance_server.state.fair_turns import FairTurn, FairTurns

@@ -11,7 +11,7 @@ import anyio.lowlevel
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.market import BookSnapshot, MarketView, Origin, Trade
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.exchange.networks import host_of
+from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, symbol_given_away
 from mcp_binance_server.feeds.feed import FeedState, SymbolFeed
 from mcp_binance_server.services.live.service import LiveService

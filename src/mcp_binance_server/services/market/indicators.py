@@ -16,7 +16,7 @@ from mcp_binance_server.analytics.indicators.talipp_adapter import (
     vwap,
     window,
 )
-from mcp_binance_server.domain.observations import MOST_CANDLES, CandleSeries, Observation
+from mcp_binance_server.domain.market import MOST_CANDLES, CandleSeries, Observation
 from mcp_binance_server.domain.periods import Candle, Interval
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import InvalidArguments, echo

@@ -5,20 +5,25 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.market import BookSnapshot, MarketView, Origin, Sourced, Ticker, Trade
-from mcp_binance_server.domain.money import ASSET_NAMES
-from mcp_binance_server.domain.observations import (
+from mcp_binance_server.domain.market import (
     MOST_CANDLES,
     AveragePrice,
+    BookSnapshot,
     CandleSeries,
     ClockCheck,
+    MarketView,
     Observation,
+    Origin,
+    Sourced,
+    Ticker,
     TickerBoard,
+    Trade,
 )
+from mcp_binance_server.domain.money import ASSET_NAMES
 from mcp_binance_server.domain.periods import Interval, Written, read_period
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, suggest
 from mcp_binance_server.errors import InvalidSymbol
-from mcp_binance_server.exchange.networks import Network, host_of
+from mcp_binance_server.exchange.endpoints import Network, host_of
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient

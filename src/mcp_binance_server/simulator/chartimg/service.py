@@ -7,8 +7,7 @@ import zlib
 from functools import cached_property
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.simulator.chartimg.facts import Facts, PlanFact, read_facts
-from mcp_binance_server.simulator.chartimg.page import documentation
+from mcp_binance_server.simulator.chartimg.facts import Facts, PlanFact, documentation, read_facts
 from mcp_binance_server.simulator.market.noise import draws
 
 DAY_MS = 86_400_000

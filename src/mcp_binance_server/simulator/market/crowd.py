@@ -8,10 +8,9 @@ from itertools import accumulate
 from mcp_binance_server.simulator.market.book import BUCKET_MS, Level, Top
 from mcp_binance_server.simulator.market.candles import Trade
 from mcp_binance_server.simulator.market.history import LISTED_MS
-from mcp_binance_server.simulator.market.intervals import Stream
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.noise import Lru, draws
-from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span
+from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span, Stream
 
 HALF = 300  # steps of 100 ms: the book walks away for half a minute, and the same way back
 STEPS = 2 * HALF

@@ -3,10 +3,16 @@
 from collections.abc import Callable, Iterator
 
 from mcp_binance_server.simulator.market.candles import Candle, Trade, fold, merge, refine
-from mcp_binance_server.simulator.market.hours import DAY_MS, HOUR_MS, first_aggregate_of, first_trade_of, hours_of
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper, draws
-from mcp_binance_server.simulator.market.prices import Prices
+from mcp_binance_server.simulator.market.prices import (
+    DAY_MS,
+    HOUR_MS,
+    Prices,
+    first_aggregate_of,
+    first_trade_of,
+    hours_of,
+)
 
 MINUTE_MS = 60_000
 MANY = 32  # trades of a side in a minute; an ordinary one has fewer

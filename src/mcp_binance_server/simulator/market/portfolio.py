@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from mcp_binance_server.simulator.market.candles import Trade
-from mcp_binance_server.simulator.market.hours import HOUR_MS
 from mcp_binance_server.simulator.market.listing import UNIT, Symbol, decimal_string
+from mcp_binance_server.simulator.market.prices import HOUR_MS
 from mcp_binance_server.simulator.market.synthetic import Market
 
 ZERO = "0.00000000"

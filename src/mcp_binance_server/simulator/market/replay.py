@@ -9,10 +9,9 @@ import msgspec
 
 from mcp_binance_server.simulator.market.book import Level, Top
 from mcp_binance_server.simulator.market.candles import Trade
-from mcp_binance_server.simulator.market.intervals import Stream
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.recording import Fill, Recording, levels_of, whole
-from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span
+from mcp_binance_server.simulator.market.source import Changes, Depth, Event, Span, Stream
 
 Written = list[tuple[str, str]]
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mcp_binance_server.simulator.market.hours import HOUR_MS
 from mcp_binance_server.simulator.market.listing import Listing
 from mcp_binance_server.simulator.market.noise import BUSY, ONE_SIDED, THIN, Temper
 from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, Portfolio, holdings
-from mcp_binance_server.simulator.market.prices import Course, Level
+from mcp_binance_server.simulator.market.prices import HOUR_MS, Course, Level
 from mcp_binance_server.simulator.market.synthetic import Market
 
 # Volatile as the sample of the portfolio says: high, medium-high and medium, by a margin that luck does not use up.

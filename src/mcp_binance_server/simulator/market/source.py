@@ -1,14 +1,125 @@
-"""What may stand in for the simulated market of one symbol: a member of the crowd, or a recording."""
+"""What a market must tell: by stream, by interval, by moment."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
 from mcp_binance_server.simulator.market.book import Level, Top
 from mcp_binance_server.simulator.market.candles import Trade
-from mcp_binance_server.simulator.market.intervals import Stream
+from mcp_binance_server.simulator.market.history import MINUTE_MS
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.noise import Lru
+from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
+
+MONTH = "1M"
+WEEK_OFFSET_MS = 4 * DAY_MS  # the epoch was a Thursday, weeks open on Monday
+
+LENGTHS_MS = {
+    "1s": 1_000,
+    **{f"{count}m": count * MINUTE_MS for count in (1, 3, 5, 15, 30)},
+    **{f"{count}h": count * HOUR_MS for count in (1, 2, 4, 6, 8, 12)},
+    "1d": DAY_MS,
+    "3d": 3 * DAY_MS,
+    "1w": 7 * DAY_MS,
+}
+
+FAST_MS = 100
+SLOW_MS = 1_000
+KLINE_MS = 2_000
+NAME = re.compile(r"(?P<symbol>[^@]+)@(?P<kind>[A-Za-z]+)(?P<detail>\d+|_[^@]+)?(?:@(?P<option>[^@]+))?")
+PLAIN = {"aggTrade": FAST_MS, "trade": FAST_MS, "bookTicker": FAST_MS, "miniTicker": SLOW_MS, "ticker": SLOW_MS}
+PARTIAL = {"5": 5, "10": 10, "20": 20}
+
+
+class Interval:
+    """One kline interval in one time zone."""
+
+    def __init__(self, name: str, offset_ms: int = 0) -> None:
+        self._name = name
+        self._offset_ms = offset_ms
+
+    def opening(self, at_ms: int) -> int:
+        """Return when the candle that holds the moment opened."""
+        if self._name == MONTH:
+            local = datetime.fromtimestamp((at_ms + self._offset_ms) // 1000, UTC)
+            return _month_ms(local.year, local.month) - self._offset_ms
+        length = LENGTHS_MS[self._name]
+        shift = self._offset_ms - (WEEK_OFFSET_MS if self._name == "1w" else 0)
+        return (at_ms + shift) // length * length - shift
+
+    def following(self, opening_ms: int) -> int:
+        """Return the opening of the next candle."""
+        if self._name == MONTH:
+            return self.opening(opening_ms + 32 * DAY_MS)
+        return opening_ms + LENGTHS_MS[self._name]
+
+    def preceding(self, opening_ms: int) -> int:
+        """Return the opening of the candle before."""
+        return self.opening(opening_ms - 1)
+
+
+def known(name: str) -> bool:
+    """Tell whether Binance has the interval; names are case-sensitive, 1m is not 1M."""
+    return name == MONTH or name in LENGTHS_MS
+
+
+def zone_offset_ms(text: str) -> int | None:
+    """Read a time zone such as 0, 8, -1:00 or 05:45; None when it is not one, or outside -12:00 to +14:00."""
+    match = re.fullmatch(r"([+-]?)(\d{1,2})(?::([0-5]\d))?", text)
+    if match is None:
+        return None
+    sign = -1 if match[1] == "-" else 1
+    offset_ms = sign * (int(match[2]) * HOUR_MS + int(match[3] or 0) * MINUTE_MS)
+    return offset_ms if -12 * HOUR_MS <= offset_ms <= 14 * HOUR_MS else None
+
+
+def _month_ms(year: int, month: int) -> int:
+    return int(datetime(year, month, 1, tzinfo=UTC).timestamp()) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One stream of one symbol; `levels` belongs to partial depth, the interval to klines."""
+
+    name: str
+    symbol: Symbol
+    kind: str
+    every_ms: int
+    levels: int = 0
+    interval_name: str = ""
+    interval: Interval | None = None
+
+
+def parse_stream(name: str, symbols: Mapping[str, Symbol]) -> Stream | None:
+    """Return the stream, or None when there is no such stream; names are lower case."""
+    match = NAME.fullmatch(name)
+    symbol = (
+        None if match is None or match["symbol"] != match["symbol"].lower() else symbols.get(match["symbol"].upper())
+    )
+    if match is None or symbol is None:
+        return None
+    kind, detail, option = match["kind"], match["detail"], match["option"]
+    if kind == "kline":
+        return _kline(name, symbol, (detail or "")[1:], option)
+    if kind == "depth":
+        every_ms = {None: SLOW_MS, "100ms": FAST_MS, "1000ms": SLOW_MS}.get(option)
+        levels = 0 if detail is None else PARTIAL.get(detail)
+        if every_ms is None or levels is None:
+            return None
+        return Stream(name, symbol, "partial" if levels else "depth", every_ms, levels)
+    if detail is not None or option is not None or kind not in PLAIN:
+        return None
+    return Stream(name, symbol, kind, PLAIN[kind])
+
+
+def _kline(name: str, symbol: Symbol, interval: str, zone: str | None) -> Stream | None:
+    offset_ms = 0 if zone is None else zone_offset_ms(zone)
+    if not known(interval) or offset_ms is None:
+        return None
+    every_ms = SLOW_MS if interval == "1s" else KLINE_MS
+    return Stream(name, symbol, "kline", every_ms, 0, interval, Interval(interval, offset_ms))
 
 
 class Span(NamedTuple):

@@ -8,10 +8,9 @@ from itertools import islice
 from mcp_binance_server.simulator.market.book import BUCKET_MS, Book, Moment, Top
 from mcp_binance_server.simulator.market.candles import Candle, Trade
 from mcp_binance_server.simulator.market.history import History
-from mcp_binance_server.simulator.market.hours import DAY_MS
 from mcp_binance_server.simulator.market.listing import Listing, Symbol
 from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper
-from mcp_binance_server.simulator.market.prices import Course, Level, Prices
+from mcp_binance_server.simulator.market.prices import DAY_MS, Course, Level, Prices
 from mcp_binance_server.simulator.market.source import Changes, Depth, Source, Tape
 
 DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here

@@ -8,7 +8,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.portfolio import Portfolio
 from mcp_binance_server.simulator.market.synthetic import Market
-from mcp_binance_server.simulator.rest.params import SIGNING, Params, legal_symbol
+from mcp_binance_server.simulator.rest.signing import SIGNING, Params, legal_symbol
 
 STATUSES = ("TRADING", "HALT", "BREAK")
 

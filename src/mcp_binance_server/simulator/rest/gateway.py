@@ -14,9 +14,8 @@ from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list
 from mcp_binance_server.simulator.rest.delivery import deliver, hold_up, read_body, spoil
 from mcp_binance_server.simulator.rest.endpoints import RIGHTS, Call, Endpoint, flat
 from mcp_binance_server.simulator.rest.history import KLINES, TRADES
-from mcp_binance_server.simulator.rest.params import Params
 from mcp_binance_server.simulator.rest.private import PRIVATE
-from mcp_binance_server.simulator.rest.signing import authenticate
+from mcp_binance_server.simulator.rest.signing import Params, authenticate
 from mcp_binance_server.simulator.rest.tickers import TICKERS
 
 USUAL_PERMISSIONS = ("SPOT", "MARGIN", "LEVERAGED")

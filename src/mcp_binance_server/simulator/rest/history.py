@@ -6,11 +6,11 @@ from itertools import groupby, islice
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.candles import Trade
 from mcp_binance_server.simulator.market.history import LISTED_MS, History
-from mcp_binance_server.simulator.market.intervals import Interval, known, zone_offset_ms
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.portfolio import ZERO
+from mcp_binance_server.simulator.market.source import Interval, known, zone_offset_ms
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
-from mcp_binance_server.simulator.rest.params import Params
+from mcp_binance_server.simulator.rest.signing import Params
 
 DEEPEST = 5000
 

@@ -1,10 +1,10 @@
 """The signed endpoints: account, orders and the account's own trades."""
 
 from mcp_binance_server.simulator import refusals
-from mcp_binance_server.simulator.market.hours import DAY_MS
 from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, Portfolio
+from mcp_binance_server.simulator.market.prices import DAY_MS
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
-from mcp_binance_server.simulator.rest.params import SIGNING, Params
+from mcp_binance_server.simulator.rest.signing import SIGNING, Params
 
 NO_COMMISSION = {"maker": ZERO, "taker": ZERO, "buyer": ZERO, "seller": ZERO}
 COMMISSION = NO_COMMISSION | {"maker": "0.00100000", "taker": "0.00100000"}

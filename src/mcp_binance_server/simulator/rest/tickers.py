@@ -2,13 +2,13 @@
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.hours import DAY_MS
 from mcp_binance_server.simulator.market.listing import Symbol, decimal_string
 from mcp_binance_server.simulator.market.portfolio import ZERO
+from mcp_binance_server.simulator.market.prices import DAY_MS
 from mcp_binance_server.simulator.market.scenario import FixedTicker
 from mcp_binance_server.simulator.market.synthetic import Day, Market
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat, listed_symbols
-from mcp_binance_server.simulator.rest.params import Params
+from mcp_binance_server.simulator.rest.signing import Params
 
 AVERAGE_MINUTES = 5
 MINI = (

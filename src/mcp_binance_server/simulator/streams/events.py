@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.market.intervals import Stream
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.portfolio import ZERO
-from mcp_binance_server.simulator.market.source import Event, Span
+from mcp_binance_server.simulator.market.source import Event, Span, Stream
 from mcp_binance_server.simulator.rest.history import grouped
 from mcp_binance_server.simulator.rest.tickers import day_body, day_figures
 

@@ -10,8 +10,8 @@ import anyio.lowlevel
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.market.book import BUCKET_MS
 from mcp_binance_server.simulator.streams.session import Session
+from mcp_binance_server.simulator.streams.sockets import PATH, WsApiSession
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
-from mcp_binance_server.simulator.streams.ws_api import PATH, WsApiSession
 
 MOST_WAITING = 100_000  # frames; a reader this far behind is cut off, as the exchange would
 

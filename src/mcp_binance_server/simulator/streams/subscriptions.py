@@ -9,8 +9,7 @@ import msgspec
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import StreamKind
 from mcp_binance_server.simulator.market.book import BUCKET_MS
-from mcp_binance_server.simulator.market.intervals import Stream, parse_stream
-from mcp_binance_server.simulator.market.source import Span
+from mcp_binance_server.simulator.market.source import Span, Stream, parse_stream
 from mcp_binance_server.simulator.streams.events import events_of
 from mcp_binance_server.simulator.streams.session import Session, StreamSpoiler, encoded
 

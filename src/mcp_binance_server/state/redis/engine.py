@@ -23,10 +23,9 @@ from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.channels import RedisSubscriptions
 from mcp_binance_server.state.redis.flight import SharedFlights
 from mcp_binance_server.state.redis.keys import LEASE, PUT_FENCED, RELEASE, SHELVE, SHELVED, happened
+from mcp_binance_server.state.redis.limits import SharedLedger, SharedPlaces
 from mcp_binance_server.state.redis.link import CALL_SECS, MAX_CONNECTIONS, Link, StateAddress
 from mcp_binance_server.state.redis.memory import Memory
-from mcp_binance_server.state.redis.places import SharedPlaces
-from mcp_binance_server.state.redis.weight import SharedLedger
 from mcp_binance_server.state.weight import EDGE_MS
 
 PULSE_SECS = 0.5

@@ -10,8 +10,13 @@ from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer
 from mcp_binance_server.surface.views.book.levels import WIDE_BPS
-from mcp_binance_server.surface.views.measure_table import basis_line, measure_lines
-from mcp_binance_server.surface.views.measures import context_member, metric_member, threshold_words
+from mcp_binance_server.surface.views.measures import (
+    basis_line,
+    context_member,
+    measure_lines,
+    metric_member,
+    threshold_words,
+)
 
 SymbolArgument = Annotated[
     str, Field(description="Trading pair without separator, e.g. BTCUSDT; lower case is fine", max_length=200)

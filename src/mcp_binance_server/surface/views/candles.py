@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from mcp_binance_server.domain.market import CandleSeries, Observation
 from mcp_binance_server.domain.money import decimals_of
-from mcp_binance_server.domain.observations import CandleSeries, Observation
 from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mcp_binance_server.guide.config import Guides
-from mcp_binance_server.guide.library_snapshot import Entry, Hit
+from mcp_binance_server.guide.document import Entry, Hit
 from mcp_binance_server.surface.views.markdown import plain, with_more
 
 NO_DOCUMENTS = "No documents here. list_guides without a context names all there are."

@@ -2,7 +2,7 @@
 
 from mcp_binance_server.analytics.portfolio.valuation import DOLLAR, Portfolio
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.observations import TickerBoard
+from mcp_binance_server.domain.market import TickerBoard
 from mcp_binance_server.domain.orders import OpenOrders
 from mcp_binance_server.surface.views.markdown import instant, money, plain
 from mcp_binance_server.surface.views.market import ticker_table

@@ -5,8 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 
-from mcp_binance_server.domain.market import MarketView, Origin, Sourced
-from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
+from mcp_binance_server.domain.market import (
+    AveragePrice,
+    ClockCheck,
+    MarketView,
+    Observation,
+    Origin,
+    Sourced,
+    TickerBoard,
+)
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import (
     DOLLAR_LIKE,

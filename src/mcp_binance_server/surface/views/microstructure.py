@@ -8,10 +8,9 @@ from mcp_binance_server.analytics.market.microstructure import MarketPart, Micro
 from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.anomalies import NAMES, anomaly_rows
+from mcp_binance_server.surface.views.health import NAMES, anomaly_rows, health_rows, health_title
 from mcp_binance_server.surface.views.liquidity import compact_money
 from mcp_binance_server.surface.views.markdown import average, bps, money, percent, plain, price, share, span, stamp
-from mcp_binance_server.surface.views.market_health import health_rows, health_title
 from mcp_binance_server.surface.views.measures import collecting, in_percent, threshold_line, why
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 

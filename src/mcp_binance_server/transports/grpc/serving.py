@@ -13,8 +13,7 @@ import grpc.aio
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.surface.dispatch import Dispatcher
-from mcp_binance_server.transports.arrival import Proxies, is_loopback
-from mcp_binance_server.transports.certificate import Certificate
+from mcp_binance_server.transports.arrival import Certificate, Proxies, is_loopback
 from mcp_binance_server.transports.grpc.answers import ProviderService
 from mcp_binance_server.transports.grpc.callers import Authenticate, Callers
 from mcp_binance_server.transports.grpc.calls import SERVICE, HealthService, ProviderCalls, Reflection

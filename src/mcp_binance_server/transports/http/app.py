@@ -1,21 +1,25 @@
-"""The ASGI app: which address leads where, and who may go there."""
+"""The ASGI app: which address leads where, who may go there, and whether the server can answer."""
 
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import anyio
 import msgspec
 from mcp.server.lowlevel import Server
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Receive, Scope, Send
 
+from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import SCOPES, Visitor
 from mcp_binance_server.domain.access import Scope as Permission
-from mcp_binance_server.errors import EngineUnavailable, InsufficientScope
+from mcp_binance_server.errors import AppError, EngineUnavailable, InsufficientScope, RateLimited
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
 from mcp_binance_server.state.pace import LoopPace
+from mcp_binance_server.telemetry.metrics import Gauges, Metrics
 from mcp_binance_server.transports.http.admission.guard import replayed
 from mcp_binance_server.transports.http.admission.keys import KeysMisplaced, KeysRefused
 from mcp_binance_server.transports.http.admission.refusals import refuse, refuse_with
@@ -33,6 +37,7 @@ from mcp_binance_server.transports.http.front_page import LIVE, SHOWN, Showcase,
 from mcp_binance_server.transports.http.mcp.exchange import (
     is_json,
     not_allowed,
+    reply_figures,
     reply_json,
     takes_events,
     unknown_session,
@@ -40,15 +45,70 @@ from mcp_binance_server.transports.http.mcp.exchange import (
 from mcp_binance_server.transports.http.mcp.sessions import Switchboard, header
 from mcp_binance_server.transports.http.mcp.sse import MESSAGES, PairDoor
 from mcp_binance_server.transports.http.mcp.streamable import ModernDoor, SessionDoor, TakesLong
-from mcp_binance_server.transports.http.probes import Probes
 from mcp_binance_server.transports.http.server.disconnect import CutShort
 from mcp_binance_server.transports.standing import Standing
+
+Check = Callable[[], Awaitable[object]]
+CHECK_SECS = 1.0
+# A balancer asks every second or two; the exchange should not hear of each time. Bad news is looked at again sooner.
+UPSTREAM_KEPT_MS, TROUBLE_KEPT_MS = 10_000, 1_000
+RATE_LIMITED = RateLimited.error_type
 
 ScopeNeeded = Callable[[str, str, object], Permission | None]
 
 Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
 PROBES = ("/healthz", "/readyz", "/metrics")
 ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp", "/", *PROBES, *SHOWN})
+
+
+@dataclass
+class Probes:
+    """Health for whoever restarts us, readiness for whoever sends us work, figures for whoever watches."""
+
+    clock: Clock
+    metrics: Metrics
+    engine: Check
+    upstream: Check
+    moment: Callable[[], Awaitable[Gauges]]
+    draining: bool = False
+    _upstream_said: str = field(default="", init=False)
+    _upstream_asked_ms: float = field(default=float("-inf"), init=False)
+
+    async def healthz(self, send: Send) -> None:
+        await reply_json(send, b'{"status":"ok"}')
+
+    async def readyz(self, send: Send) -> None:
+        """Say whether requests can be answered; a market that is not there makes most of them fail.
+
+        One whose limit is met is there: what is kept or streamed is served, and every other answer says how long to
+        wait. Sending the callers elsewhere would not help them, since a limit belongs to the address.
+        """
+        found = {"engine": await _outcome(self.engine), "upstream": await self._upstream()}
+        is_ready = not self.draining and found["engine"] == "ok" and found["upstream"] in {"ok", RATE_LIMITED}
+        status = "ready" if is_ready else "draining" if self.draining else "not ready"
+        body = json.dumps({"status": status, **found}).encode()
+        await reply_json(send, body, status=200 if is_ready else 503)
+
+    async def figures(self, send: Send) -> None:
+        await reply_figures(send, self.metrics.text(await self.moment()))
+
+    async def _upstream(self) -> str:
+        now = self.clock.monotonic_ms()
+        kept_ms = UPSTREAM_KEPT_MS if self._upstream_said == "ok" else TROUBLE_KEPT_MS
+        if now - self._upstream_asked_ms >= kept_ms:
+            self._upstream_asked_ms = now
+            self._upstream_said = await _outcome(self.upstream)
+        return self._upstream_said
+
+
+async def _outcome(check: Check) -> str:
+    with anyio.move_on_after(CHECK_SECS):
+        try:
+            await check()
+        except AppError as error:
+            return error.error_type
+        return "ok"
+    return "timeout"
 
 
 class _Params(msgspec.Struct):

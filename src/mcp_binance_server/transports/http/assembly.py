@@ -29,10 +29,9 @@ from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.http.admission.guard import Guard
 from mcp_binance_server.transports.http.admission.hosts import Allowed, Forwarded
 from mcp_binance_server.transports.http.admission.refusals import contained
-from mcp_binance_server.transports.http.app import PROBES, ROUTES, Entrance, HttpApp
+from mcp_binance_server.transports.http.app import PROBES, ROUTES, Entrance, HttpApp, Probes
 from mcp_binance_server.transports.http.front_page import LIVE, Showcase
 from mcp_binance_server.transports.http.mcp.sessions import Switchboard
-from mcp_binance_server.transports.http.probes import Probes
 from mcp_binance_server.transports.http.relay import Handed, Relay, Seat
 from mcp_binance_server.transports.http.server.fairness import Turns
 from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, LoopRequest, LoopUse

@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.domain.market import BookSnapshot, Trade
-from mcp_binance_server.domain.observations import Observation
+from mcp_binance_server.domain.market import BookSnapshot, Observation, Trade
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ListAnswer, ToolAnswer, ToolSpec

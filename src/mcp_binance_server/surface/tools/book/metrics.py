@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mcp_binance_server.services.live.books import FeedHealth
+from mcp_binance_server.services.live.service import FeedHealth
 from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
@@ -21,7 +21,7 @@ from mcp_binance_server.surface.views.book.metrics import (
     scale_of,
 )
 from mcp_binance_server.surface.views.markdown import exact, instant, next_step, plain, with_more
-from mcp_binance_server.surface.views.measure_table import table, titled
+from mcp_binance_server.surface.views.measures import table, titled
 
 STEPS = (20, 100, 500, 1000)
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mcp_binance_server.domain.observations import MOST_CANDLES, CandleSeries, Observation
+from mcp_binance_server.domain.market import MOST_CANDLES, CandleSeries, Observation
 from mcp_binance_server.domain.periods import Interval
 from mcp_binance_server.services.market.indicators import IndicatorReading, read_indicators
 from mcp_binance_server.surface.arguments import Arguments

@@ -4,8 +4,7 @@ from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MeasuredAnswer, Pair, WindowSecs, measured
-from mcp_binance_server.surface.views.anomalies import anomalies_line, anomaly_metrics
-from mcp_binance_server.surface.views.market_health import health_line, health_metrics
+from mcp_binance_server.surface.views.health import anomalies_line, anomaly_metrics, health_line, health_metrics
 
 
 class DetectMarketAnomalies(Arguments):

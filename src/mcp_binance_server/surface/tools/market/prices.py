@@ -5,8 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from mcp_binance_server.domain.market import MarketView, Sourced
-from mcp_binance_server.domain.observations import AveragePrice, ClockCheck, Observation, TickerBoard
+from mcp_binance_server.domain.market import AveragePrice, ClockCheck, MarketView, Observation, Sourced, TickerBoard
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ListAnswer, ToolAnswer, ToolSpec

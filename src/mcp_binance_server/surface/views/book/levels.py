@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
 
-from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Trade
+from mcp_binance_server.domain.market import BookSnapshot, Observation, PriceLevel, Trade
 from mcp_binance_server.domain.money import round_to_places
-from mcp_binance_server.domain.observations import Observation
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import (
     average,

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 from mcp_binance_server.analytics.market.volatility import CLASSES
 from mcp_binance_server.analytics.portfolio.measures import AssetRisk, PortfolioRisk
-from mcp_binance_server.analytics.portfolio.report import Advice, Assessment, PortfolioReport
-from mcp_binance_server.analytics.portfolio.scenarios import Shock
+from mcp_binance_server.analytics.portfolio.report import Advice, Assessment, PortfolioReport, Shock
 from mcp_binance_server.analytics.portfolio.valuation import Holding
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.surface.views.markdown import amount, day_of, money, percent, plain, share, stamp

@@ -1,1 +1,0 @@
-"""`mcp-binance-server ask`: one answer of one tool, in the terminal."""

@@ -1,0 +1,65 @@
+"""The table of the Spot REST calls we make.
+
+Weights: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
+"""
+
+from dataclasses import replace
+
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, ORDER, REACH, TIME, Endpoint, signed
+
+DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
+
+TICKER_24H = Endpoint("ticker/24hr", 2)
+TICKER_PRICE = Endpoint("ticker/price", 2)
+TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
+BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
+AVERAGE_PRICE = Endpoint("avgPrice", 2)
+TRADES = Endpoint("trades", 25)
+AGGREGATE_TRADES = Endpoint("aggTrades", 4)
+KLINES = Endpoint("klines", 2)
+# A day that has ended does not change; only the newest row of this answer grows old.
+DAILY_KLINES = replace(KLINES, shared_ms=3_600_000)
+# Candles up to a moment that has passed: asked for again while a minute lasts.
+CLOSED_KLINES = replace(KLINES, shared_ms=60_000)
+DEPTH = Endpoint("depth", 5)
+# What a live book stands on; one that was asked for earlier may end before its stream begins.
+SNAPSHOT = Endpoint("depth", 50, shared_ms=0, in_background=True)
+
+ACCOUNT = signed("account", 20)
+OPEN_ORDERS = signed("openOrders", 6)
+OPEN_ORDERS_ALL = replace(OPEN_ORDERS, weight=80)
+ALL_ORDERS = signed("allOrders", 20)
+MY_TRADES = signed("myTrades", 20)
+# https://developers.binance.com/docs/wallet/account/api-key-permission
+KEY_RIGHTS = replace(signed("account/apiRestrictions", 1), root="/sapi/v1")
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    TIME,
+    REACH,
+    EXCHANGE_INFO,
+    TICKER_24H,
+    TICKER_PRICE,
+    TICKER_PRICE_ALL,
+    BOOK_TICKER,
+    AVERAGE_PRICE,
+    TRADES,
+    AGGREGATE_TRADES,
+    KLINES,
+    DAILY_KLINES,
+    CLOSED_KLINES,
+    DEPTH,
+    SNAPSHOT,
+    ACCOUNT,
+    OPEN_ORDERS,
+    OPEN_ORDERS_ALL,
+    ALL_ORDERS,
+    ORDER,
+    MY_TRADES,
+    KEY_RIGHTS,
+)
+
+
+def depth_endpoint(limit: int) -> Endpoint:
+    """Return the depth call for so many levels: its price rises with the limit."""
+    weight = next(weight for most, weight in DEPTH_WEIGHTS if limit <= most)
+    return replace(DEPTH, weight=weight)

@@ -1,0 +1,302 @@
+"""Market answers as Binance spells them; each struct has one way out, `to_domain`.
+
+Unknown fields pass: the API adds some without notice. https://developers.binance.com/docs/binance-spot-api-docs
+"""
+
+from decimal import Decimal
+
+import msgspec
+
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Quote, Ticker, Trade, WrittenLevel
+from mcp_binance_server.domain.periods import Candle
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
+from mcp_binance_server.exchange.wire import (
+    AboveZero,
+    Amount,
+    BinanceWire,
+    Count,
+    EpochMs,
+    Places,
+    SignedAmount,
+    check_levels,
+    price,
+    quantity,
+)
+from mcp_binance_server.words import word
+
+
+class TickerWire(BinanceWire):
+    symbol: str
+    price_change: SignedAmount
+    price_change_percent: SignedAmount
+    weighted_avg_price: Amount
+    last_price: Amount
+    bid_price: Amount
+    ask_price: Amount
+    open_price: Amount
+    high_price: Amount
+    low_price: Amount
+    volume: Amount
+    quote_volume: Amount
+    open_time: EpochMs
+    close_time: EpochMs
+    count: Count
+
+    def to_domain(self) -> Ticker:
+        return Ticker(
+            symbol=Symbol(word(self.symbol)),
+            last_price=price(self.last_price),
+            change=price(self.price_change),
+            change_percent=Decimal(self.price_change_percent),
+            open_price=price(self.open_price),
+            high=price(self.high_price),
+            low=price(self.low_price),
+            weighted_average=price(self.weighted_avg_price),
+            volume=quantity(self.volume),
+            quote_volume=quantity(self.quote_volume),
+            bid=price(self.bid_price),
+            ask=price(self.ask_price),
+            trade_count=self.count,
+            open_time_ms=self.open_time,
+            close_time_ms=self.close_time,
+        )
+
+
+class PriceWire(BinanceWire):
+    symbol: str
+    price: Amount
+
+
+class AveragePriceWire(BinanceWire):
+    mins: Count
+    price: Amount
+    close_time: EpochMs = 0
+
+
+class QuoteWire(BinanceWire):
+    symbol: str
+    bid_price: Amount
+    bid_qty: Amount
+    ask_price: Amount
+    ask_qty: Amount
+
+    def to_domain(self) -> Quote:
+        return Quote(
+            Symbol(word(self.symbol)),
+            price(self.bid_price),
+            quantity(self.bid_qty),
+            price(self.ask_price),
+            quantity(self.ask_qty),
+        )
+
+
+class DepthWire(BinanceWire):
+    last_update_id: Count
+    bids: list[WrittenLevel]
+    asks: list[WrittenLevel]
+
+    def __post_init__(self) -> None:
+        check_levels(self.bids)
+        check_levels(self.asks)
+
+    def to_domain(self) -> BookSnapshot:
+        return BookSnapshot(self.last_update_id, _levels(self.bids), _levels(self.asks))
+
+
+def _levels(rows: list[WrittenLevel]) -> tuple[PriceLevel, ...]:
+    return tuple(PriceLevel(price(at), quantity(stands)) for at, stands in rows)
+
+
+class TradeWire(BinanceWire):
+    id: Count
+    price: AboveZero
+    qty: Amount
+    time: EpochMs
+    is_buyer_maker: bool
+
+    def to_domain(self) -> Trade:
+        return Trade(self.id, price(self.price), quantity(self.qty), self.time, self.is_buyer_maker, self.id, self.id)
+
+
+class AggregateTradeWire(msgspec.Struct):
+    """One-letter names that differ only by case: never fold them."""
+
+    id: Count = msgspec.field(name="a")
+    price: AboveZero = msgspec.field(name="p")
+    qty: Amount = msgspec.field(name="q")
+    first_id: Count = msgspec.field(name="f")
+    last_id: Count = msgspec.field(name="l")
+    time: EpochMs = msgspec.field(name="T")
+    is_buyer_maker: bool = msgspec.field(name="m")
+
+    def to_domain(self) -> Trade:
+        return Trade(
+            self.id,
+            price(self.price),
+            quantity(self.qty),
+            self.time,
+            self.is_buyer_maker,
+            self.first_id,
+            self.last_id,
+        )
+
+
+class KlineWire(msgspec.Struct, array_like=True):
+    """A row of twelve; the last means nothing."""
+
+    open_time: EpochMs
+    open: AboveZero
+    high: AboveZero
+    low: AboveZero
+    close: AboveZero
+    volume: Amount
+    close_time: EpochMs
+    quote_volume: Amount
+    count: Count
+    taker_buy_volume: Amount
+
+    def to_domain(self) -> Candle:
+        return Candle(
+            open_time_ms=self.open_time,
+            close_time_ms=self.close_time,
+            open=price(self.open),
+            high=price(self.high),
+            low=price(self.low),
+            close=price(self.close),
+            volume=quantity(self.volume),
+            quote_volume=quantity(self.quote_volume),
+            trade_count=self.count,
+            taker_buy_volume=quantity(self.taker_buy_volume),
+        )
+
+
+class FilterWire(BinanceWire):
+    """Any filter: only the fields we read; other fields, and filters of a type we do not know, pass."""
+
+    filter_type: str
+    min_price: Amount = "0"
+    max_price: Amount = "0"
+    tick_size: Amount = "0"
+    min_qty: Amount = "0"
+    max_qty: Amount = "0"
+    step_size: Amount = "0"
+    min_notional: Amount = "0"
+    max_notional: Amount = "0"
+    apply_min_to_market: bool = False
+    apply_max_to_market: bool = False
+    apply_to_market: bool = False
+    multiplier_up: Amount = "0"
+    multiplier_down: Amount = "0"
+    bid_multiplier_up: Amount = "0"
+    bid_multiplier_down: Amount = "0"
+    ask_multiplier_up: Amount = "0"
+    ask_multiplier_down: Amount = "0"
+    max_position: Amount = "0"
+    max_num_orders: Count = 0
+    max_num_algo_orders: Count = 0
+
+
+NO_FILTER = FilterWire("")
+
+
+class SymbolWire(BinanceWire):
+    symbol: str
+    status: str
+    base_asset: str
+    quote_asset: str
+    base_asset_precision: Places = 8
+    quote_asset_precision: Places = 8
+    order_types: tuple[str, ...] = ()
+    quote_order_qty_market_allowed: bool = True
+    filters: list[FilterWire] = msgspec.field(default_factory=list[FilterWire])
+
+    def to_domain(self) -> SymbolRules:
+        found = {word(each.filter_type): each for each in self.filters}
+        prices = found.get("PRICE_FILTER", NO_FILTER)
+        lots = found.get("LOT_SIZE", NO_FILTER)
+        market_lots = found.get("MARKET_LOT_SIZE", NO_FILTER)
+        # Each of these two rules has an older form; a symbol carries one of them.
+        notional = found.get("NOTIONAL") or found.get("MIN_NOTIONAL", NO_FILTER)
+        band = found.get("PERCENT_PRICE_BY_SIDE") or found.get("PERCENT_PRICE", NO_FILTER)
+        by_side = found.get("PERCENT_PRICE_BY_SIDE") is band
+        return SymbolRules(
+            symbol=Symbol(word(self.symbol)),
+            base=word(self.base_asset),
+            quote=word(self.quote_asset),
+            status=word(self.status),
+            tick=price(prices.tick_size),
+            step=quantity(lots.step_size),
+            min_notional=quantity(notional.min_notional),
+            min_price=price(prices.min_price),
+            max_price=price(prices.max_price),
+            min_quantity=quantity(lots.min_qty),
+            max_quantity=quantity(lots.max_qty),
+            market_step=quantity(market_lots.step_size),
+            market_min_quantity=quantity(market_lots.min_qty),
+            market_max_quantity=quantity(market_lots.max_qty),
+            max_notional=quantity(notional.max_notional),
+            apply_min_to_market=notional.apply_min_to_market or notional.apply_to_market,
+            apply_max_to_market=notional.apply_max_to_market,
+            notional_rule=word(notional.filter_type) or "NOTIONAL",
+            bid_multiplier_up=Decimal(band.bid_multiplier_up if by_side else band.multiplier_up),
+            bid_multiplier_down=Decimal(band.bid_multiplier_down if by_side else band.multiplier_down),
+            ask_multiplier_up=Decimal(band.ask_multiplier_up if by_side else band.multiplier_up),
+            ask_multiplier_down=Decimal(band.ask_multiplier_down if by_side else band.multiplier_down),
+            percent_rule=word(band.filter_type) or "PERCENT_PRICE_BY_SIDE",
+            max_position=quantity(found.get("MAX_POSITION", NO_FILTER).max_position),
+            max_num_orders=found.get("MAX_NUM_ORDERS", NO_FILTER).max_num_orders,
+            max_num_algo_orders=found.get("MAX_NUM_ALGO_ORDERS", NO_FILTER).max_num_algo_orders,
+            order_types=tuple(map(word, self.order_types)),
+            takes_quote_quantity=self.quote_order_qty_market_allowed,
+            base_places=self.base_asset_precision,
+            quote_places=self.quote_asset_precision,
+        )
+
+
+class RateLimitWire(BinanceWire):
+    rate_limit_type: str
+    interval: str
+    interval_num: Count
+    limit: Count
+
+
+class ExchangeLimitsWire(BinanceWire):
+    rate_limits: list[RateLimitWire]
+
+    @property
+    def weight_per_minute(self) -> int | None:
+        return next(
+            (
+                each.limit
+                for each in self.rate_limits
+                if (each.rate_limit_type, each.interval, each.interval_num) == ("REQUEST_WEIGHT", "MINUTE", 1)
+            ),
+            None,
+        )
+
+
+class ExchangeInfoWire(ExchangeLimitsWire):
+    symbols: list[SymbolWire]
+
+    def to_domain(self, *, otherwise: int) -> SymbolTable:
+        return SymbolTable.of((each.to_domain() for each in self.symbols), self.weight_per_minute or otherwise)
+
+
+class ExchangeListWire(ExchangeLimitsWire):
+    """The same with its symbols left as they came: read one at a time, megabytes do not hold up other threads."""
+
+    symbols: list[msgspec.Raw]
+
+    def to_domain(self, *, otherwise: int) -> SymbolTable:
+        rows = [rules for rules in map(_rules, self.symbols) if rules is not None]
+        if self.symbols and not rows:
+            raise msgspec.ValidationError("no symbol of the list can be read")
+        return SymbolTable.of(rows, self.weight_per_minute or otherwise)
+
+
+def _rules(row: msgspec.Raw) -> SymbolRules | None:
+    # One symbol that makes no sense must not cost all the others.
+    try:
+        return msgspec.json.decode(row, type=SymbolWire).to_domain()
+    except (ValueError, RecursionError):
+        return None
