@@ -15,13 +15,14 @@ from support.clock import FakeClock
 class FarEngine(MemoryEngine):
     """Lets others run before and after it decides, as a network does.
 
-    `is_down` fails every call, `is_mute` loses what it should tell.
+    `is_down` fails every call, `is_mute` loses what it should tell, `is_settling` knows nobody and lets nobody in yet.
     """
 
     def __init__(self, clock: FakeClock, *, hops: int = 3, seed: int = 7) -> None:
         super().__init__(clock)
         self.is_down = False
         self.is_mute = False
+        self.is_settling = False
         self.calls: Counter[str] = Counter()
         self._held: tuple[str, anyio.Event] | None = None
         self._hops = hops
@@ -31,6 +32,8 @@ class FarEngine(MemoryEngine):
         self, pool: str, member: str, *, ttl_ms: int, cap: int, party: str = "", channel: str = ""
     ) -> Admission:
         await self._travel("admit")
+        if self.is_settling:
+            return Admission(admitted=False, count=0, retry_ms=1_000)
         told = "" if self.is_mute else channel
         admission = await super().admit(pool, member, ttl_ms=ttl_ms, cap=cap, party=party, channel=told)
         await self._travel("admitted")

@@ -45,6 +45,19 @@ async def test_sessions_in_use_outlive_an_outage_and_have_their_places_again(hou
     assert house.registry.snapshot().live == 50
 
 
+async def test_a_new_memory_that_gives_no_places_yet_throws_nobody_out(house: House) -> None:
+    sessions = [await house.enter() for _ in range(5)]
+
+    house.engine.lose_everything()
+    house.engine.is_settling = True
+    await use_for(house, 35, *sessions)
+    assert all(house.is_alive(session) for session in sessions)
+    house.engine.is_settling = False
+    await use_for(house, 2, *sessions)
+
+    assert await house.places() == 5
+
+
 async def test_an_engine_that_is_away_is_asked_once_a_second_for_all_sessions_together(house: House) -> None:
     sessions = [await house.enter() for _ in range(50)]
     house.engine.is_down = True

@@ -54,7 +54,11 @@ class Places:
         """
         if await self.engine.touch(self.pool, place, ttl_ms=self._ttl_ms(for_ms)):
             return True
-        return (await self.take(place, for_ms, party)).admitted
+        admission = await self.take(place, for_ms, party)
+        if not admission.admitted and admission.count < self.cap:
+            # Not full: a new memory gives no places yet. Whoever was inside waits for that, and is not thrown out.
+            raise EngineUnavailable(operation="keep")
+        return admission.admitted
 
     @asynccontextmanager
     async def given_up(self) -> AsyncGenerator[AsyncIterator[bytes]]:
