@@ -42,7 +42,7 @@ from mcp_binance_server.services.charts.facts import ChartFactsService
 from mcp_binance_server.services.charts.local import AT_A_TIME, LocalCharts
 from mcp_binance_server.services.charts.remote import RemoteCharts
 from mcp_binance_server.services.charts.service import ChartingService
-from mcp_binance_server.services.guides import GuideService
+from mcp_binance_server.services.guide import GuideService
 from mcp_binance_server.services.live.service import LiveService, OrderBookService
 from mcp_binance_server.services.live.updates import UpdateService
 from mcp_binance_server.services.market.service import MarketService, Streamed

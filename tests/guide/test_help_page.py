@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mcp_binance_server.guide.library import CHECK_MS
-from mcp_binance_server.services.guides import GuideService
+from mcp_binance_server.services.guide import GuideService
 from support.clock import FakeClock
 from support.guides import GuideFolder
 

@@ -11,7 +11,7 @@ from mcp_binance_server import errors
 from mcp_binance_server.guide.config import CONTENT
 from mcp_binance_server.guide.document import headings
 from mcp_binance_server.guide.library import Library
-from mcp_binance_server.services.guides import GuideService
+from mcp_binance_server.services.guide import GuideService
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.spec import PromptSpec
 from mcp_binance_server.words import visible

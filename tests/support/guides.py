@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_binance_server.guide.library import Library
-from mcp_binance_server.services.guides import GuideService
+from mcp_binance_server.services.guide import GuideService
 from support.clock import FakeClock
 
 CONFIG = """\

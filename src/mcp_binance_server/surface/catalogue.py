@@ -13,7 +13,7 @@ from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.domain.periods import INTERVALS
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.services.guides import Names
+from mcp_binance_server.services.guide import Names
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.prompts import (
     LIQUIDITY_MAPPING,

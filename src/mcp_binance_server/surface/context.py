@@ -22,7 +22,7 @@ from mcp_binance_server.services.analysis.trend import AnalysisService
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
 from mcp_binance_server.services.charts.service import ChartingService
-from mcp_binance_server.services.guides import GuideService
+from mcp_binance_server.services.guide import GuideService
 from mcp_binance_server.services.live.service import LiveService, OrderBookService
 from mcp_binance_server.services.live.updates import UpdateService
 from mcp_binance_server.services.market.service import MarketService

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mcp_binance_server.errors import echo
-from mcp_binance_server.services.guides import GuideContent, GuideList
+from mcp_binance_server.services.guide import GuideContent, GuideList
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ListAnswer, ToolAnswer, ToolSpec
