@@ -219,8 +219,8 @@ def test_a_frame_without_an_id_is_answered_under_null(shared: Process, frame: by
 def test_whatever_a_library_prints_never_reaches_the_protocol() -> None:
     noise = (
         "import os, subprocess, sys, warnings\n"
-        "from mcp_binance_server.surface.resources import market\n"
-        "page = market.market_page\n"
+        "from mcp_binance_server.surface import resources\n"
+        "page = resources.market_page\n"
         "def loud(view):\n"
         "    print('printed')\n"
         "    sys.stdout.write('written'); sys.stdout.flush()\n"
@@ -228,7 +228,7 @@ def test_whatever_a_library_prints_never_reaches_the_protocol() -> None:
         "    subprocess.run(['echo', 'child'])\n"
         "    warnings.warn('warned')\n"
         "    return page(view)\n"
-        "market.market_page = loud\n"
+        "resources.market_page = loud\n"
         "from mcp_binance_server.cli.main import main\n"
         "sys.exit(main(['demo']))\n"
     )
