@@ -166,6 +166,25 @@ async def test_a_reader_that_fails_when_told_keeps_the_news_from_nobody(open_flo
             assert (feed.is_live, feed.counts.joins) == (True, 1)
 
 
+async def test_a_snapshot_looks_no_younger_once_a_clock_that_was_read_over_a_long_way_is_read_again() -> None:
+    clock = SteppedClock()
+    time, truth_ms = ServerTime(clock), clock.now_ms()
+    time.learn(truth_ms, asked_at_ms=-12_000, answered_at_ms=0)
+    feed = SymbolFeed(Symbol("BTCUSDT"), Room.shared_by(20))
+    feed.on_quiet()
+
+    async def fetch(_symbol: Symbol) -> BookSnapshot:
+        return BookSnapshot(5, (), ())
+
+    async with anyio.create_task_group() as tasks:
+        Snapshots(fetch, time, clock, lambda _: None, Troubles(clock)).request(feed, tasks)
+        await clock.run(5_000, lambda: None)
+    time.forget()
+    time.learn(truth_ms + 5_000, asked_at_ms=5_000, answered_at_ms=5_000)
+
+    assert feed.age_ms(time.now_ms()) == 5_000
+
+
 async def test_a_snapshot_that_fails_in_an_unforeseen_way_is_asked_for_again() -> None:
     clock = SteppedClock()
     feed = SymbolFeed(Symbol("BTCUSDT"), Room.shared_by(20))

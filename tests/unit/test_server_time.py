@@ -134,6 +134,15 @@ def test_an_answer_that_took_long_tells_ages_by_the_latest_and_moments_by_the_ea
     assert (time.earliest_ms(), time.likely_ms(), time.now_ms()) == (DATE_MS, DATE_MS + 6_000, DATE_MS + 12_000)
 
 
+@pytest.mark.parametrize(("trip_ms", "unsure_ms"), [(250, 0), (600, 300), (1_000, 500)])
+def test_an_answer_that_was_not_quick_leaves_half_its_way_open(trip_ms: int, unsure_ms: int, clock: FakeClock) -> None:
+    time = ServerTime(clock)
+
+    time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=trip_ms)
+
+    assert time.now_ms() - time.likely_ms() == time.likely_ms() - time.earliest_ms() == unsure_ms
+
+
 def test_a_header_tells_its_second_from_end_to_end() -> None:
     time = ServerTime(FakeClock(DATE_MS + 60_000))
 
@@ -153,6 +162,22 @@ def test_two_events_from_a_time_to_come_prove_that_it_has_come_and_one_does_not(
     time.witness(DATE_MS + 2_000)
 
     assert time.now_ms() == DATE_MS + 3_000
+
+
+def test_what_was_asked_before_the_clock_there_was_set_does_not_set_it_back(clock: FakeClock) -> None:
+    time = ServerTime(clock)
+    time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=0)
+    clock.advance(100)
+    time.witness(DATE_MS + 3_100)
+    time.witness(DATE_MS + 3_100)
+
+    time.forget()
+    time.glimpse(DATE, took_ms=150)
+    time.learn(DATE_MS + 50, asked_at_ms=50, answered_at_ms=100)
+    assert time.now_ms() == DATE_MS + 3_100
+
+    time.learn(DATE_MS + 3_200, asked_at_ms=100, answered_at_ms=100)
+    assert time.now_ms() == DATE_MS + 3_200
 
 
 def test_a_first_answer_that_took_long_is_soon_asked_for_again(clock: FakeClock) -> None:

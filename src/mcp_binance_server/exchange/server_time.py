@@ -8,7 +8,8 @@ from mcp_binance_server.clock import Clock
 REFRESH_MS = 30 * 60 * 1000
 # How far a clock may be off that is called right.
 SLACK_MS = 300
-# An answer that was on its way for longer was true at some time in between: it tells little, and not for long.
+# An answer was true at some time on its way: a quick one tells the time, a long one little, and not for long.
+QUICK_MS = 250
 LONG_MS = 1000
 LONG_GOOD_FOR_MS = 60_000
 REFUTED_EVERY_MS = 60_000
@@ -26,6 +27,7 @@ class ServerTime:
         self._offset_ms: float | None = None
         self._unsure_ms = 0.0
         self._lead_ms = 0
+        self._set_before_ms = -inf
         self._learned_at_ms: float | None = None
         self._good_for_ms = REFRESH_MS
         self._agrees = False
@@ -52,8 +54,11 @@ class ServerTime:
     def witness(self, event_ms: int) -> None:
         """Take an event that was sent at a time to come: it is that late there, at least.
 
-        Of two in a row the nearer one is believed; a single one may be nonsense.
+        Of two in a row the nearer one is believed; a single one may be nonsense. What was asked before the first may
+        have been answered before the clock there was set, and tells nothing any more.
         """
+        if self._lead_ms <= 0:
+            self._set_before_ms = self._clock.monotonic_ms()
         lead_ms = event_ms - self.now_ms()
         proven_ms = min(lead_ms, self._lead_ms)
         if self._offset_ms is not None and proven_ms > 0:
@@ -76,9 +81,11 @@ class ServerTime:
     def learn(self, server_ms: int, *, asked_at_ms: float, answered_at_ms: float) -> None:
         """Take the time of a `time` answer: it was true half a round trip ago. A long one replaces nothing better."""
         trip_ms = answered_at_ms - asked_at_ms
-        if trip_ms > LONG_MS and not self.is_rough:
+        if (trip_ms > LONG_MS and not self.is_rough) or asked_at_ms < self._set_before_ms:
             return
-        self._good_for_ms, self._unsure_ms = (LONG_GOOD_FOR_MS, trip_ms / 2) if trip_ms > LONG_MS else (REFRESH_MS, 0.0)
+        self._good_for_ms = LONG_GOOD_FOR_MS if trip_ms > LONG_MS else REFRESH_MS
+        self._unsure_ms = trip_ms / 2 if trip_ms > QUICK_MS else 0.0
+        self._lead_ms = 0
         self._offset_ms = server_ms - (asked_at_ms + answered_at_ms) / 2
         self._learned_at_ms = answered_at_ms
         self._is_doubted = False
@@ -89,6 +96,8 @@ class ServerTime:
         An answer that was on its way for long may have been dated at its beginning, and tells less than a quick one.
         """
         if (seconds := _epoch_seconds(date)) is None or (took_ms > LONG_MS and self._offset_ms is not None):
+            return
+        if self._clock.monotonic_ms() - took_ms < self._set_before_ms:
             return
         second_ms = seconds * 1000
         if self._learned_at_ms is not None and not self._refuted(second_ms, took_ms):

@@ -14,8 +14,9 @@ from mcp_binance_server.feeds.feed import SymbolFeed
 
 # What is stamped so far ahead of the exchange's own clock was not stamped by it.
 AHEAD_MS = 60_000
-# A learned clock is off by half a second at most; what is further ahead proves that the clock there was set.
-EARLY_MS, LATE_MS, REFUTED_MS = 100, 1_000, 500
+# The latest that it may be there is off by an eighth of a second at most: what is further ahead proves that the clock
+# there was set.
+EARLY_MS, LATE_MS, REFUTED_MS = 100, 1_000, 250
 # What cannot be read, and what our own checks raise.
 NONSENSE = (*UNREADABLE, ValueError)
 
@@ -24,6 +25,8 @@ class Now(Protocol):
     """The exchange's time at which something arrived."""
 
     def now_ms(self) -> int: ...
+
+    def earliest_ms(self) -> int: ...
 
     def witness(self, event_ms: int) -> None: ...
 

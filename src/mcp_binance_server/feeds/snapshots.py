@@ -186,9 +186,8 @@ class Snapshots:
             return self.random.uniform(longest / 2, longest)
         if snapshot is None:
             return self.random.uniform(longest / 2, longest)
-        now_ms = self.time.now_ms()
-        as_of_ms = now_ms - round(self.clock.monotonic_ms() - asked_at)
-        outcome = feed.on_snapshot(snapshot, asked=SNAPSHOT_LEVELS, time_ms=now_ms, as_of_ms=as_of_ms)
+        as_of_ms = self.time.earliest_ms() - round(self.clock.monotonic_ms() - asked_at)
+        outcome = feed.on_snapshot(snapshot, asked=SNAPSHOT_LEVELS, time_ms=self.time.now_ms(), as_of_ms=as_of_ms)
         if isinstance(outcome, Joined):
             self.joined(feed)
             return 0

@@ -102,6 +102,9 @@ class ReceiptTime:
     def now_ms(self) -> int:
         return self._time.now_ms() - self._ago_ms
 
+    def earliest_ms(self) -> int:
+        return self._time.earliest_ms() - self._ago_ms
+
     def witness(self, event_ms: int) -> None:
         self._time.witness(event_ms + self._ago_ms)
 

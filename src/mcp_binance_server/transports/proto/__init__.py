@@ -1,1 +1,1 @@
-"""The provider.v1 contract, and what `scripts/protos` makes of it; the generated files are never edited."""
+"""The provider.v1 contract, its messages, which `scripts/protos` generates, and a stub for clients."""
