@@ -170,6 +170,25 @@ async def test_a_reader_who_comes_late_learns_how_old_the_leaders_book_is(
         assert late.age_ms(fleet.exchange.now_ms()) >= 3_000
 
 
+async def test_a_reader_whose_clock_is_behind_the_exchanges_learns_from_the_leader_how_old_a_silent_book_is(
+    members: list[Member], fleet: HeldFleet
+) -> None:
+    fleet.exchange.skew_ms = 9_000
+    with ExitStack() as stack:
+        [first] = opened(stack, members[:1], BTC)
+        await fleet.until(all_live([first]))
+        await fleet.run(1_000)
+        fleet.exchange.hub.faults.add(StreamFault(kind="drop", stream="btcusdt@*", times=None))
+        await fleet.run(3_000)
+
+        [late] = opened(stack, members[1:2], BTC)
+        await fleet.until(all_live([late]))
+
+        assert snapshots(fleet.exchange) == 1
+        assert late.book_ms == first.book_ms
+        assert late.age_ms(members[1].hub.time.now_ms()) >= 3_000
+
+
 async def test_a_leader_that_leaves_hands_its_symbols_over(
     connect: Connect, members: list[Member], fleet: HeldFleet
 ) -> None:

@@ -39,7 +39,9 @@ def test_a_clock_is_right_when_the_header_lies_between_question_and_answer(own_m
 
     time.glimpse(DATE, took_ms=9_000)
 
-    assert time.now_ms() == own_ms
+    assert time.likely_ms() == own_ms
+    assert time.earliest_ms() <= DATE_MS
+    assert time.now_ms() >= DATE_MS + 10_000
 
 
 def test_an_answer_that_took_long_does_not_overrule_one_that_did_not(clock: FakeClock) -> None:
@@ -151,6 +153,15 @@ def test_a_header_tells_its_second_from_end_to_end() -> None:
     assert (time.earliest_ms(), time.now_ms()) == (DATE_MS, DATE_MS + 1_000)
 
 
+@pytest.mark.parametrize("took_ms", [900, 13_400])
+def test_a_header_may_have_been_written_when_its_answer_was_asked_for_or_when_it_came(took_ms: int) -> None:
+    time = ServerTime(FakeClock(DATE_MS + 60_000))
+
+    time.glimpse(DATE, took_ms=took_ms)
+
+    assert (time.earliest_ms(), time.now_ms()) == (DATE_MS, DATE_MS + 1_000 + took_ms)
+
+
 def test_two_events_from_a_time_to_come_prove_that_it_has_come_and_one_does_not(clock: FakeClock) -> None:
     time = ServerTime(clock)
     time.learn(DATE_MS, asked_at_ms=0, answered_at_ms=0)
@@ -162,6 +173,33 @@ def test_two_events_from_a_time_to_come_prove_that_it_has_come_and_one_does_not(
     time.witness(DATE_MS + 2_000)
 
     assert time.now_ms() == DATE_MS + 3_000
+
+
+def test_events_prove_a_machines_own_clock_wrong_before_anything_was_answered() -> None:
+    clock = FakeClock(DATE_MS)
+    time = ServerTime(clock)
+
+    time.witness(DATE_MS + 3_000)
+    time.witness(DATE_MS + 3_100)
+    clock.advance(1_000)
+
+    assert time.now_ms() == DATE_MS + 4_000
+
+
+def test_whoever_has_not_read_the_clock_hears_from_another_process_how_late_it_may_be() -> None:
+    clock = FakeClock(DATE_MS)
+    time = ServerTime(clock)
+
+    time.hear(DATE_MS + 8_500, DATE_MS + 9_000)
+    assert (time.earliest_ms(), time.now_ms()) == (DATE_MS + 8_500, DATE_MS + 9_000)
+    time.hear(DATE_MS + 8_800, DATE_MS + 8_900)
+    for nonsense in ((10**15, 10**15), (-(2**63), DATE_MS + 10_000), (DATE_MS + 11_000, DATE_MS + 10_000)):
+        time.hear(*nonsense)
+    assert (time.earliest_ms(), time.now_ms()) == (DATE_MS + 8_500, DATE_MS + 9_000)
+
+    time.learn(DATE_MS + 9_100, asked_at_ms=0, answered_at_ms=0)
+    time.hear(DATE_MS + 20_000, DATE_MS + 20_000)
+    assert time.now_ms() == DATE_MS + 9_100
 
 
 def test_what_was_asked_before_the_clock_there_was_set_does_not_set_it_back(clock: FakeClock) -> None:

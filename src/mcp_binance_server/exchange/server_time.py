@@ -13,6 +13,8 @@ QUICK_MS = 250
 LONG_MS = 1000
 LONG_GOOD_FOR_MS = 60_000
 REFUTED_EVERY_MS = 60_000
+# No machine of a fleet is further behind than that, but what it is told may be nonsense.
+FURTHEST_MS = 3_600_000
 
 
 class ServerTime:
@@ -61,10 +63,18 @@ class ServerTime:
             self._set_before_ms = self._clock.monotonic_ms()
         lead_ms = event_ms - self.now_ms()
         proven_ms = min(lead_ms, self._lead_ms)
-        if self._offset_ms is not None and proven_ms > 0:
-            self._offset_ms += proven_ms
+        if proven_ms > 0:
+            self._offset_ms = self._at(0) - self._clock.monotonic_ms() + proven_ms
             lead_ms -= proven_ms
         self._lead_ms = lead_ms
+
+    def hear(self, earliest_ms: int, latest_ms: int) -> None:
+        """Take from another process of ours how late it may be there; who has read the clock knows it."""
+        if not 0 <= latest_ms - earliest_ms <= FURTHEST_MS:
+            return
+        if self.is_rough and 0 < latest_ms - self.now_ms() <= FURTHEST_MS:
+            self._offset_ms = (earliest_ms + latest_ms) / 2 - self._clock.monotonic_ms()
+            self._unsure_ms = (latest_ms - earliest_ms) / 2
 
     @property
     def is_rough(self) -> bool:
@@ -102,12 +112,15 @@ class ServerTime:
         second_ms = seconds * 1000
         if self._learned_at_ms is not None and not self._refuted(second_ms, took_ms):
             return
-        # The header has whole seconds. A machine whose clock lies inside that second is right, and finer; for one
-        # that does not, half a second is the best guess, an error that the budget's edge guard covers.
-        own_ms = self._clock.now_ms()
+        # The header has whole seconds, and may have been written at any time on the answer's way. A machine whose clock
+        # lies within that is right, and finer; for one that does not, the middle is the best guess, an error that the
+        # budget's edge guard covers.
+        own_ms, latest_ms = self._clock.now_ms(), second_ms + 1000 + took_ms
         is_right = _lies_in(second_ms, own_ms, took_ms, SLACK_MS)
-        self._offset_ms = (own_ms if is_right else second_ms + 500) - self._clock.monotonic_ms()
-        self._unsure_ms = 0.0 if is_right else 500.0
+        likely_ms = own_ms if is_right else (second_ms + latest_ms) / 2
+        self._offset_ms = likely_ms - self._clock.monotonic_ms()
+        is_known = is_right and took_ms <= LONG_MS
+        self._unsure_ms = 0.0 if is_known else max(latest_ms - likely_ms, likely_ms - second_ms)
         # Good enough for a signature, which may be five seconds old or one early; if not, the exchange says so (-1021).
         self._agrees = is_right and not self._is_doubted
 

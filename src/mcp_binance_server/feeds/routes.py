@@ -30,6 +30,8 @@ class Now(Protocol):
 
     def witness(self, event_ms: int) -> None: ...
 
+    def hear(self, earliest_ms: int, latest_ms: int) -> None: ...
+
 
 Route = Callable[[msgspec.Raw], None]
 ClockDoubt = Literal["odd", "refuted"]

@@ -109,6 +109,8 @@ class Follower:
                 self.thread.forget()  # an engine that lost its memory and its clock may begin lower
             return
         self._heard_ms = self._quiet_since_ms = self.clock.monotonic_ms()
+        with self.receipt.ago(now_ms - page.at_ms):
+            self.receipt.hear(*page.time_ms)
         if verdict == "broken":
             self.lose()
             self.hub.on_opened(self.names)

@@ -63,13 +63,17 @@ class SharedBook(msgspec.Struct, array_like=True, frozen=True):
 
 
 class JournalPage(msgspec.Struct, array_like=True, frozen=True):
-    """What a leader heard since its page before; `token` is that of its lease, `at_ms` engine time."""
+    """What a leader heard since its page before; `token` is that of its lease, `at_ms` engine time.
+
+    `time_ms` is the exchange's time then, between two ends: who has asked the exchange nothing yet tells ages by it.
+    """
 
     token: int
     number: int
     at_ms: int
     lines: list[JournalLine]
     book: SharedBook | None = None
+    time_ms: tuple[int, int] = (0, 0)
 
 
 class Want(msgspec.Struct, array_like=True, frozen=True):

@@ -87,7 +87,8 @@ class Leader:
         return outcome
 
     def _page(self, lines: list[JournalLine], book: SharedBook | None) -> JournalPage:
-        return JournalPage(int(self.lease.token), self._number, self.engine.now_ms(), lines, book)
+        time = self.hub.time.earliest_ms(), self.hub.time.now_ms()
+        return JournalPage(int(self.lease.token), self._number, self.engine.now_ms(), lines, book, time)
 
 
 class ReceiptTime:
@@ -107,6 +108,9 @@ class ReceiptTime:
 
     def witness(self, event_ms: int) -> None:
         self._time.witness(event_ms + self._ago_ms)
+
+    def hear(self, earliest_ms: int, latest_ms: int) -> None:
+        self._time.hear(earliest_ms + self._ago_ms, latest_ms + self._ago_ms)
 
     @contextmanager
     def ago(self, ms: int) -> Generator[None]:
