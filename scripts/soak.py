@@ -2,7 +2,7 @@
 
     python scripts/soak.py --requests 200000 --sessions 20000 [--clients 8]
 
-Starts the server with `--http` on the offline exchange and asks through every door, in both eras: sessions that are
+Starts the server with `--http` on the offline exchange and asks over every transport, in both eras: sessions that are
 ended, sessions that are left behind, event streams that are opened and dropped, requests without a session, mistakes.
 Prints one JSON object: memory, descriptors and tasks before and after, as /metrics shows them, and how memory grows by
 100,000 requests: the least-squares slope over a sample each 1,000, with its 95 % confidence interval.
@@ -117,7 +117,7 @@ async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], by
 
 
 class Client:
-    """Somebody who comes again and again, each time by another door."""
+    """Somebody who comes again and again, each time by another transport."""
 
     def __init__(self, port: int, tally: Tally, seed: str) -> None:
         self._random = Random(seed)  # noqa: S311 - not a secret

@@ -22,8 +22,8 @@ from statistics import median
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from support.crew import Surroundings, children, http_server, surroundings  # noqa: E402 - found by the line above
 from support.webapp import ENVELOPE, MODERN, initialize, request  # noqa: E402 - likewise
+from support.workers import Surroundings, children, http_server, surroundings  # noqa: E402 - found by the line above
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")

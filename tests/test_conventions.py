@@ -19,7 +19,11 @@ PACKAGE = Path(mcp_binance_server.__file__).parent
 TESTS = Path(__file__).parent
 METERS = re.compile(r"\b(perf_counter|process_time|thread_time|tracemalloc|getrusage|\w*resident_\w+|VmHWM)\b")
 # These read a clock to wait or to make work; they judge nothing by it.
-READ_TO_WAIT = ("transports/http/test_probes.py", "transports/http/test_serving.py", "transports/http/test_turns.py")
+READ_TO_WAIT = (
+    "transports/http/test_probes.py",
+    "transports/http/server/test_serving.py",
+    "transports/http/server/test_fairness.py",
+)
 
 # The whole design; a module that exists must be named by the contract, one that does not yet exist cannot be.
 PURE = (

@@ -66,6 +66,10 @@ def crowded(package: Path) -> None:
             "Ticker is a class of charts/pictures.py and of domain/market.py: one name belongs to one thing",
         ),
         (
+            written("sessions/model.py", "\nclass SideDoor:\n    pass\n"),
+            "sessions/model.py says door: transport is what others call it, and that word belongs here",
+        ),
+        (
             written("surface/tools/order_flow.py", '"""Flow again."""\n'),
             "that topic is called flow on every floor; it belongs to surface/tools/flow",
         ),

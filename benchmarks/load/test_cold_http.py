@@ -7,9 +7,9 @@ from time import clock_gettime, perf_counter
 
 import pytest
 
-from support.crew import port_of
 from support.process import Process
 from support.raw import ENVELOPE
+from support.workers import port_of
 
 CALLERS, CROWD = 200, 1_000
 # Real time on a busy machine is everybody's; what the server did before it answered a probe is its own. Measured: 25

@@ -27,7 +27,7 @@ PAGES = {
 }
 
 
-class Kept(httpx2.AsyncBaseTransport):
+class FixedExchange(httpx2.AsyncBaseTransport):
     """An exchange whose answers cost this process nothing."""
 
     def __init__(self, pages: dict[str, bytes]) -> None:
@@ -45,7 +45,7 @@ class Kept(httpx2.AsyncBaseTransport):
 async def test_a_crowd_that_asks_for_a_thousand_rows_does_not_hold_up_the_loop(tool: str, clock: FakeClock) -> None:
     exchange = SimulatedExchange(clock)
     pages = {each.partition("?")[0]: each for each in ("exchangeInfo", "ticker/24hr?symbol=BTCUSDT", PAGES[tool])}
-    kept = Kept({name: json.dumps(await raw(exchange, page)).encode() for name, page in pages.items()})
+    kept = FixedExchange({name: json.dumps(await raw(exchange, page)).encode() for name, page in pages.items()})
     asked: dict[str, Any] = {"symbol": "BTCUSDT", "limit": 1000} | ({"interval": "1m"} if tool == "get_klines" else {})
     counts: list[object] = []
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from support.calls import CHART
-from support.crew import port_of
 from support.process import Process
 from support.raw import request
+from support.workers import port_of
 
 # CPU of the loop's own thread, so a busy machine adds nothing. The bar is for every turn, the first of each kind too.
 MOST_MS = 50.0

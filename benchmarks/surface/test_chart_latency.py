@@ -4,18 +4,15 @@ A bar is meant for a machine that does nothing else. One that does gives this pr
 is longer by as much; of a few calls the quickest has to keep it.
 """
 
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from time import perf_counter, process_time
 from typing import Any
 
 import pytest
 from mcp import Client
 
-from mcp_binance_server.app import running_app
-from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.faults import Fault
-from support.exchange_socket import ServedExchange, served_exchange
+from support.exchange_socket import ServedExchange, cold_client, served_exchange
 from support.requirement import requirement
 
 FAR_SECS = 0.2
@@ -30,17 +27,6 @@ PAIR = {"symbol": "BINANCE:BTCUSDT", "interval": "1h", "range": "2D", "width": 4
 def service() -> Iterator[ServedExchange]:
     with served_exchange() as running:
         yield running
-
-
-@asynccontextmanager
-async def cold(service: ServedExchange, *, key: bool = True) -> AsyncGenerator[Client]:
-    """Open a server that has fetched nothing yet."""
-    environment = {**service.environment(), "CHART_IMG_PLAN": "PRO"}
-    if not key:
-        del environment["CHART_IMG_API_KEY"]
-    async with running_app(read_settings(environment)) as app, Client(app.server, cache=None) as client:
-        await client.list_tools()
-        yield client
 
 
 def busyness() -> float:
@@ -84,7 +70,7 @@ async def test_a_list_is_fetched_within_its_bar_and_then_kept(
     kept: list[float] = []
 
     for _ in range(TRIES):
-        async with cold(service) as client:
+        async with cold_client(service) as client:
             fetched.append(await took(client, tool, arguments, waits_secs=FAR_SECS))
             kept += [await took(client, tool, arguments) for _ in range(KEPT_TRIES // TRIES)]
 
@@ -101,7 +87,7 @@ async def test_words_are_read_within_half_a_second_though_the_exchange_takes_ten
     validated: list[float] = []
 
     for _ in range(TRIES):
-        async with cold(service) as client:
+        async with cold_client(service) as client:
             constructed.append(await took(client, "construct_chart_config", words, waits_secs=0.3))
             validated.append(await took(client, "validate_chart_config", {"config": PAIR}))
 
@@ -118,7 +104,7 @@ async def test_an_image_is_there_within_five_seconds(service: ServedExchange, *,
     drawn: list[float] = []
 
     for _ in range(TRIES):
-        async with cold(service, key=key) as client:
+        async with cold_client(service, key=key) as client:
             asked = {"config": PAIR, "storage": storage}
             drawn.append(await took(client, "generate_chart_image", asked, waits_secs=FAR_SECS))
 

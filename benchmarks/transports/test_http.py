@@ -82,11 +82,11 @@ async def test_the_second_request_with_a_token_costs_a_fraction_of_the_first(clo
     issuer = AuthorizationServer(clock, ed_key(), ec_key(), rsa_key())
     issuer.publish()
     channel = Channel(deadline_secs=5, transport=Wire(issuer))
-    door = OAuth(Trust(ISSUER, RESOURCE), channel, clock)
+    authenticator = OAuth(Trust(ISSUER, RESOURCE), channel, clock)
     tokens = [issuer.token(sub=f"n{number}") for number in range(200)]
 
     async def enter(token: str) -> None:
-        await door.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
+        await authenticator.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
 
     await enter(issuer.token())
     start = process_time()
@@ -96,7 +96,7 @@ async def test_the_second_request_with_a_token_costs_a_fraction_of_the_first(clo
     for token in tokens:
         await enter(token)
     again = process_time() - start - first
-    await door.close()
+    await authenticator.close()
     await channel.close()
 
     assert again < first / 2

@@ -27,7 +27,7 @@ MODERN_HEADERS = {"mcp-protocol-version": MODERN, "mcp-method": "resources/read"
 
 @dataclass
 class Callers:
-    """Clients at every door of one server, and what became of each."""
+    """Clients on every transport of one server, and what became of each."""
 
     http: HttpClient
     answers: list[httpx2.Response] = field(default_factory=list[httpx2.Response])

@@ -38,7 +38,7 @@ async def test_who_would_wait_longer_than_five_seconds_is_told_when_to_come_back
     assert clock.slept_ms == [5_000]
 
 
-class Door:
+class Taking:
     """Where parties wait for their turns; notes who left when, and who was refused."""
 
     def __init__(self, pace: Pace) -> None:
@@ -60,80 +60,80 @@ class Door:
 
 
 async def test_those_who_wait_together_get_different_turns() -> None:
-    door = Door(BASIC)
+    taking = Taking(BASIC)
 
     async with anyio.create_task_group() as group:
         for _ in range(9):
-            group.start_soon(door.take, "ann")
-        await door.run(6_000)
+            group.start_soon(taking.take, "ann")
+        await taking.run(6_000)
 
-    assert [at for _, at in door.left] == [0, 0, 0, 1_000, 2_000, 3_000, 4_000, 5_000]
-    assert door.refused == [("ann", 6)]
+    assert [at for _, at in taking.left] == [0, 0, 0, 1_000, 2_000, 3_000, 4_000, 5_000]
+    assert taking.refused == [("ann", 6)]
 
 
 async def test_turns_go_round_the_parties_however_many_each_has_waiting() -> None:
-    door = Door(BASIC)
+    taking = Taking(BASIC)
 
     async with anyio.create_task_group() as group:
         for _ in range(8):
-            group.start_soon(door.take, "mallory")
-        await door.run(100)
+            group.start_soon(taking.take, "mallory")
+        await taking.run(100)
         for party in ("bob", "cat"):
-            group.start_soon(door.take, party)
-        await door.run(6_000)
+            group.start_soon(taking.take, party)
+        await taking.run(6_000)
 
     # Mallory has five waiting; the last of them go, and the others have the next turns after her first.
-    assert [party for party, _ in door.left[3:]] == ["mallory", "bob", "cat", "mallory", "mallory"]
-    assert [party for party, _ in door.refused] == ["mallory", "mallory"]
+    assert [party for party, _ in taking.left[3:]] == ["mallory", "bob", "cat", "mallory", "mallory"]
+    assert [party for party, _ in taking.refused] == ["mallory", "mallory"]
 
 
 async def test_nobody_is_refused_who_has_no_more_than_an_equal_part_waiting() -> None:
-    door = Door(Pace(10, 1, None))
+    taking = Taking(Pace(10, 1, None))
     modest = [f"modest {number}" for number in range(9)]
 
     async with anyio.create_task_group() as group:
         for _ in range(200):
-            group.start_soon(door.take, "mallory")
-        await door.run(100)
+            group.start_soon(taking.take, "mallory")
+        await taking.run(100)
         for party in 4 * modest:
-            group.start_soon(door.take, party)
+            group.start_soon(taking.take, party)
         for _ in range(50):
-            group.start_soon(door.take, "mallory")
-        await door.run(6_000)
+            group.start_soon(taking.take, "mallory")
+        await taking.run(6_000)
 
-    waited = [at for party, at in door.left if party == "modest 0"]
-    assert {party for party, _ in door.refused} == {"mallory"}
-    assert len([party for party, _ in door.left if party in modest]) == 36
+    waited = [at for party, at in taking.left if party == "modest 0"]
+    assert {party for party, _ in taking.refused} == {"mallory"}
+    assert len([party for party, _ in taking.left if party in modest]) == 36
     assert waited[0] <= 1_100
 
 
 async def test_one_who_gives_up_leaves_its_turn_to_the_next() -> None:
-    door = Door(Pace(1, 1, None))
-    await door.take("ann")
+    taking = Taking(Pace(1, 1, None))
+    await taking.take("ann")
 
     async with anyio.create_task_group() as group:
         with anyio.CancelScope() as scope:
-            group.start_soon(door.take, "bob")
+            group.start_soon(taking.take, "bob")
             async with anyio.create_task_group() as leaving:
-                leaving.start_soon(door.take, "ann")
-                await door.run(100)
+                leaving.start_soon(taking.take, "ann")
+                await taking.run(100)
                 scope.cancel()
-        await door.run(2_000)
+        await taking.run(2_000)
 
-    assert door.left == [("ann", 0), ("bob", 1_000)]
+    assert taking.left == [("ann", 0), ("bob", 1_000)]
 
 
 async def test_one_who_waits_when_the_service_says_to_wait_is_told_in_time() -> None:
-    door = Door(Pace(1, 1, None))
-    await door.take("ann")
+    taking = Taking(Pace(1, 1, None))
+    await taking.take("ann")
 
     async with anyio.create_task_group() as group:
-        group.start_soon(door.take, "bob")
-        await door.run(100)
-        door.limiter.close_for(60_000)
-        await door.run(5_000)
+        group.start_soon(taking.take, "bob")
+        await taking.run(100)
+        taking.limiter.close_for(60_000)
+        await taking.run(5_000)
 
-    assert door.refused == [("bob", 56)]
+    assert taking.refused == [("bob", 56)]
 
 
 async def test_nobody_leaves_while_the_service_said_to_wait(clock: FakeClock) -> None:

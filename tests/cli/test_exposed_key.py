@@ -8,7 +8,7 @@ from mcp_binance_server.cli.main import main
 
 KEY = {"BINANCE_API_KEY": "k" * 64, "BINANCE_SECRET_KEY": "s" * 64}
 PUBLIC = ("--host", "0.0.0.0")  # noqa: S104 - nothing listens: that is the point
-DOORS = [("--http",), ("--sse",), ("--http", "--workers", "2"), ("--grpc",)]
+TRANSPORTS = [("--http",), ("--sse",), ("--http", "--workers", "2"), ("--grpc",)]
 
 
 @pytest.fixture(autouse=True)
@@ -17,12 +17,12 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("more", [(), ("--unsafe-no-auth",)])
 def test_a_public_address_with_a_key_and_no_lock_is_refused(
-    door: tuple[str, ...], more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    transport: tuple[str, ...], more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = main([*door, "--port", "0", *PUBLIC, *more])
+    code = main([*transport, "--port", "0", *PUBLIC, *more])
 
     said = capsys.readouterr().err
     assert code == 2
@@ -31,13 +31,13 @@ def test_a_public_address_with_a_key_and_no_lock_is_refused(
     assert "kkkk" not in said
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_trusted_proxy_with_a_key_and_no_lock_is_refused(
-    door: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    transport: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MCP_BINANCE_TRUSTED_PROXIES", "127.0.0.1")
 
-    code = main([*door, "--port", "0"])
+    code = main([*transport, "--port", "0"])
 
     said = capsys.readouterr().err
     assert code == 2

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from support.crew import children, is_alive, port_of, surroundings, wait_for
 from support.process import COMMAND, PATIENCE_SECS, Process, clean_environment
 from support.raw import request
 from support.screen import CTRL_C, Screen
 from support.state_server import BINARY
+from support.workers import children, is_alive, port_of, surroundings, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX")
 

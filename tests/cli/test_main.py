@@ -8,7 +8,7 @@ import pytest
 
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.main import main
-from mcp_binance_server.cli.terminal import Manners
+from mcp_binance_server.cli.terminal import Verbosity
 from support.process import COMMAND, Process, clean_environment
 from support.requirement import requirement
 
@@ -180,7 +180,7 @@ def test_the_simulators_first_line_is_json_with_addresses_and_a_funded_key() -> 
 
 
 def test_ctrl_c_is_a_way_to_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_manners: Manners) -> int:
+    def interrupted(_verbosity: Verbosity) -> int:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mcp_binance_server.cli.serve.run_stdio", interrupted)

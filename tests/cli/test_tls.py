@@ -17,12 +17,12 @@ from grpc.aio import secure_channel
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.transports.arrival import Certificate
 from support.certificates import certificate
-from support.crew import surroundings, wait_for
 from support.process import Process
 from support.provider import Provider
 from support.requirement import requirement
 from support.state_server import BINARY
 from support.webapp import HttpClient
+from support.workers import surroundings, wait_for
 
 HOST = "127.0.0.1"
 CHECK = Path(__file__).parents[2] / "docker" / "healthcheck.py"
@@ -95,9 +95,9 @@ def test_grpc_speaks_tls(files: Certificate) -> None:
     assert names[:2] == ["trading_analysis", "portfolio_risk"]
 
 
-@pytest.mark.parametrize("door", [("--http",), ("--http", "--workers", "2"), ("--grpc",)])
+@pytest.mark.parametrize("transport", [("--http",), ("--http", "--workers", "2"), ("--grpc",)])
 def test_files_that_do_not_fit_stop_the_start(
-    door: tuple[str, ...],
+    transport: tuple[str, ...],
     files: Certificate,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -106,7 +106,7 @@ def test_files_that_do_not_fit_stop_the_start(
     monkeypatch.setenv("MCP_BINANCE_STATE_URL", "redis://127.0.0.1:1")
     other = Certificate(*certificate(tmp_path, valid_for="127.0.0.2"))
 
-    code = main([*door, "--port", "0", *flags(Certificate(files.chain, other.key))])
+    code = main([*transport, "--port", "0", *flags(Certificate(files.chain, other.key))])
 
     said = capsys.readouterr().err
     assert code == 2

@@ -152,9 +152,9 @@ def test_the_arguments_load_nothing_that_a_start_does_not_need() -> None:
     assert done.stdout == "False False\n"
 
 
-async def admitted(door: TokenFile, token: str) -> bool:
+async def admitted(authenticator: TokenFile, token: str) -> bool:
     try:
-        await door.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
+        await authenticator.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
     except Unauthenticated:
         return False
     return True
@@ -169,15 +169,15 @@ def test_a_revoked_token_opens_nothing_within_a_second_and_the_others_still_do(t
         more.write("# kept\nada of no use\n")
     mistaken = file.read_text(encoding="utf-8")
     file.write_text(mistaken.replace("ada of no use\n", ""), encoding="utf-8")
-    door = TokenFile(file, clock)
-    before = anyio.run(admitted, door, ada)
+    authenticator = TokenFile(file, clock)
+    before = anyio.run(admitted, authenticator, ada)
     file.write_text(mistaken, encoding="utf-8")
 
     code = run("revoke", "ada", "--file", str(file))
 
     clock.advance(1_000)
     assert (code, before) == (0, True)
-    assert (anyio.run(admitted, door, ada), anyio.run(admitted, door, bob)) == (False, True)
+    assert (anyio.run(admitted, authenticator, ada), anyio.run(admitted, authenticator, bob)) == (False, True)
     assert file.read_text(encoding="utf-8").startswith("# NAME sha256:")
     assert file.read_text(encoding="utf-8").endswith("# kept\n")
     assert not re.search(r"^ada ", file.read_text(encoding="utf-8"), re.MULTILINE)

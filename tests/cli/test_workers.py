@@ -18,9 +18,9 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, digest_of, new_token
 from mcp_binance_server.transports.http.relay import merged
-from support.crew import Surroundings, children, http_server, is_alive, kill, surroundings, wait_for
 from support.state_server import BINARY
 from support.webapp import HttpClient, request
+from support.workers import Surroundings, children, http_server, is_alive, kill, surroundings, wait_for
 
 pytestmark = [
     pytest.mark.slow,

@@ -10,7 +10,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.transports.http.admission.hosts import allow
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.assembly import HttpOptions, assemble
 from mcp_binance_server.transports.http.auth.authenticator import Open
 from mcp_binance_server.transports.http.server.serving import serve_http
@@ -22,7 +22,7 @@ async def serve() -> None:
     clock = SystemClock()
     transport = Loop(SimulatedExchange(clock))
     async with running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport) as app:
-        options = HttpOptions(entrance=Entrance(Open()), allowed=allow(), lends_own_key=True)
+        options = HttpOptions(authentication=Authentication(Open()), allowed=allow(), lends_own_key=True)
         http = assemble(build_server(), app.dispatcher, clock, options)
         async with http.heart.running():
             await serve_http(http.asgi, host="127.0.0.1", port=0, ready=announce, drain=http.heart.drain)

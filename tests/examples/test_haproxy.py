@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from support.crew import http_server, surroundings, wait_for
 from support.state_server import BINARY, free_port
 from support.webapp import HttpClient, request
+from support.workers import http_server, surroundings, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.flood]
 

@@ -68,5 +68,5 @@ def test_no_piece_of_the_chart_key_leaves_the_process(simulated: dict[str, str])
     assert not [piece for piece in pieces if piece in json.dumps(said) or piece in errors]
     assert all('"isError": true' in text for text in said[1:])
     assert "DEBUG" in errors
-    # A told wait of more than a minute closes the door; the bundled list answers meanwhile.
+    # A told wait of more than a minute ends all asking; the bundled list answers meanwhile.
     assert answered["result"]["structuredContent"]["success"] is True

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.flood
 
 CONTRACT_CODES = {-32003, -32404}
 CASES = 50_000
-# So many go to the dispatcher, which answers every door alike, for one that a client sends.
+# So many go to the dispatcher, which answers every transport alike, for one that a client sends.
 CLIENT_EACH = 10
 PARTS = (
     "btcusdt", "BTC", "USDT", "/", "-", "..", "../", "%2e%2e%2f", "%252e", "%00", "\\", "?", "#", "@", ":", "*",

@@ -8,10 +8,10 @@ import anyio
 import httpx2
 import pytest
 
-from support.crew import Surroundings, http_server
 from support.exchange_socket import ServedExchange, served_exchange
 from support.state_server import BINARY, StateServer, state_server
 from support.webapp import HttpClient
+from support.workers import Surroundings, http_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.flood, pytest.mark.anyio]
 

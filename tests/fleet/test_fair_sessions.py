@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from support.crew import Surroundings, http_server, surroundings
 from support.holders import Holders
 from support.state_server import BINARY
 from support.webapp import HttpClient
+from support.workers import Surroundings, http_server, surroundings
 
 pytestmark = [pytest.mark.flood, pytest.mark.anyio]
 

@@ -8,9 +8,9 @@ import anyio
 import httpx2
 import pytest
 
-from support.crew import Surroundings, http_server, surroundings
 from support.state_server import BINARY
 from support.webapp import HttpClient
+from support.workers import Surroundings, http_server, surroundings
 
 pytestmark = [pytest.mark.flood, pytest.mark.anyio]
 

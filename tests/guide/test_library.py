@@ -22,12 +22,12 @@ def test_the_users_document_stands_in_front_of_the_built_in_one(folder: GuideFol
     folder.write("risk/risk-policy.md", "# My policy\n")
     library = folder.library(clock)
 
-    shelf = library.shelf()
+    snapshot = library.snapshot()
 
-    entry = shelf.entries["risk"]["risk-policy.md"]
-    assert (entry.source, library.read(shelf, entry).body) == ("user", "# My policy\n")
-    assert shelf.entries["risk"]["position-sizing.md"].source == "builtin"
-    assert shelf.hidden == ("risk/risk-policy.md (built in)",)
+    entry = snapshot.entries["risk"]["risk-policy.md"]
+    assert (entry.source, library.read(snapshot, entry).body) == ("user", "# My policy\n")
+    assert snapshot.entries["risk"]["position-sizing.md"].source == "builtin"
+    assert snapshot.hidden == ("risk/risk-policy.md (built in)",)
 
 
 def test_the_first_of_two_roots_wins_and_one_root_twice_is_one(tmp_path: Path, clock: FakeClock) -> None:
@@ -39,11 +39,11 @@ def test_the_first_of_two_roots_wins_and_one_root_twice_is_one(tmp_path: Path, c
     folder.write("../other/desk/b.md", "only here")
     library = folder.library(clock)
 
-    shelf = library.shelf()
+    snapshot = library.snapshot()
 
-    assert [library.read(shelf, entry).body for entry in shelf.entries["desk"].values()] == ["first", "only here"]
-    assert shelf.hidden == ("desk/a.md (in a later root)",)
-    assert shelf.problems == ("root 4 of the configuration is not a folder and is skipped",)
+    assert [library.read(snapshot, entry).body for entry in snapshot.entries["desk"].values()] == ["first", "only here"]
+    assert snapshot.hidden == ("desk/a.md (in a later root)",)
+    assert snapshot.problems == ("root 4 of the configuration is not a folder and is skipped",)
 
 
 def test_only_documents_exist(folder: GuideFolder, clock: FakeClock) -> None:
@@ -57,9 +57,9 @@ def test_only_documents_exist(folder: GuideFolder, clock: FakeClock) -> None:
     folder.write(os.fsdecode(b"desk/\xff.md"), "x")
     (folder.root / "desk" / "link.md").symlink_to(folder.config)
 
-    shelf = folder.library(clock).shelf()
+    snapshot = folder.library(clock).snapshot()
 
-    assert list(shelf.entries["desk"]) == ["C.JSON", "[x].md", "a.md", "b.txt", "sub/c.md", "ünï 币.md"]
+    assert list(snapshot.entries["desk"]) == ["C.JSON", "[x].md", "a.md", "b.txt", "sub/c.md", "ünï 币.md"]
 
 
 def test_too_large_a_document_is_a_problem_that_is_told(tmp_path: Path, clock: FakeClock) -> None:
@@ -71,37 +71,37 @@ def test_too_large_a_document_is_a_problem_that_is_told(tmp_path: Path, clock: F
     folder.write("desk/more.md", "x" * 11)
     library = folder.library(clock)
 
-    shelf = library.shelf()
+    snapshot = library.snapshot()
 
-    assert shelf.problems == ("guide://category/desk/more.md is larger than 10 bytes",)
-    assert library.read(shelf, shelf.entries["desk"]["full.md"]).body == "x" * 10
+    assert snapshot.problems == ("guide://category/desk/more.md is larger than 10 bytes",)
+    assert library.read(snapshot, snapshot.entries["desk"]["full.md"]).body == "x" * 10
     with pytest.raises(UnreadableFile, match="larger than 10 bytes"):
-        library.read(shelf, shelf.entries["desk"]["more.md"])
+        library.read(snapshot, snapshot.entries["desk"]["more.md"])
 
 
 def test_a_document_that_changed_its_mind_is_not_read(folder: GuideFolder, clock: FakeClock) -> None:
     file = folder.write("desk/a.md", "x")
     library = folder.library(clock)
-    shelf = library.shelf()
+    snapshot = library.snapshot()
     file.unlink()
     os.mkfifo(file)
 
     with pytest.raises(UnreadableFile, match="not a regular file"):
-        library.read(shelf, shelf.entries["desk"]["a.md"])
+        library.read(snapshot, snapshot.entries["desk"]["a.md"])
 
 
 def test_a_new_a_changed_and_a_removed_file_are_seen_within_two_seconds(folder: GuideFolder, clock: FakeClock) -> None:
     file = folder.write("desk/a.md", "# Old\n")
     library = folder.library(clock)
-    before = library.shelf()
+    before = library.snapshot()
 
     file.write_text("# Quite new\n")
     folder.write("desk/b.md", "# B\n")
     clock.advance(SEEN_WITHIN_MS)
-    after = library.shelf()
+    after = library.snapshot()
     file.unlink()
     clock.advance(SEEN_WITHIN_MS)
-    last = library.shelf()
+    last = library.snapshot()
 
     assert [entry.facts.title for entry in before.entries["desk"].values()] == ["Old"]
     assert [entry.facts.title for entry in after.entries["desk"].values()] == ["Quite new", "B"]
@@ -112,18 +112,18 @@ def test_the_disk_is_looked_at_once_a_second_at_most_and_an_unchanged_shelf_stay
     folder: GuideFolder, clock: FakeClock
 ) -> None:
     library = folder.library(clock)
-    before = library.shelf()
+    before = library.snapshot()
     folder.write("desk/a.md", "x")
 
     clock.advance(CHECK_MS - 1)
-    within = library.shelf()
+    within = library.snapshot()
     clock.advance(1)
-    after = library.shelf()
+    after = library.snapshot()
     clock.advance(CHECK_MS)
 
     assert within is before
     assert "a.md" in after.entries["desk"]
-    assert library.shelf() is after
+    assert library.snapshot() is after
 
 
 def test_a_new_configuration_is_used_and_a_broken_one_leaves_the_last_good_standing(
@@ -131,62 +131,62 @@ def test_a_new_configuration_is_used_and_a_broken_one_leaves_the_last_good_stand
 ) -> None:
     folder.write("desk/a.md", "x")
     library = folder.library(clock)
-    library.shelf()
+    library.snapshot()
 
     folder.configure("version: 1\nroots: [guides]\ncategories: {desk: {description: New}}\n")
     clock.advance(CHECK_MS)
-    renewed = library.shelf()
+    renewed = library.snapshot()
     folder.configure("version: 1\nroots: [guides]\ncategories: {desk: {dir: ../..}}\n")
     clock.advance(CHECK_MS)
-    broken = library.shelf()
+    broken = library.snapshot()
     clock.advance(CHECK_MS)
 
     assert renewed.guides.categories["desk"].description == "New"
     assert broken.guides is renewed.guides
     assert broken.problems[0].startswith("guide.yaml, line 3: categories.desk.dir: ")
-    assert library.shelf() is broken
+    assert library.snapshot() is broken
     assert caplog.text.count("guide.yaml, line 3") == 1
 
 
 def test_a_broken_configuration_at_the_start_leaves_what_ships(tmp_path: Path, clock: FakeClock) -> None:
     (tmp_path / "guide.yaml").write_text("version: 3")
 
-    shelf = Library(clock, tmp_path / "guide.yaml").shelf()
+    snapshot = Library(clock, tmp_path / "guide.yaml").snapshot()
 
-    assert "position-sizing.md" in shelf.entries["risk"]
-    assert shelf.problems[0].startswith("guide.yaml, line 1: version")
+    assert "position-sizing.md" in snapshot.entries["risk"]
+    assert snapshot.problems[0].startswith("guide.yaml, line 1: version")
 
 
 def test_without_watching_nothing_new_is_seen(folder: GuideFolder, clock: FakeClock) -> None:
     folder.configure("version: 1\nroots: [guides]\ncategories: {desk: }\nwatch: false\n")
     library = folder.library(clock)
-    before = library.shelf()
+    before = library.snapshot()
     folder.write("desk/a.md", "x")
     clock.advance(10 * CHECK_MS)
 
-    assert library.shelf() is before
+    assert library.snapshot() is before
 
 
 def test_a_root_that_comes_later_is_found(tmp_path: Path, clock: FakeClock) -> None:
     folder = GuideFolder(tmp_path).configure()
     folder.root.rmdir()
     library = folder.library(clock)
-    before = library.shelf()
+    before = library.snapshot()
     folder.write("desk/a.md", "x")
     clock.advance(CHECK_MS)
 
     assert before.problems == ("root 1 of the configuration is not a folder and is skipped",)
-    assert "a.md" in library.shelf().entries["desk"]
+    assert "a.md" in library.snapshot().entries["desk"]
 
 
 def test_files_that_take_too_long_to_look_at_are_left_out_and_told(folder: GuideFolder) -> None:
     for number in range(90):
         folder.write(f"desk/{number}.md", "x")
 
-    shelf = folder.library(SlowClock()).shelf()
+    snapshot = folder.library(SlowClock()).snapshot()
 
-    assert any("the rest is left out" in problem for problem in shelf.problems)
-    assert len(shelf.everything) < 90
+    assert any("the rest is left out" in problem for problem in snapshot.problems)
+    assert len(snapshot.everything) < 90
 
 
 class SlowClock(FakeClock):
@@ -200,6 +200,6 @@ class SlowClock(FakeClock):
 def test_broken_front_matter_is_told_with_its_line(folder: GuideFolder, clock: FakeClock) -> None:
     folder.write("desk/a.md", "---\na: 1\na: 2\n---\n# A\n")
 
-    assert folder.library(clock).shelf().problems == (
+    assert folder.library(clock).snapshot().problems == (
         "guide://category/desk/a.md: front matter, line 3: the key 'a' is there twice",
     )

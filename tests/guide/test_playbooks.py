@@ -63,11 +63,11 @@ async def test_a_playbook_has_no_dead_link(service: GuideService, playbook: str)
 
 
 def test_every_category_that_ships_has_a_playbook_and_nothing_lies_outside_one() -> None:
-    shelf = Library(FakeClock()).shelf()
+    snapshot = Library(FakeClock()).snapshot()
 
-    assert [name for name, entries in shelf.entries.items() if not entries] == []
-    assert shelf.problems == ()
-    known = {f"{entry.category}/{entry.doc_id}" for entry in shelf.everything}
+    assert [name for name, entries in snapshot.entries.items() if not entries] == []
+    assert snapshot.problems == ()
+    known = {f"{entry.category}/{entry.doc_id}" for entry in snapshot.everything}
     on_disk = {path.relative_to(CONTENT).as_posix() for path in CONTENT.rglob("*") if path.is_file()}
     assert on_disk - known == {"_help.md"}
 

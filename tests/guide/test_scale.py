@@ -18,6 +18,6 @@ def test_more_files_than_anyone_reads_are_left_out_and_told(tmp_path: Path, cloc
     for number in range(MOST_ENTRIES + 5):
         (crowd / f"{number}.log").touch()
 
-    shelf = folder.library(clock).shelf()
+    snapshot = folder.library(clock).snapshot()
 
-    assert any("more than 20,000 files" in problem for problem in shelf.problems)
+    assert any("more than 20,000 files" in problem for problem in snapshot.problems)

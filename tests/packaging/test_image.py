@@ -103,13 +103,13 @@ async def test_a_server_that_answers_is_healthy(app: App) -> None:
         await anyio.to_thread.run_sync(check, ["mcp-binance-server", "--http", "--port", url.rpartition(":")[2], ""])
 
 
-@pytest.mark.parametrize("door", ["--http", "--grpc"])
-def test_a_server_that_does_not_answer_is_not_healthy(door: str) -> None:
+@pytest.mark.parametrize("transport", ["--http", "--grpc"])
+def test_a_server_that_does_not_answer_is_not_healthy(transport: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, and nobody listens
 
         with pytest.raises(OSError, match="refused"):
-            check(["mcp-binance-server", door, "--port", str(taken.getsockname()[1])])
+            check(["mcp-binance-server", transport, "--port", str(taken.getsockname()[1])])
 
 
 def test_a_server_on_a_pipe_is_healthy_as_long_as_it_runs() -> None:

@@ -192,7 +192,7 @@ RULINGS: Final = contract(
         covered(
             "ruling/25",
             "One HTTP application offers the standard endpoint, the contract's two and legacy event streams.",
-            "Data model describes two endpoints that no MCP client speaks; they are doors to the same sessions.",
+            "Data model describes two endpoints that no MCP client speaks; they are ways to the same sessions.",
         ),
         covered(
             "ruling/26",

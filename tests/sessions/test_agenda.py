@@ -5,7 +5,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.sessions.registry import Agenda
+from mcp_binance_server.sessions.registry import Deadlines
 
 Step = tuple[str, str, int]
 steps = st.lists(
@@ -15,7 +15,7 @@ steps = st.lists(
 
 @given(steps)
 def test_every_history_agrees_with_a_sorted_dictionary(history: list[Step]) -> None:
-    agenda = Agenda[str]()
+    agenda = Deadlines[str]()
     naive: dict[str, int] = {}
     for verb, name, at in history:
         if verb == "put":
@@ -33,7 +33,7 @@ def test_every_history_agrees_with_a_sorted_dictionary(history: list[Step]) -> N
 
 
 def test_memory_follows_what_is_noted_not_what_was() -> None:
-    agenda = Agenda[int]()
+    agenda = Deadlines[int]()
 
     for number in range(10_000):
         agenda.put(number, 1_000_000)

@@ -1,4 +1,4 @@
-"""After the end nothing is left of a session: no task, no place, no credentials; and its farewells were done."""
+"""After the end nothing is left of a session: no task, no place, no credentials; and its cleanups were run."""
 
 import asyncio
 import gc
@@ -89,11 +89,11 @@ async def test_a_farewell_that_fails_or_hangs_stops_no_other_and_is_logged(
     async def fail() -> None:
         raise ZeroDivisionError
 
-    async with Registry[Credentials](engine, clock, farewell_secs=0.05).running() as registry:
+    async with Registry[Credentials](engine, clock, cleanup_secs=0.05).running() as registry:
         house = House(clock, engine, registry)
         session, notes = await house.enter(), list[str]()
-        for farewell in (fail, anyio.sleep_forever, noting(notes, "a"), fail, noting(notes, "b")):
-            session.on_end(farewell)
+        for cleanup in (fail, anyio.sleep_forever, noting(notes, "a"), fail, noting(notes, "b")):
+            session.on_end(cleanup)
         caplog.set_level(logging.WARNING)
 
         with anyio.fail_after(10):
@@ -197,7 +197,7 @@ async def test_closing_by_cancellation_does_every_farewell_too(clock: FakeClock)
             house.clock.advance(20_000)
             house.registry.touch(used)
             house.clock.advance(10_000)
-            await house.enter()  # sweeps the idle one, and leaves its farewell to the task
+            await house.enter()  # sweeps the idle one, and leaves its cleanup to the task
             scope.cancel()
             await anyio.lowlevel.checkpoint()
 

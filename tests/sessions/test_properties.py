@@ -49,7 +49,7 @@ class Known:
     used_ms: float
     uses: list[ExitStack] = field(default_factory=list[ExitStack])
     fate: str = "live"
-    farewells: int = 0
+    cleanups: int = 0
 
     def settle_fate(self, now: float) -> None:
         if self.fate == "live" and not self.uses and now - self.used_ms >= IDLE_MS:
@@ -111,7 +111,7 @@ class Sessions(RuleBasedStateMachine):
         self.known.append(known)
 
         async def part() -> None:
-            known.farewells += 1
+            known.cleanups += 1
 
         session.on_end(part)
 
@@ -192,7 +192,7 @@ class Sessions(RuleBasedStateMachine):
         if self.is_swept:
             assert self.run(self.engine.members("sessions")) == len(self.live())
             self.run(settled())
-            assert all(known.farewells == (known.fate != "live") for known in self.known)
+            assert all(known.cleanups == (known.fate != "live") for known in self.known)
 
     def teardown(self) -> None:
         async def close() -> None:
@@ -203,7 +203,7 @@ class Sessions(RuleBasedStateMachine):
 
         self.run(close())
         self.runner.close()
-        assert all(known.farewells == 1 and known.session.credentials is None for known in self.known)
+        assert all(known.cleanups == 1 and known.session.credentials is None for known in self.known)
 
 
 @pytest.mark.flood  # thousands of steps

@@ -2,14 +2,17 @@
 
 import socket
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 import uvicorn
+from mcp import Client
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -86,3 +89,14 @@ def served_exchange(seed: int = 7) -> Generator[ServedExchange]:
         server.force_exit = True  # nobody waits any more for what it would answer late
         thread.join(30)
         listener.close()
+
+
+@asynccontextmanager
+async def cold_client(served: ServedExchange, *, key: bool = True) -> AsyncGenerator[Client]:
+    """Open a server that has fetched nothing yet, with a key of chart-img.com or without."""
+    environment = {**served.environment(), "CHART_IMG_PLAN": "PRO"}
+    if not key:
+        del environment["CHART_IMG_API_KEY"]
+    async with running_app(read_settings(environment)) as app, Client(app.server, cache=None) as client:
+        await client.list_tools()
+        yield client

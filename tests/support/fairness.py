@@ -20,9 +20,9 @@ from time import sleep  # noqa: TID251 - what is measured happens in real time
 from typing import TYPE_CHECKING, Any
 
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, digest_of, new_token
-from support.crew import port_of
 from support.process import Process
 from support.state_server import state_server
+from support.workers import port_of
 
 if TYPE_CHECKING:
     from mcp_binance_server.domain.access import Scope

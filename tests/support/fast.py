@@ -11,7 +11,7 @@ WHOLES = ("conformance", "docs", "examples", "faults", "fleet", "packaging")
 MARKS = ("flood", "needs", "slow")
 # Whoever has a name of these starts a process, waits for a real socket, or lets minutes of a live market pass.
 LONG = (
-    "subprocess", "support.crew", "support.exchange_socket", "support.held_fleet", "support.live_floor",
+    "subprocess", "support.workers", "support.exchange_socket", "support.held_fleet", "support.live_floor",
     "support.process", "support.product", "support.sockets", "support.state_server", "support.stepped",
 )  # fmt: skip
 

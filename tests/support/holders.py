@@ -1,10 +1,10 @@
-"""Callers who are told apart by their tokens, and the door that does it."""
+"""Callers who are told apart by their tokens, and the authenticator that does it."""
 
 from pathlib import Path
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import Scope
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 
 MARKET: frozenset[Scope] = frozenset({"market:read"})
@@ -19,8 +19,8 @@ class Holders:
         lines = [TokenEntry(name, digest_of(token), MARKET).line for name, token in self.tokens.items()]
         path.write_text("".join(f"{line}\n" for line in lines))
 
-    def entrance(self, clock: Clock) -> Entrance:
-        return Entrance(TokenFile(self.path, clock))
+    def authentication(self, clock: Clock) -> Authentication:
+        return Authentication(TokenFile(self.path, clock))
 
     def bearer(self, name: str) -> dict[str, str]:
         return {"authorization": f"Bearer {self.tokens[name]}"}

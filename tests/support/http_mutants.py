@@ -29,7 +29,7 @@ NAMES = (
 
 
 def valid_requests() -> list[bytes]:
-    """Return requests that each door of a server would take."""
+    """Return requests that each transport of a server would take."""
     opening = json.dumps(INITIALIZE).encode()
     call = json.dumps(request(1, "tools/call", CALL)).encode()
     modern = json.dumps(

@@ -20,6 +20,13 @@ OTHER_NAMES = {
     "depth": "liquidity", "outlook": "trend", "trading_analysis": "trend", "balances": "portfolio",
     "order": "orders", "chart": "charts", "charting": "charts", "guides": "guide", "playbooks": "guide",
 }  # fmt: skip
+# What we once called things, and what everybody else calls them.
+FIELDS_WORDS = {
+    "agenda": "deadlines", "crew": "workers", "door": "transport", "farewell": "cleanup", "lobby": "open calls",
+    "manners": "verbosity", "seat": "worker slot", "switchboard": "sessions",
+}  # fmt: skip
+OUR_WORD = re.compile(rf"(?i)(?<![a-z])({'|'.join(FIELDS_WORDS)})s?(?![a-z])")
+HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 NOBODY_LEARNS_FROM = ("util", "utils", "helper", "helpers", "manager", "common", "misc", "base")
 MOST_LINES, MOST_FILES, MEDIAN_LINES = 400, 16, (110, 180)
 # Schemas of tools show these to clients, each in its own tool.
@@ -54,7 +61,10 @@ class Layout:
 
     def breaches(self) -> list[str]:
         """Return a sentence for whatever stands where it should not."""
-        rules = (self._pages, self._folders, self._topics, self._names, self._money, self._imports, self._greeting)
+        rules = (
+            self._pages, self._folders, self._topics, self._names, self._words,
+            self._money, self._imports, self._greeting,
+        )  # fmt: skip
         return [sentence for rule in rules for sentence in rule()]
 
     def _pages(self) -> Iterator[str]:
@@ -94,6 +104,11 @@ class Layout:
         for each, found in places.items():
             if len(found) > 1:
                 yield f"{each} is a class of {' and of '.join(found)}: one name belongs to one thing"
+
+    def _words(self) -> Iterator[str]:
+        for name, text in self.texts.items():
+            for word in sorted({found.lower() for found in OUR_WORD.findall(HUMPS.sub("_", text))}):
+                yield f"{name} says {word}: {FIELDS_WORDS[word]} is what others call it, and that word belongs here"
 
     def _money(self) -> Iterator[str]:
         for name, text in self.texts.items():

@@ -19,7 +19,7 @@ from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.telemetry.logs import configure_logging
 from mcp_binance_server.transports.http.admission.hosts import allow
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.assembly import HttpOptions, assemble
 from mcp_binance_server.transports.http.auth.authenticator import Open
 from mcp_binance_server.transports.http.server.connection import ConnectionLimits
@@ -99,7 +99,9 @@ async def run(options: dict[str, float]) -> None:
         sys.stdout.flush()
 
     async with running_app(read_settings(own), clock=clock, network=NETWORK, transport=Loop(exchange)) as app:
-        chosen = HttpOptions(entrance=Entrance(Open()), allowed=allow(), lends_own_key=True, session_idle_secs=1)
+        chosen = HttpOptions(
+            authentication=Authentication(Open()), allowed=allow(), lends_own_key=True, session_idle_secs=1
+        )
         http = assemble(app.server, app.dispatcher, clock, chosen)
         async with http.heart.running():
             await serve_http(

@@ -15,7 +15,7 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.cli.terminal import Manners
+from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.cli.serve import prepare_logging
 from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -30,7 +30,7 @@ async def main():
     settings = read_settings({{
         "BINANCE_API_KEY": account.api_key, "BINANCE_SECRET_KEY": account.secret_key, "MCP_BINANCE_LOG_LEVEL": "DEBUG",
     }})
-    prepare_logging(settings, Manners())
+    prepare_logging(settings, Verbosity())
     network = httpx2.ASGITransport(build_app(exchange))
     async with running_app(
         settings, network=OFFLINE, transport=network, dialer=Loopback(exchange), attempt_secs=60

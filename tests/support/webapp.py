@@ -12,7 +12,7 @@ import httpx2
 from mcp_binance_server.app import App
 from mcp_binance_server.surface.server import build_server
 from mcp_binance_server.transports.http.admission.hosts import allow
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.assembly import Assembled, HttpOptions, assemble
 from mcp_binance_server.transports.http.auth.authenticator import Open
 from mcp_binance_server.transports.http.server.serving import serve_http
@@ -23,7 +23,7 @@ ENVELOPE: dict[str, Any] = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
-OPTIONS = HttpOptions(entrance=Entrance(Open()), allowed=allow(), lends_own_key=True)
+OPTIONS = HttpOptions(authentication=Authentication(Open()), allowed=allow(), lends_own_key=True)
 
 
 @asynccontextmanager

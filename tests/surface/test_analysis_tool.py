@@ -20,7 +20,7 @@ from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 from mcp_binance_server.surface.spec import PromptSpec
 from mcp_binance_server.surface.tools.trend import analysis_tool
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.requirement import requirement
@@ -138,7 +138,7 @@ async def test_a_kind_needs_the_scope_of_its_prompt(app: App, kind: str) -> None
 
 
 class OnlyMarkets:
-    """A door that lets everybody in to public data."""
+    """An application that lets everybody in to public data."""
 
     async def visitor(self, headers: object, query: object) -> Visitor:  # noqa: ARG002 - a protocol's names
         return PUBLIC
@@ -146,7 +146,7 @@ class OnlyMarkets:
 
 async def test_over_http_a_private_kind_is_403_with_the_scope_to_ask_for(app: App) -> None:
 
-    async with assembled(app, entrance=Entrance(OnlyMarkets())) as running, http_client(running) as http:
+    async with assembled(app, authentication=Authentication(OnlyMarkets())) as running, http_client(running) as http:
         session = await http.initialize()
         private = {"name": "get_analysis", "arguments": {"kind": "portfolio_risk"}}
         public = {"name": "get_analysis", "arguments": {"kind": "trading_analysis", **BTC}}

@@ -1,7 +1,8 @@
 """The first questions to a server that has just been started: what need not wait for the symbol list does not."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 
 import anyio
 import httpx2
@@ -46,6 +47,21 @@ def asked(exchange: SimulatedExchange) -> Mapping[str, int]:
     return Counter(request.path for request in exchange.requests)
 
 
+@asynccontextmanager
+async def asking_early(
+    transport: LateList, clock: FakeClock, settings: Settings | None = None
+) -> AsyncGenerator[Client]:
+    """Open a client of a server whose symbol list is on its way."""
+    chosen = settings or read_settings({})
+    with anyio.fail_after(60):
+        async with (
+            running_app(chosen, clock=clock, network=NETWORK, transport=transport, preload=True) as app,
+            Client(app.server, cache=None) as client,
+        ):
+            await transport.is_asked.wait()
+            yield client
+
+
 @requirement("SC-001")
 @pytest.mark.parametrize(
     ("has_key", "sent"),
@@ -59,16 +75,11 @@ async def test_a_first_analysis_reads_beside_the_list_and_sends_nothing_twice(
 ) -> None:
     chosen, transport = settings if has_key else read_settings({}), LateList(exchange, others=3)
 
-    with anyio.fail_after(60):
-        async with (
-            running_app(chosen, clock=clock, network=NETWORK, transport=transport, preload=True) as app,
-            Client(app.server, cache=None) as client,
-        ):
-            await transport.is_asked.wait()
-            await client.get_prompt("trading_analysis", {"symbol": "btcusdt"})
-            cold = asked(exchange)
-            clock.advance(60_000)
-            await client.get_prompt("trading_analysis", {"symbol": "btcusdt"})
+    async with asking_early(transport, clock, chosen) as client:
+        await client.get_prompt("trading_analysis", {"symbol": "btcusdt"})
+        cold = asked(exchange)
+        clock.advance(60_000)
+        await client.get_prompt("trading_analysis", {"symbol": "btcusdt"})
 
     assert cold == sent
     assert asked(exchange) == {path: count if path == LIST else 2 * count for path, count in sent.items()}
@@ -83,13 +94,8 @@ async def test_a_first_read_of_a_symbol_does_not_wait_for_the_list(
 ) -> None:
     transport = LateList(exchange, others=1)
 
-    with anyio.fail_after(60):
-        async with (
-            running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport, preload=True) as app,
-            Client(app.server, cache=None) as client,
-        ):
-            await transport.is_asked.wait()
-            result = await client.call_tool(tool, {"symbol": "BTCUSDT", **arguments})
+    async with asking_early(transport, clock) as client:
+        result = await client.call_tool(tool, {"symbol": "BTCUSDT", **arguments})
 
     assert result.is_error is False
     assert len(exchange.requests) == 2
@@ -145,17 +151,12 @@ async def test_an_unknown_symbol_is_refused_with_what_was_meant_even_before_the_
 ) -> None:
     transport = LateList(exchange, others=3)
 
-    with anyio.fail_after(60):
-        async with (
-            running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport, preload=True) as app,
-            Client(app.server, cache=None) as client,
-        ):
-            await transport.is_asked.wait()
-            with pytest.raises(MCPError) as early:
-                await client.get_prompt("trading_analysis", {"symbol": "BTCUSD"})
-            cost = len(exchange.requests)
-            with pytest.raises(MCPError) as later:
-                await client.get_prompt("trading_analysis", {"symbol": "BTCUSD"})
+    async with asking_early(transport, clock) as client:
+        with pytest.raises(MCPError) as early:
+            await client.get_prompt("trading_analysis", {"symbol": "BTCUSD"})
+        cost = len(exchange.requests)
+        with pytest.raises(MCPError) as later:
+            await client.get_prompt("trading_analysis", {"symbol": "BTCUSD"})
 
     assert early.value.code == -32003
     assert "BTCUSDT" in early.value.data["did_you_mean"]
@@ -170,14 +171,9 @@ async def test_garbage_is_refused_before_the_list_and_without_a_request(
 ) -> None:
     transport = LateList(exchange, others=1)
 
-    with anyio.fail_after(60):
-        async with (
-            running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport, preload=True) as app,
-            Client(app.server, cache=None) as client,
-        ):
-            await transport.is_asked.wait()
-            with pytest.raises(MCPError) as caught:
-                await client.get_prompt("trading_analysis", {"symbol": "BTC/USDT"})
+    async with asking_early(transport, clock) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt("trading_analysis", {"symbol": "BTC/USDT"})
 
     assert caught.value.code == -32003
     assert exchange.requests == []

@@ -27,26 +27,26 @@ class Silent(Loop):
         return await super().handle_async_request(request)
 
 
-async def asked(client: Client, entrance: str) -> Any:  # noqa: ANN401 - the data of an error
+async def asked(client: Client, kind: str) -> Any:  # noqa: ANN401 - the data of an error
     """Ask for a price and return what the refusal says to programs."""
-    if entrance == "tool":
+    if kind == "tool":
         return (await client.call_tool("get_ticker", {"symbol": "BTCUSDT"})).structured_content
     page, prompt = "binance://market/btcusdt", ("trading_analysis", {"symbol": "BTCUSDT"})
     with pytest.raises(MCPError) as caught:
-        await (client.read_resource(page) if entrance == "resource" else client.get_prompt(*prompt))
+        await (client.read_resource(page) if kind == "resource" else client.get_prompt(*prompt))
     return caught.value.error.data
 
 
 @requirement("ruling/45")
-@pytest.mark.parametrize("entrance", ["tool", "resource", "prompt"])
+@pytest.mark.parametrize("kind", ["tool", "resource", "prompt"])
 async def test_what_takes_longer_than_clients_wait_is_answered_with_what_to_do(
-    settings: Settings, clock: FakeClock, exchange: SimulatedExchange, era: str, entrance: str
+    settings: Settings, clock: FakeClock, exchange: SimulatedExchange, era: str, kind: str
 ) -> None:
     silent = Silent(exchange)
     async with running_app(settings, clock=clock, network=NETWORK, transport=silent, attempt_secs=600) as app:
         server = build_server(replace(app.dispatcher, longest_secs=0.02))
         async with Client(server, mode=era, cache=None) as client:
-            told = await asked(client, entrance)
+            told = await asked(client, kind)
 
     assert (told["error_type"], told["retryable"]) == ("took_too_long", True)
     assert "Try again in a minute" in told["recovery_suggestion"]

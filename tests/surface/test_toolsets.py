@@ -1,4 +1,4 @@
-"""Toolsets: what is not picked is neither listed nor callable, by any door."""
+"""Toolsets: what is not picked is neither listed nor callable, over any transport."""
 
 import pytest
 from mcp import Client, MCPError

@@ -43,7 +43,7 @@ def holders(tmp_path: Path) -> Holders:
 async def http_floor(holders: Holders) -> AsyncGenerator[tuple[LiveMarket, HttpClient]]:
     async with (
         live_market() as market,
-        assembled(market.app, entrance=holders.entrance(market.app.clock)) as http,
+        assembled(market.app, authentication=holders.authentication(market.app.clock)) as http,
         served(http) as url,
         HttpClient(base_url=url, timeout=PATIENCE_SECS) as client,
     ):

@@ -55,7 +55,7 @@ async def floor(tmp_path: Path, environment: dict[str, str]) -> AsyncGenerator[F
     holders = Holders(tmp_path / "tokens", "hog", "bob")
     async with (
         live_market("busy", environment=environment) as market,
-        assembled(market.app, entrance=holders.entrance(market.app.clock)) as http,
+        assembled(market.app, authentication=holders.authentication(market.app.clock)) as http,
         served(http) as url,
         HttpClient(base_url=url, headers=ACCEPT, timeout=PATIENCE_SECS) as client,
     ):

@@ -1,4 +1,4 @@
-"""A page that moves is told of through every door that MCP has, and a client that is gone holds nothing."""
+"""A page that moves is told of over every transport that MCP has, and a client that is gone holds nothing."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -10,7 +10,7 @@ import pytest
 from mcp.client.sse import sse_client
 
 from mcp_binance_server.app import App
-from support.doors import piped
+from support.every_transport import piped
 from support.provider import until
 from support.raw import lines_of, request, talk
 from support.requirement import requirement
@@ -82,7 +82,7 @@ async def test_one_session_follows_many_streams_and_lets_all_go_when_it_ends() -
 
 
 async def test_a_pipe_that_closes_does_not_wait_for_the_end_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_binance_server.transports.stdio.FAREWELL_SECS", 3_600.0)
+    monkeypatch.setattr("mcp_binance_server.transports.stdio.DRAIN_SECS", 3_600.0)
     asked = {"notifications": {"resourceSubscriptions": [BTC]}}
     messages = [request(1, "subscriptions/listen", asked, modern=True), request(2, "tools/list", {}, modern=True)]
     async with live_market() as market:

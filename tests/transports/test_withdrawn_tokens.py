@@ -15,7 +15,7 @@ from grpc.aio import EOF
 
 from mcp_binance_server.cli.serve_grpc import authenticating, standing_of
 from mcp_binance_server.domain.access import Scope
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 from mcp_binance_server.transports.proto import provider_pb2 as pb
 from mcp_binance_server.transports.standing import Standing
@@ -80,7 +80,7 @@ class Floor:
 async def floor(file: File) -> AsyncGenerator[Floor]:
     async with (
         live_market("busy", environment={"MCP_BINANCE_FEED_LINGER_SECS": "5"}) as market,
-        assembled(market.app, entrance=Entrance(TokenFile(file.path, market.app.clock))) as http,
+        assembled(market.app, authentication=Authentication(TokenFile(file.path, market.app.clock))) as http,
         served(http) as url,
         HttpClient(base_url=url, headers=ACCEPT, timeout=PATIENCE_SECS) as client,
     ):
@@ -155,7 +155,7 @@ async def test_a_call_under_way_is_answered_that_its_token_was_withdrawn(file: F
         async def never(*_: object) -> None:
             await anyio.sleep_forever()
 
-        heart._doors["/mcp/message"] = never  # pyright: ignore[reportPrivateUsage] - a call without end
+        heart._routes["/mcp/message"] = never  # pyright: ignore[reportPrivateUsage] - a call without end
         asked = asyncio.create_task(place.client.post("/mcp/message", headers=eve, json=request("ping")))
         standing = heart._standing  # pyright: ignore[reportPrivateUsage] - when it is inside
         assert standing is not None

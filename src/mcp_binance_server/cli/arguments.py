@@ -109,11 +109,11 @@ def parser() -> Parser:
         allow_abbrev=False,
     )
     root.add_argument("--version", action="version", version=f"{NAME} {__version__}")
-    doors = root.add_mutually_exclusive_group()
-    doors.add_argument("--stdio", action="store_true", help="speak MCP on standard input and output (the default)")
-    doors.add_argument("--http", action="store_true", help=f"serve MCP over HTTP, at /mcp (port {HTTP_PORT})")
-    doors.add_argument("--sse", action="store_true", help="the same server, by the name of its /mcp/sse address")
-    doors.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
+    transports = root.add_mutually_exclusive_group()
+    transports.add_argument("--stdio", action="store_true", help="speak MCP on standard input and output (the default)")
+    transports.add_argument("--http", action="store_true", help=f"serve MCP over HTTP, at /mcp (port {HTTP_PORT})")
+    transports.add_argument("--sse", action="store_true", help="the same server, by the name of its /mcp/sse address")
+    transports.add_argument("--grpc", action="store_true", help=f"serve provider.v1 over gRPC (port {GRPC_PORT})")
     root.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine)")
     root.add_argument("--port", type=_port, help="port to listen on; 0 takes a free one")
     root.add_argument(
@@ -185,16 +185,16 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
     if unknown := [word for word in given if _is_flag(word) and word.partition("=")[0] not in flags]:
         root.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(unknown[0], flags)}")
     options = _options(root, given)
-    door = next((name for name in TRANSPORTS if getattr(options, name)), None)
-    if door and options.command:
-        root.error(f"--{door} and the command {options.command} exclude each other")
-    if door in (None, "stdio") and not options.command:
+    transport = next((name for name in TRANSPORTS if getattr(options, name)), None)
+    if transport and options.command:
+        root.error(f"--{transport} and the command {options.command} exclude each other")
+    if transport in (None, "stdio") and not options.command:
         _refuse_addresses(root, options)
     if bool(options.tls_cert) != bool(options.tls_key):
         root.error("--tls-cert and --tls-key belong together")
     if not 1 <= options.workers <= MOST_WORKERS:
         root.error(f"--workers is 1 to {MOST_WORKERS}, not {options.workers}")
-    if door not in ("http", "sse"):
+    if transport not in ("http", "sse"):
         _refuse_what_http_has(root, options)
     if options.quiet and options.command not in HEED_QUIET:
         root.error(f"--quiet means nothing to the command {options.command}")

@@ -18,7 +18,7 @@ from mcp import types
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.interruption import run
 from mcp_binance_server.cli.serve import prepare
-from mcp_binance_server.cli.terminal import Manners, Terminal
+from mcp_binance_server.cli.terminal import Terminal, Verbosity
 from mcp_binance_server.errors import SettingsError, echo
 from mcp_binance_server.settings import Settings, surroundings
 from mcp_binance_server.surface.catalogue import CATALOGUE
@@ -266,7 +266,7 @@ def run_ask(options: argparse.Namespace) -> int:
     Raises:
         SettingsError: a setting, a value or the file to save to cannot be used.
     """
-    settings = prepare(Manners.of(options))
+    settings = prepare(Verbosity.of(options))
     tools = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics).tools
     terminal = Terminal.of(sys.stdout, surroundings())
     if not options.words:
@@ -308,7 +308,7 @@ async def _app(options: argparse.Namespace, settings: Settings) -> AsyncGenerato
         return
     from mcp_binance_server.cli.demo import offline_app  # noqa: PLC0415 - the true exchange needs no simulator
 
-    async with offline_app(Manners.of(options), seed=DEMO_SEED) as app:
+    async with offline_app(Verbosity.of(options), seed=DEMO_SEED) as app:
         yield app
 
 

@@ -11,7 +11,7 @@ import httpx2
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.interruption import LastMoment, run, told_to_end
 from mcp_binance_server.cli.serve import prepare_logging
-from mcp_binance_server.cli.terminal import Manners
+from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.exchange.endpoints import OFFLINE
 from mcp_binance_server.settings import read_settings, refuse_unknown_variables, surroundings
@@ -57,35 +57,35 @@ By hand:      npx @modelcontextprotocol/inspector --cli {address}/mcp --transpor
 {ask}"""
 
 
-def run_demo(manners: Manners, *, seed: int, port: int | None = None) -> int:
+def run_demo(verbosity: Verbosity, *, seed: int, port: int | None = None) -> int:
     """Serve until the client leaves, or with a port, until a signal."""
     if port is not None:
-        anyio.run(_serve_http, manners, seed, port, LastMoment(0))
+        anyio.run(_serve_http, verbosity, seed, port, LastMoment(0))
         return 0
     if sys.stdin.isatty():
-        manners.tell(BANNER)
-    run(_serve_stdio, manners, seed)
+        verbosity.tell(BANNER)
+    run(_serve_stdio, verbosity, seed)
     return 0
 
 
-async def _serve_stdio(manners: Manners, seed: int) -> None:
-    async with offline_app(manners, seed=seed) as app:
+async def _serve_stdio(verbosity: Verbosity, seed: int) -> None:
+    async with offline_app(verbosity, seed=seed) as app:
         await serve_stdio(app.server, told_to_end())
 
 
-async def _serve_http(manners: Manners, seed: int, port: int, last_moment: LastMoment) -> None:
+async def _serve_http(verbosity: Verbosity, seed: int, port: int, last_moment: LastMoment) -> None:
     from mcp_binance_server.cli.listening import ListenOn  # noqa: PLC0415 - a pipe needs no web server
     from mcp_binance_server.cli.serve_http import serve_at  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.admission.hosts import allow  # noqa: PLC0415 - likewise
-    from mcp_binance_server.transports.http.app import Entrance  # noqa: PLC0415 - likewise
+    from mcp_binance_server.transports.http.app import Authentication  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.assembly import HttpOptions  # noqa: PLC0415 - likewise
     from mcp_binance_server.transports.http.auth.authenticator import Open  # noqa: PLC0415 - likewise
 
     options = HttpOptions(
-        entrance=Entrance(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True
+        authentication=Authentication(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True
     )
-    async with offline_app(manners, seed=seed) as app:
-        await serve_at(ListenOn(HOST, port), app, options, partial(_announce, manners.tell), last_moment)
+    async with offline_app(verbosity, seed=seed) as app:
+        await serve_at(ListenOn(HOST, port), app, options, partial(_announce, verbosity.tell), last_moment)
 
 
 def _announce(tell: Callable[[str], None], port: int) -> None:
@@ -93,7 +93,7 @@ def _announce(tell: Callable[[str], None], port: int) -> None:
 
 
 @asynccontextmanager
-async def offline_app(manners: Manners, *, seed: int) -> AsyncGenerator[App]:
+async def offline_app(verbosity: Verbosity, *, seed: int) -> AsyncGenerator[App]:
     """Run our server on an exchange in this process: not a socket between them."""
     clock = SystemClock()
     exchange = SimulatedExchange(clock, seed=seed)
@@ -109,7 +109,7 @@ async def offline_app(manners: Manners, *, seed: int) -> AsyncGenerator[App]:
             "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs",
         }
     )
-    prepare_logging(settings, manners)
+    prepare_logging(settings, verbosity)
     transport = httpx2.ASGITransport(build_app(exchange))
     dialer = Loopback(exchange)
     async with running_app(settings, clock=clock, network=OFFLINE, transport=transport, dialer=dialer) as app:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.guide.config_file import read_config
-from mcp_binance_server.guide.document import Shelf
+from mcp_binance_server.guide.document import LibrarySnapshot
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.settings import read_settings
 
@@ -30,19 +30,21 @@ def run_check(file: str | None) -> int:
         count = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else "1 mistake"
         sys.stdout.write(f"{count}. The server would keep the last good configuration, or the guides that ship.\n")
         return EXIT_MISTAKES
-    sys.stdout.write(f"{path}: good\n{_summary(Library(SystemClock(), path).shelf())}")
+    sys.stdout.write(f"{path}: good\n{_summary(Library(SystemClock(), path).snapshot())}")
     return 0
 
 
-def _summary(shelf: Shelf) -> str:
-    guides = shelf.guides
+def _summary(snapshot: LibrarySnapshot) -> str:
+    guides = snapshot.guides
     lines = [f"root        {root}" for root in guides.roots]
     for category in guides.categories.values():
-        own = sum(entry.source == "user" for entry in shelf.entries[category.name].values())
-        lines.append(f"category    {category.name:<16} {own} yours, {len(shelf.entries[category.name]) - own} built in")
+        own = sum(entry.source == "user" for entry in snapshot.entries[category.name].values())
+        lines.append(
+            f"category    {category.name:<16} {own} yours, {len(snapshot.entries[category.name]) - own} built in"
+        )
     for collection in guides.collections.values():
         names = " ".join(category.name for category in guides.categories_of(collection))
         lines.append(f"collection  {collection.name:<16} {names}")
-    lines += [f"hidden      {line}" for line in shelf.hidden]
-    lines += [f"warning     {problem}" for problem in shelf.problems]
+    lines += [f"hidden      {line}" for line in snapshot.hidden]
+    lines += [f"warning     {problem}" for problem in snapshot.problems]
     return "".join(f"{line}\n" for line in lines)

@@ -10,7 +10,7 @@ from mcp_binance_server.domain.access import SCOPES
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.arrival import Certificate, is_loopback
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.authenticator import Open
 from mcp_binance_server.transports.http.auth.token_file import TokenFile
 from mcp_binance_server.transports.http.auth.trust import resource_metadata
@@ -61,14 +61,14 @@ def lends_own_key(settings: Settings) -> bool:
 
 
 @asynccontextmanager
-async def entrance_of(settings: Settings, clock: Clock) -> AsyncGenerator[Entrance]:
-    """Open the entrance that the settings ask for: everybody's, by our own tokens, or by an issuer's.
+async def authentication_of(settings: Settings, clock: Clock) -> AsyncGenerator[Authentication]:
+    """Open the authentication that the settings ask for: everybody's, by our own tokens, or by an issuer's.
 
     Raises:
         SettingsError: the tokens or the issuer cannot be used.
     """
     if settings.token_file is not None:
-        yield Entrance(TokenFile(settings.token_file, clock))
+        yield Authentication(TokenFile(settings.token_file, clock))
     elif settings.oauth_issuer is not None and settings.public_url is not None:
         from mcp_binance_server.transports.http.auth.oauth import OAuth  # noqa: PLC0415 - loads a JWT library
         from mcp_binance_server.transports.http.auth.trust import Trust  # noqa: PLC0415 - likewise
@@ -77,12 +77,12 @@ async def entrance_of(settings: Settings, clock: Clock) -> AsyncGenerator[Entran
         channel = Channel(deadline_secs=KEYS_SECS)
         oauth = OAuth(Trust(issuer, resource, settings.oauth_jwks_url), channel, clock)
         try:
-            yield Entrance(oauth, resource_metadata(resource, issuer, SCOPES - {"trade"}), resource)
+            yield Authentication(oauth, resource_metadata(resource, issuer, SCOPES - {"trade"}), resource)
         finally:
             await oauth.close()
             await channel.close()
     else:
-        yield Entrance(Open())
+        yield Authentication(Open())
 
 
 def _refuse_to_expose_the_key(settings: Settings, place: ListenOn) -> None:

@@ -18,7 +18,7 @@ from mcp_binance_server.cli.arguments import (
     parse,
     parser,
 )
-from mcp_binance_server.cli.terminal import Manners
+from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _demo(options: argparse.Namespace) -> int:
     from mcp_binance_server.cli.demo import run_demo  # noqa: PLC0415 - the server must not load the simulator
 
     port = HTTP_PORT if options.demo_port is None else options.demo_port
-    return run_demo(Manners.of(options), seed=options.seed, port=port if options.demo_http else None)
+    return run_demo(Verbosity.of(options), seed=options.seed, port=port if options.demo_http else None)
 
 
 def _simulator(options: argparse.Namespace) -> int:
@@ -143,26 +143,26 @@ def _completion(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from mcp_binance_server.cli.serve import uncollected  # noqa: PLC0415 - --version and --help load nothing
 
-    manners = Manners.of(options)
+    verbosity = Verbosity.of(options)
     if options.http or options.sse:
         with uncollected():
             from mcp_binance_server.cli.serve_http import run_http  # noqa: PLC0415 - a pipe needs no web server
 
         place = _place(options, HTTP_PORT)
         if options.workers > 1:
-            from mcp_binance_server.cli.workers import run_crew  # noqa: PLC0415 - one process needs no others
+            from mcp_binance_server.cli.workers import run_workers  # noqa: PLC0415 - one process needs no others
 
-            return run_crew(place, options.workers, manners, unsafe=options.unsafe_no_auth)
-        return run_http(place, manners, unsafe=options.unsafe_no_auth)
+            return run_workers(place, options.workers, verbosity, unsafe=options.unsafe_no_auth)
+        return run_http(place, verbosity, unsafe=options.unsafe_no_auth)
     if options.grpc:
         with uncollected():
             from mcp_binance_server.cli.serve_grpc import run_grpc  # noqa: PLC0415 - an extra that few install
 
-        return run_grpc(_place(options, GRPC_PORT), manners, unsafe=options.unsafe_no_auth)
+        return run_grpc(_place(options, GRPC_PORT), verbosity, unsafe=options.unsafe_no_auth)
     with uncollected():
         from mcp_binance_server.cli.serve import run_stdio  # noqa: PLC0415 - likewise
 
-    return run_stdio(manners)
+    return run_stdio(verbosity)
 
 
 def _place(options: argparse.Namespace, usual_port: int) -> "ListenOn":

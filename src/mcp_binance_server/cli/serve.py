@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mcp_binance_server.cli.interruption import run, told_to_end
-from mcp_binance_server.cli.terminal import Manners
+from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.startup_checks import check, credentials_of, network_of, streams_markets
@@ -58,27 +58,27 @@ def uncollected() -> Generator[None]:
         gc.enable()
 
 
-def prepare(manners: Manners) -> Settings:
+def prepare(verbosity: Verbosity) -> Settings:
     """Read the settings and set up the logs.
 
     Raises:
         SettingsError: a setting cannot be used, or is none.
     """
     settings = read_settings()
-    prepare_logging(settings, manners)
+    prepare_logging(settings, verbosity)
     check(settings, SystemClock())
     return settings
 
 
-def run_stdio(manners: Manners) -> int:
-    settings = prepare(manners)
+def run_stdio(verbosity: Verbosity) -> int:
+    settings = prepare(verbosity)
     if sys.stdin.isatty():
-        manners.tell(WAITING)
+        verbosity.tell(WAITING)
     run(_serve, settings)
     return 0
 
 
-def prepare_logging(settings: Settings, manners: Manners) -> None:
+def prepare_logging(settings: Settings, verbosity: Verbosity) -> None:
     """Set up logs that cannot show the secrets of these settings, and spans where a collector is named.
 
     Raises:
@@ -88,7 +88,7 @@ def prepare_logging(settings: Settings, manners: Manners) -> None:
     secrets = [credentials.api_key, credentials.secret] if credentials else []
     if settings.chart_key is not None:
         secrets.append(settings.chart_key.get_secret_value())
-    configure_logging(manners.level(settings.log_level), secrets, as_json=settings.log_format == "json")
+    configure_logging(verbosity.level(settings.log_level), secrets, as_json=settings.log_format == "json")
     if settings.otlp_url is not None:
         from mcp_binance_server.telemetry.logs import start_tracing  # noqa: PLC0415 - few have a collector
 

@@ -7,9 +7,9 @@ import anyio
 
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.interruption import LastMoment
-from mcp_binance_server.cli.listening import ListenOn, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.listening import ListenOn, authentication_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.serve import prepare
-from mcp_binance_server.cli.terminal import Manners
+from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.errors import SettingsError
@@ -37,25 +37,25 @@ def require_grpc() -> None:
         )
 
 
-def run_grpc(place: ListenOn, manners: Manners, *, unsafe: bool) -> int:
+def run_grpc(place: ListenOn, verbosity: Verbosity, *, unsafe: bool) -> int:
     """Serve until a signal.
 
     Raises:
         SettingsError: gRPC is not installed, or strangers could reach the place and nobody would be asked.
     """
     require_grpc()
-    settings = prepare(manners)
+    settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
-    anyio.run(_serve, settings, place, manners, LastMoment(0))
+    anyio.run(_serve, settings, place, verbosity, LastMoment(0))
     return 0
 
 
-async def _serve(settings: Settings, place: ListenOn, manners: Manners, last_moment: LastMoment) -> None:
+async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last_moment: LastMoment) -> None:
     from mcp_binance_server.transports.grpc.serving import serve_grpc  # noqa: PLC0415 - an extra that few install
 
     clock = SystemClock()
     async with (
-        entrance_of(settings, clock) as entrance,
+        authentication_of(settings, clock) as authentication,
         running_app(settings, clock=clock, callers_bring_keys=True, preload=True) as app,
     ):
         app.dispatcher.catalogue.prepare()
@@ -63,12 +63,14 @@ async def _serve(settings: Settings, place: ListenOn, manners: Manners, last_mom
             app.dispatcher,
             host=place.host,
             port=place.port,
-            ready=lambda address: manners.tell(f"provider.v1 {'over TLS ' if place.certificate else ''}on {address}\n"),
-            authenticate=authenticating(entrance.authenticator),
+            ready=lambda address: verbosity.tell(
+                f"provider.v1 {'over TLS ' if place.certificate else ''}on {address}\n"
+            ),
+            authenticate=authenticating(authentication.authenticator),
             lends_own_key=lends_own_key(settings),
             trusted_proxies=settings.trusted_proxies,
             certificate=place.certificate,
-            standing=standing_of(entrance.authenticator, clock),
+            standing=standing_of(authentication.authenticator, clock),
             at_ctrl_c=last_moment.begin,
         )
 

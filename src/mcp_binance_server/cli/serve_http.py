@@ -12,33 +12,33 @@ from starlette.types import ASGIApp
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.interruption import LastMoment
-from mcp_binance_server.cli.listening import ListenOn, entrance_of, lends_own_key, refuse_strangers
+from mcp_binance_server.cli.listening import ListenOn, authentication_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.serve import prepare
-from mcp_binance_server.cli.terminal import Manners
+from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.transports.http.admission.guard import Guard
 from mcp_binance_server.transports.http.admission.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, Allowed, allow
 from mcp_binance_server.transports.http.admission.refusals import contained
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.assembly import HttpOptions, assemble
 from mcp_binance_server.transports.http.probe_port import PortProbes, beating, served_beside
-from mcp_binance_server.transports.http.relay import Seat
+from mcp_binance_server.transports.http.relay import WorkerSlot
 from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, listen, serve_http
 
 # How many sessions one address may hold where strangers can call and nobody is asked who they are.
 STRANGERS_SHARE = 10
 
 
-def run_http(place: ListenOn, manners: Manners, *, unsafe: bool) -> int:
+def run_http(place: ListenOn, verbosity: Verbosity, *, unsafe: bool) -> int:
     """Serve until a signal.
 
     Raises:
         SettingsError: strangers could reach the place, and nobody would be asked who they are.
     """
-    settings = prepare(manners)
+    settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
-    anyio.run(_serve, settings, place, manners, LastMoment(0), backend_options=fastest_loop())
+    anyio.run(_serve, settings, place, verbosity, LastMoment(0), backend_options=fastest_loop())
     return 0
 
 
@@ -58,29 +58,31 @@ def allowed_by(settings: Settings) -> Allowed:
     return allow((*LOOPBACK_HOSTS, *settings.allowed_hosts), (*LOOPBACK_ORIGINS, *settings.allowed_origins))
 
 
-def options_of(settings: Settings, place: ListenOn, entrance: Entrance, seat: Seat | None = None) -> HttpOptions:
+def options_of(
+    settings: Settings, place: ListenOn, authentication: Authentication, slot: WorkerSlot | None = None
+) -> HttpOptions:
     """Return what the settings decide about an HTTP application."""
     return HttpOptions(
-        entrance=entrance,
+        authentication=authentication,
         allowed=allowed_by(settings),
         lends_own_key=lends_own_key(settings),
         session_cap=settings.session_cap,
         session_idle_secs=settings.session_idle_secs,
         per_client=0 if place.is_local else STRANGERS_SHARE,
         trusted_proxies=settings.trusted_proxies,
-        seat=seat,
+        slot=slot,
     )
 
 
-async def _serve(settings: Settings, place: ListenOn, manners: Manners, last_moment: LastMoment) -> None:
+async def _serve(settings: Settings, place: ListenOn, verbosity: Verbosity, last_moment: LastMoment) -> None:
     clock = SystemClock()
     probes = None if place.probe_port is None else listen(place.host, place.probe_port)
     async with (
-        entrance_of(settings, clock) as entrance,
+        authentication_of(settings, clock) as authentication,
         running_app(settings, clock=clock, callers_bring_keys=True, preload=True) as app,
     ):
-        announce = announcing(place, manners, about_probes(probes))
-        await serve_at(place, app, options_of(settings, place, entrance), announce, last_moment, probes=probes)
+        announce = announcing(place, verbosity, about_probes(probes))
+        await serve_at(place, app, options_of(settings, place, authentication), announce, last_moment, probes=probes)
 
 
 async def serve_at(
@@ -100,7 +102,7 @@ async def serve_at(
         if probes is not None:
             pulse = await stack.enter_async_context(beating(app.clock))
             answers = PortProbes(http.heart, pulse, get_running_loop(), asks_for_token=not place.is_local)
-            stack.enter_context(served_beside(probe_door(place, probes, answers, options.allowed)))
+            stack.enter_context(served_beside(probe_app(place, probes, answers, options.allowed)))
         await serve_http(
             http.asgi,
             host=place.host,
@@ -116,19 +118,19 @@ def about_probes(probes: socket | None) -> str:
     return "" if probes is None else f"probes: port {probes.getsockname()[1]}; "
 
 
-def probe_door(place: ListenOn, listener: socket, answers: ASGIApp, allowed: Allowed) -> ListeningApp:
+def probe_app(place: ListenOn, listener: socket, answers: ASGIApp, allowed: Allowed) -> ListeningApp:
     """Return where probes are answered: guarded as every address, and over TLS where the others are."""
     tls = place.certificate.context() if place.certificate else None
     return ListeningApp(listener, Guard(contained(answers), allowed), tls=tls)
 
 
-def announcing(place: ListenOn, manners: Manners, about: str = "") -> Callable[[int], None]:
+def announcing(place: ListenOn, verbosity: Verbosity, about: str = "") -> Callable[[int], None]:
     """Return what tells a person where the server is, once its port is known."""
 
     def ready(port: int) -> None:
         shown = f"[{place.host}]" if ":" in place.host else place.host
         notes = f"{about}health: /healthz, metrics: /metrics; Ctrl+C stops"
         scheme = "https" if place.certificate else "http"
-        manners.tell(f"MCP at {scheme}://{shown}:{port}/mcp  ({notes})\n")
+        verbosity.tell(f"MCP at {scheme}://{shown}:{port}/mcp  ({notes})\n")
 
     return ready

@@ -50,14 +50,14 @@ def _width() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class Verbosity:
     """What was asked for on the command line."""
 
     is_quiet: bool = False
     log_level: str | None = None
 
     @classmethod
-    def of(cls, options: argparse.Namespace) -> "Manners":
+    def of(cls, options: argparse.Namespace) -> "Verbosity":
         return cls(options.quiet, options.log_level)
 
     def level(self, usual: str) -> str:

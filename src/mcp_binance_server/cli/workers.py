@@ -19,23 +19,23 @@ from anyio.abc import Process
 from mcp_binance_server.app import running_app
 from mcp_binance_server.cli.arguments import EXIT_USAGE
 from mcp_binance_server.cli.interruption import LastMoment
-from mcp_binance_server.cli.listening import ListenOn, entrance_of, refuse_strangers
+from mcp_binance_server.cli.listening import ListenOn, authentication_of, refuse_strangers
 from mcp_binance_server.cli.serve import calm, prepare, prepare_logging
-from mcp_binance_server.cli.serve_http import about_probes, allowed_by, announcing, fastest_loop, options_of, probe_door
-from mcp_binance_server.cli.terminal import Manners
+from mcp_binance_server.cli.serve_http import about_probes, allowed_by, announcing, fastest_loop, options_of, probe_app
+from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.transports.arrival import Certificate
 from mcp_binance_server.transports.http.assembly import assemble
-from mcp_binance_server.transports.http.probe_port import CrewProbes, served_beside
-from mcp_binance_server.transports.http.relay import INSIDE, Seat, WorkerLines, listen_inside
+from mcp_binance_server.transports.http.probe_port import WorkerProbes, served_beside
+from mcp_binance_server.transports.http.relay import INSIDE, WorkerLines, WorkerSlot, listen_inside
 from mcp_binance_server.transports.http.server.serving import (
     GRACE_SECS,
     ListeningApp,
     Shutdown,
     listen,
-    serve_doors,
+    serve_apps,
     told_by_signals,
 )
 
@@ -61,7 +61,7 @@ class Post(msgspec.Struct, frozen=True):
 
     number: int
     of: int
-    manners: Manners
+    verbosity: Verbosity
     folder: str
     host: str
     port: int
@@ -78,7 +78,7 @@ def main(told: str) -> int:
     calm()
     try:
         settings, post = read_settings(), msgspec.json.decode(told, type=Post, dec_hook=_path)
-        prepare_logging(settings, post.manners)
+        prepare_logging(settings, post.verbosity)
         anyio.run(_work, settings, post, LastMoment(0), backend_options=fastest_loop())
     except SettingsError as error:
         print(error.message, file=sys.stderr)  # noqa: T201 - a person reads it
@@ -93,30 +93,30 @@ def _path(kind: type, text: object) -> Path:
 
 async def _work(settings: Settings, post: Post, last_moment: LastMoment) -> None:
     clock, stop = SystemClock(), Shutdown(at_ctrl_c=last_moment.begin)
-    place, seat = ListenOn(post.host, post.port), Seat(post.number, post.of, Path(post.folder))
+    place, slot = ListenOn(post.host, post.port), WorkerSlot(post.number, post.of, Path(post.folder))
     family = socket.AF_INET6 if ":" in post.host else socket.AF_INET
     # The protocol is named for the same reason as where the socket was made: answers go without delay.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=post.listener)
     async with (
-        entrance_of(settings, clock) as entrance,
+        authentication_of(settings, clock) as authentication,
         running_app(settings, clock=clock, callers_bring_keys=True, preload=True, examines_key=post.number == 0) as app,
     ):
         app.dispatcher.catalogue.prepare()
-        http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, entrance, seat))
-        doors = [
+        http = assemble(app.server, app.dispatcher, clock, options_of(settings, place, authentication, slot))
+        apps = [
             ListeningApp(listener, http.asgi, tls=post.certificate.context() if post.certificate else None),
-            ListeningApp(listen_inside(seat.address(post.number)), http.inside, INSIDE),
+            ListeningApp(listen_inside(slot.address(post.number)), http.inside, INSIDE),
         ]
         try:
             async with http.running(), anyio.create_task_group() as tasks:
                 tasks.start_soon(_stop_without_keeper, stop)
                 tasks.start_soon(_beat, clock)
-                await serve_doors(doors, ready=_tell, drain=http.heart.drain, stop=stop)
+                await serve_apps(apps, ready=_tell, drain=http.heart.drain, stop=stop)
                 tasks.cancel_scope.cancel()
         finally:
-            seat.address(post.number).unlink(missing_ok=True)
+            slot.address(post.number).unlink(missing_ok=True)
             with suppress(OSError):  # the last one takes the folder along, should nobody else be left to
-                seat.folder.rmdir()
+                slot.folder.rmdir()
 
 
 async def _stop_without_keeper(stop: Shutdown) -> None:
@@ -142,13 +142,13 @@ if __name__ == "__main__":
     sys.exit(main(sys.argv[1]))
 
 
-def run_crew(place: ListenOn, workers: int, manners: Manners, *, unsafe: bool) -> int:
+def run_workers(place: ListenOn, workers: int, verbosity: Verbosity, *, unsafe: bool) -> int:
     """Keep so many processes running until a signal, then let each of them finish.
 
     Raises:
         SettingsError: the processes could not share what they have to, strangers could reach the place, or it is taken.
     """
-    settings = prepare(manners)
+    settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
     refuse_what_cannot_be_shared(settings, workers)
     if place.certificate:
@@ -157,13 +157,17 @@ def run_crew(place: ListenOn, workers: int, manners: Manners, *, unsafe: bool) -
     with TemporaryDirectory(prefix="mcp-binance-") as folder, listener:  # made for this user alone
         port = listener.getsockname()[1]
         probes = None if place.probe_port is None else listen(place.host, place.probe_port)
-        announce = announcing(place, manners, f"{workers} workers; {about_probes(probes)}")
-        crew = Crew(place, workers, manners, listener, Path(folder), SystemClock(), ready=lambda: announce(port))
+        announce = announcing(place, verbosity, f"{workers} workers; {about_probes(probes)}")
+        supervisor = WorkerSupervisor(
+            place, workers, verbosity, listener, Path(folder), SystemClock(), ready=lambda: announce(port)
+        )
         with ExitStack() as stack:
             if probes is not None:
-                answers = CrewProbes(workers, WorkerLines(Path(folder)), crew.alive, asks_for_token=not place.is_local)
-                stack.enter_context(served_beside(probe_door(place, probes, answers, allowed_by(settings))))
-            return anyio.run(crew.run, LastMoment(0, KEEPERS_MOMENT_SECS))
+                answers = WorkerProbes(
+                    workers, WorkerLines(Path(folder)), supervisor.alive, asks_for_token=not place.is_local
+                )
+                stack.enter_context(served_beside(probe_app(place, probes, answers, allowed_by(settings))))
+            return anyio.run(supervisor.run, LastMoment(0, KEEPERS_MOMENT_SECS))
 
 
 def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str = sys.platform) -> None:
@@ -180,12 +184,12 @@ def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str
 
 
 @dataclass
-class Crew:
+class WorkerSupervisor:
     """Starts workers, starts again what died, and at the end waits for all of them."""
 
     place: ListenOn
     workers: int
-    manners: Manners
+    verbosity: Verbosity
     listener: socket.socket
     folder: Path
     clock: Clock
@@ -236,7 +240,7 @@ class Crew:
         post = Post(
             number=number,
             of=self.workers,
-            manners=self.manners,
+            verbosity=self.verbosity,
             folder=str(self.folder),
             host=self.place.host,
             port=self.place.port,

@@ -19,7 +19,7 @@ HeldT = TypeVar("HeldT")
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Somebody at the door: `name` tells one from every other, and no two share what is private."""
+    """Whoever sends a request: `name` tells one from every other, and no two share what is private."""
 
     name: str = ANYBODY
     scopes: frozenset[Scope] = SCOPES
@@ -34,7 +34,7 @@ class Visitor:
 
 
 LOCAL = Visitor()
-"""The one user of a local process, or anybody at a door without a lock."""
+"""The one user of a local process, or anybody where no authentication is asked for."""
 
 PARTY: ContextVar[str] = ContextVar("party", default="")
 """For whom the work at hand is done, as limits count: a token, a key, else an address; "" is this process itself."""

@@ -76,7 +76,7 @@ class _Watched:
 
 
 @dataclass(eq=False)
-class _Seat:
+class _SharedSocket:
     socket: Source
     scope: anyio.CancelScope
     symbols: set[Symbol] = field(default_factory=set[Symbol])
@@ -111,7 +111,7 @@ class Hub:
     random: Random = field(default_factory=Random, repr=False)
     _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
     _routes: dict[str, tuple[Route, _Watched]] = field(default_factory=dict[str, tuple[Route, _Watched]], repr=False)
-    _seats: list[_Seat] = field(default_factory=list[_Seat], repr=False)
+    _shared: list[_SharedSocket] = field(default_factory=list[_SharedSocket], repr=False)
     _tasks: anyio.abc.TaskGroup | None = field(default=None, repr=False)
     _is_sweeping: bool = field(default=False, repr=False)
     _time_doubted_ms: float = field(default=-DOUBT_MS, repr=False)
@@ -214,11 +214,11 @@ class Hub:
     @property
     def refused(self) -> int:
         """How many events made no sense since the start, frames that could not be read at all among them."""
-        return self.troubles.totals.refused + sum(seat.socket.counts.unreadable for seat in self._seats)
+        return self.troubles.totals.refused + sum(shared.socket.counts.unreadable for shared in self._shared)
 
     def sockets(self) -> list[Source]:
         """Return the sockets in use."""
-        return [seat.socket for seat in self._seats]
+        return [shared.socket for shared in self._shared]
 
     def on_event(self, stream: str, data: msgspec.Raw) -> None:
         """Hand an event to the feed it belongs to; one of a stream that was just left belongs to nobody."""
@@ -263,12 +263,12 @@ class Hub:
         feed = SymbolFeed(symbol, self._room, thresholds=self.thresholds)
         routes = Routes(feed, self.time, self._put_in_step, self.troubles.refused, self._doubt_time).by_name()
         names = tuple(routes)
-        seat = self._seat(tasks)
-        watched = self._watched[symbol] = _Watched(feed, seat.socket, names)
+        shared = self._with_room(tasks)
+        watched = self._watched[symbol] = _Watched(feed, shared.socket, names)
         self._routes.update({name: (take, watched) for name, take in routes.items()})
-        seat.symbols.add(symbol)
-        seat.socket.subscribe(names)
-        if seat.socket.is_open:
+        shared.symbols.add(symbol)
+        shared.socket.subscribe(names)
+        if shared.socket.is_open:
             tasks.start_soon(self._rouse_quiet, [watched])
         return watched
 
@@ -280,12 +280,12 @@ class Hub:
         for name in watched.names:
             del self._routes[name]
         watched.socket.unsubscribe(watched.names)
-        seat = next(seat for seat in self._seats if seat.socket is watched.socket)
-        seat.symbols.discard(symbol)
-        if not seat.symbols:
-            self._seats.remove(seat)
-            self.troubles.totals.refused += seat.socket.counts.unreadable
-            seat.scope.cancel()
+        shared = next(shared for shared in self._shared if shared.socket is watched.socket)
+        shared.symbols.discard(symbol)
+        if not shared.symbols:
+            self._shared.remove(shared)
+            self.troubles.totals.refused += shared.socket.counts.unreadable
+            shared.scope.cancel()
 
     def _make_room(self, party: str) -> bool:
         now = self.clock.monotonic_ms()
@@ -298,24 +298,24 @@ class Hub:
         self._stop(symbol)
         return True
 
-    def _seat(self, tasks: anyio.abc.TaskGroup) -> _Seat:
-        for seat in self._seats:
-            if len(seat.symbols) < BOOKS_A_SOCKET:
-                return seat
+    def _with_room(self, tasks: anyio.abc.TaskGroup) -> _SharedSocket:
+        for shared in self._shared:
+            if len(shared.symbols) < BOOKS_A_SOCKET:
+                return shared
         socket = self.dial(self) if self.source is None else self.source(self)
-        seat = _Seat(socket, anyio.CancelScope())
-        self._seats.append(seat)
-        tasks.start_soon(self._run, seat)
-        return seat
+        shared = _SharedSocket(socket, anyio.CancelScope())
+        self._shared.append(shared)
+        tasks.start_soon(self._run, shared)
+        return shared
 
-    async def _run(self, seat: _Seat) -> None:
-        with seat.scope:
+    async def _run(self, shared: _SharedSocket) -> None:
+        with shared.scope:
             while True:
                 try:
-                    await seat.socket.run()
+                    await shared.socket.run()
                 except Exception:  # one bad connection must not end the server
                     LOG.exception("a market stream ended unexpectedly")
-                    self.on_lost(tuple(seat.socket.names))
+                    self.on_lost(tuple(shared.socket.names))
                     await self.clock.sleep_ms(CRASH_PAUSE_MS)
 
     def _sweep_later(self) -> None:

@@ -154,7 +154,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class LibrarySnapshot:
     """All documents at one moment, by category and id in path order; what is wrong, and which stand behind others."""
 
     guides: Guides

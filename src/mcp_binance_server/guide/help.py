@@ -7,7 +7,7 @@ from itertools import count
 
 from mcp_binance_server.guide.addresses import EXTENSIONS, FORMS, HELP, MOST_STARS, address_of
 from mcp_binance_server.guide.config import CONTENT, Category, Collection
-from mcp_binance_server.guide.document import Document, Shelf
+from mcp_binance_server.guide.document import Document, LibrarySnapshot
 from mcp_binance_server.guide.safe_files import UnreadableFile, read_beneath
 from mcp_binance_server.words import one_line, visible
 
@@ -110,33 +110,33 @@ def _ascii(text: str) -> str:
     return text.encode("ascii", "replace").decode("ascii")
 
 
-def help_page(shelf: Shelf) -> str:
+def help_page(snapshot: LibrarySnapshot) -> str:
     """Write the help page for what there is now."""
     parts = [
         INTRODUCTION,
-        _forms(shelf),
+        _forms(snapshot),
         USAGE,
-        _categories(shelf),
-        _collections(shelf),
+        _categories(snapshot),
+        _collections(snapshot),
         _supplement(),
         TOOLS,
-        _limits(shelf),
-        _noticed("Problems", shelf.problems),
-        _noticed("Documents behind others of the same name", shelf.hidden),
+        _limits(snapshot),
+        _noticed("Problems", snapshot.problems),
+        _noticed("Documents behind others of the same name", snapshot.hidden),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _forms(shelf: Shelf) -> str:
-    examples = dict(zip(FORMS, _examples(shelf), strict=True))
+def _forms(snapshot: LibrarySnapshot) -> str:
+    examples = dict(zip(FORMS, _examples(snapshot), strict=True))
     rows = [f"| `{form}` | {MEANINGS[form]} | {_code(examples[form])} |" for form in FORMS]
     return "\n".join(["## Addresses", "", "| Address | Leads to | Example |", "|---|---|---|", *rows])
 
 
-def _examples(shelf: Shelf) -> tuple[str, str, str, str, str]:
-    # Only addresses that lead somewhere now; a shelf without documents has fewer examples.
-    first = next((entry for entry in shelf.everything if "/" not in entry.doc_id), None)
-    collection = next((name for name in shelf.guides.collections if name != "all"), "all")
+def _examples(snapshot: LibrarySnapshot) -> tuple[str, str, str, str, str]:
+    # Only addresses that lead somewhere now; a snapshot without documents has fewer examples.
+    first = next((entry for entry in snapshot.everything if "/" not in entry.doc_id), None)
+    collection = next((name for name in snapshot.guides.collections if name != "all"), "all")
     if first is None:
         return HELP, address_of("collection", collection), "", "", ""
     return (
@@ -152,23 +152,23 @@ def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def _categories(shelf: Shelf) -> str:
+def _categories(snapshot: LibrarySnapshot) -> str:
     def row(category: Category) -> str:
-        entries = [entry for entry in shelf.entries[category.name].values() if shelf.is_small_enough(entry)]
+        entries = [entry for entry in snapshot.entries[category.name].values() if snapshot.is_small_enough(entry)]
         own = sum(entry.source == "user" for entry in entries)
         shown = f"{len(entries)}, {own} of them the user's" if own else str(len(entries))
         return f"| `{category.name}` | {_cell(category.description)} | {shown} |"
 
-    rows = [row(category) for category in shelf.guides.categories.values()]
+    rows = [row(category) for category in snapshot.guides.categories.values()]
     return "\n".join(["## Categories", "", "| Name | About | Documents |", "|---|---|---|", *rows])
 
 
-def _collections(shelf: Shelf) -> str:
+def _collections(snapshot: LibrarySnapshot) -> str:
     def row(collection: Collection) -> str:
-        names = ", ".join(category.name for category in shelf.guides.categories_of(collection))
+        names = ", ".join(category.name for category in snapshot.guides.categories_of(collection))
         return f"| `{collection.name}` | {_cell(collection.description)} | {names} |"
 
-    rows = [row(collection) for collection in shelf.guides.collections.values()]
+    rows = [row(collection) for collection in snapshot.guides.collections.values()]
     return "\n".join(["## Collections", "", "| Id | About | Categories |", "|---|---|---|", *rows])
 
 
@@ -179,8 +179,8 @@ def _supplement() -> str:
         return ""
 
 
-def _limits(shelf: Shelf) -> str:
-    limits = shelf.guides.limits
+def _limits(snapshot: LibrarySnapshot) -> str:
+    limits = snapshot.guides.limits
     return (
         "## Limits\n\n"
         f"One document has at most {limits.document_bytes:,} bytes, one answer {limits.response_bytes:,} bytes and "

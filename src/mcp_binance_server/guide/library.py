@@ -11,7 +11,7 @@ from types import MappingProxyType
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.guide.addresses import EXTENSIONS
 from mcp_binance_server.guide.config import CONTENT, Category, Guides, builtin_guides
-from mcp_binance_server.guide.document import Document, Entry, Facts, Shelf, Source, read_text
+from mcp_binance_server.guide.document import Document, Entry, Facts, LibrarySnapshot, Source, read_text
 from mcp_binance_server.guide.safe_files import (
     MOST_ENTRIES,
     Found,
@@ -86,43 +86,43 @@ class _Scan:
 
 
 class Library:
-    """Hands out the newest shelf; one caller looks at the disk, the others keep the shelf they have."""
+    """Hands out the newest snapshot; one caller looks at the disk, the others keep the snapshot they have."""
 
     def __init__(self, clock: Clock, config: Path | None = None) -> None:
         self._clock = clock
         self._source = ConfigSource(config)
         self._lock = threading.Lock()
-        self._shelf: Shelf | None = None
+        self._snapshot: LibrarySnapshot | None = None
         self._checked_ms = 0.0
 
-    def shelf(self) -> Shelf:
+    def snapshot(self) -> LibrarySnapshot:
         """Return the documents as they were at most a second ago."""
         if at_hand := self.at_hand():
             return at_hand
-        shelf, now = self._shelf, self._clock.monotonic_ms()
-        if not self._lock.acquire(blocking=shelf is None) and shelf is not None:
-            return shelf
+        snapshot, now = self._snapshot, self._clock.monotonic_ms()
+        if not self._lock.acquire(blocking=snapshot is None) and snapshot is not None:
+            return snapshot
         try:
-            self._shelf = self._looked_again(self._shelf)
+            self._snapshot = self._looked_again(self._snapshot)
             self._checked_ms = now
-            return self._shelf
+            return self._snapshot
         finally:
             self._lock.release()
 
-    def at_hand(self) -> Shelf | None:
-        """Return the shelf if it is new enough to need no look at the disk."""
-        shelf = self._shelf
-        if shelf is None or not shelf.guides.watch or self._clock.monotonic_ms() - self._checked_ms < CHECK_MS:
-            return shelf
+    def at_hand(self) -> LibrarySnapshot | None:
+        """Return the snapshot if it is new enough to need no look at the disk."""
+        snapshot = self._snapshot
+        if snapshot is None or not snapshot.guides.watch or self._clock.monotonic_ms() - self._checked_ms < CHECK_MS:
+            return snapshot
         return None
 
-    def read(self, shelf: Shelf, entry: Entry) -> Document:
-        """Read a document of a shelf from disk.
+    def read(self, snapshot: LibrarySnapshot, entry: Entry) -> Document:
+        """Read a document of a snapshot from disk.
 
         Raises:
             Unreadable: it is gone, no regular file, too large or not UTF-8.
         """
-        data = read_beneath(entry.root, entry.parts, shelf.guides.limits.document_bytes)
+        data = read_beneath(entry.root, entry.parts, snapshot.guides.limits.document_bytes)
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -131,7 +131,7 @@ class Library:
         modified_ms = entry.stamp.modified_ns // 1_000_000
         return Document(entry.category, entry.doc_id, entry.source, facts, body, modified_ms)
 
-    def _looked_again(self, before: Shelf | None) -> Shelf:
+    def _looked_again(self, before: LibrarySnapshot | None) -> LibrarySnapshot:
         guides, mistakes = self._source.guides()
         scan = _Scan(self._clock, before.entries if before else {}, self._clock.monotonic_ms() + WALK_MS)
         scan.problems += [*mistakes, *guides.warnings]
@@ -141,16 +141,16 @@ class Library:
             for name, category in guides.categories.items()
         }
         noticed = tuple(scan.problems[:MOST_NOTICED]), tuple(scan.hidden[:MOST_NOTICED])
-        shelf = Shelf(guides, MappingProxyType(entries), *noticed)
-        if before is not None and _is_same(before, shelf):
+        snapshot = LibrarySnapshot(guides, MappingProxyType(entries), *noticed)
+        if before is not None and _is_same(before, snapshot):
             return before
-        for problem in shelf.problems:
+        for problem in snapshot.problems:
             if before is None or problem not in before.problems:
                 LOG.warning("guide: %s", problem)
-        return shelf
+        return snapshot
 
 
-def _is_same(before: Shelf, now: Shelf) -> bool:
+def _is_same(before: LibrarySnapshot, now: LibrarySnapshot) -> bool:
     if before.guides is not now.guides or (before.problems, before.hidden) != (now.problems, now.hidden):
         return False
     old, new = before.everything, now.everything

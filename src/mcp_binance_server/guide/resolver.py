@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mcp_binance_server.errors import echo
 from mcp_binance_server.guide.addresses import HELP, GuideAddress, Pattern, PatternRefused, address_of, compile_pattern
 from mcp_binance_server.guide.config import Collection, compiled
-from mcp_binance_server.guide.document import Entry, Shelf
+from mcp_binance_server.guide.document import Entry, LibrarySnapshot
 from mcp_binance_server.guide.errors import (
     GuideContextNotFound,
     GuideError,
@@ -21,9 +21,9 @@ CLOSE_URIS = 3
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Answers one request from one shelf; `uri` is the address as it was asked for."""
+    """Answers one request from one snapshot; `uri` is the address as it was asked for."""
 
-    shelf: Shelf
+    snapshot: LibrarySnapshot
     uri: str
 
     def resolve(self, address: GuideAddress) -> tuple[Entry, ...]:
@@ -43,13 +43,13 @@ class Resolver:
                 return ()
 
     def category(self, name: str, pattern: str | None = None) -> tuple[Entry, ...]:
-        category = self.shelf.guides.categories.get(name)
+        category = self.snapshot.guides.categories.get(name)
         if category is None:
             raise self._refusal(GuideNotFound(uri=self.uri, what="Category", name=name))
         return self._limited(self._of((name,), pattern, category.patterns), pattern)
 
     def collection(self, name: str, pattern: str | None = None) -> tuple[Entry, ...]:
-        collection = self.shelf.guides.collections.get(name)
+        collection = self.snapshot.guides.collections.get(name)
         if collection is None:
             raise self._refusal(GuideNotFound(uri=self.uri, what="Collection", name=name))
         return self._limited(self._of(self._names(collection), pattern, collection.patterns), pattern)
@@ -57,7 +57,7 @@ class Resolver:
     def context(self, name: str, pattern: str | None = None) -> tuple[Entry, ...]:
         """Look a name up as a category, then as a collection; a category without a match gives way to the latter."""
         self._places(name)
-        guides = self.shelf.guides
+        guides = self.snapshot.guides
         if name not in guides.categories:
             return self.collection(name, pattern)
         try:
@@ -77,22 +77,22 @@ class Resolver:
 
     def everything_in(self, context: str) -> tuple[Entry, ...]:
         """Return every document of a category or else of a collection, whatever their patterns."""
-        is_category = context in self.shelf.guides.categories
+        is_category = context in self.snapshot.guides.categories
         places = (context,) if is_category else self._places(context)
-        return _once(entry for place in places for entry in self.shelf.entries.get(place, {}).values())
+        return _once(entry for place in places for entry in self.snapshot.entries.get(place, {}).values())
 
     def _places(self, context: str) -> tuple[str, ...]:
-        guides = self.shelf.guides
+        guides = self.snapshot.guides
         collection = guides.collections.get(context)
         if context not in guides.categories and collection is None:
             raise self._refusal(GuideContextNotFound(uri=self.uri))
         return (context, *(self._names(collection) if collection else ()))
 
     def _names(self, collection: Collection) -> tuple[str, ...]:
-        return tuple(category.name for category in self.shelf.guides.categories_of(collection))
+        return tuple(category.name for category in self.snapshot.guides.categories_of(collection))
 
     def _exact(self, category: str, doc_id: str) -> Entry | None:
-        return self.shelf.entries.get(category, {}).get(doc_id)
+        return self.snapshot.entries.get(category, {}).get(doc_id)
 
     def _of(self, names: Iterable[str], pattern: str | None, own: tuple[str, ...] | None) -> tuple[Entry, ...]:
         names = tuple(names)
@@ -100,7 +100,7 @@ class Resolver:
             return _once(
                 entry
                 for name in names
-                for entry in self._fitting(name, compiled(own or self.shelf.guides.categories[name].patterns))
+                for entry in self._fitting(name, compiled(own or self.snapshot.guides.categories[name].patterns))
             )
         exact = [entry for name in names if (entry := self._exact(name, pattern))]
         try:
@@ -112,35 +112,35 @@ class Resolver:
         return _once([*exact, *(entry for name in names for entry in self._fitting(name, fitting))])
 
     def _fitting(self, name: str, patterns: tuple[Pattern, ...]) -> list[Entry]:
-        entries = self.shelf.entries.get(name, {})
+        entries = self.snapshot.entries.get(name, {})
         return [entry for doc_id, entry in entries.items() if any(pattern.fits(doc_id) for pattern in patterns)]
 
     def _limited(self, found: tuple[Entry, ...], pattern: str | None) -> tuple[Entry, ...]:
         if pattern is not None and not found:
             raise self._refusal(GuideNothingMatches(uri=self.uri, pattern=pattern))
-        most = self.shelf.guides.limits.matches
+        most = self.snapshot.guides.limits.matches
         if len(found) > most:
             raise self._refusal(GuideLimitExceeded(uri=self.uri, found=f"{len(found)} match", allowed=str(most)))
         return found
 
     def _refusal(self, error: GuideError) -> GuideError:
-        error.valid_uris = close_uris(self.shelf, self.uri)
+        error.valid_uris = close_uris(self.snapshot, self.uri)
         return error
 
 
-def close_uris(shelf: Shelf, uri: str) -> tuple[str, ...]:
+def close_uris(snapshot: LibrarySnapshot, uri: str) -> tuple[str, ...]:
     """Name addresses that exist and are spelt like this one."""
     # Loaded late: only a mistake needs it, and everybody would pay for the import.
     from rapidfuzz import process  # noqa: PLC0415
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
-    guides = shelf.guides
+    guides = snapshot.guides
     is_document = uri.lower().startswith("guide://document/")
     known = [
         HELP,
         *(address_of("category", name) for name in guides.categories),
         *(address_of("collection", name) for name in guides.collections),
-        *(entry.uri.replace("category", "document", 1) if is_document else entry.uri for entry in shelf.everything),
+        *(entry.uri.replace("category", "document", 1) if is_document else entry.uri for entry in snapshot.everything),
     ]
     found = process.extract(echo(uri), known, scorer=OSA.normalized_similarity, limit=CLOSE_URIS)
     return tuple(close for close, _, _ in found)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcp_binance_server.guide.document import Entry, Hit, Shelf, headings
+from mcp_binance_server.guide.document import Entry, Hit, LibrarySnapshot, headings
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.guide.safe_files import UnreadableFile
 from mcp_binance_server.words import one_line
@@ -44,23 +44,23 @@ def asked_words(query: str) -> list[str]:
 
 
 class Index:
-    """One table of pages, kept in step with the shelf; a change of one file costs one page."""
+    """One table of pages, kept in step with the snapshot; a change of one file costs one page."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
-        self._shelf: Shelf | None = None
+        self._snapshot: LibrarySnapshot | None = None
         self._rows: dict[Entry, int] = {}
         self._next_row = 1
 
-    def search(self, shelf: Shelf, query: str, allowed: Sequence[Entry], limit: int) -> list[Hit]:
+    def search(self, snapshot: LibrarySnapshot, query: str, allowed: Sequence[Entry], limit: int) -> list[Hit]:
         """Return the best of the allowed documents for the words of a query; any of its words is enough."""
         words = asked_words(query)
         if not words:
             return []
         with self._lock:
-            database = self._in_step(shelf)
+            database = self._in_step(snapshot)
             wanted = {self._rows[entry]: entry for entry in allowed if entry in self._rows}
             either = " OR ".join(f'"{word}"' for word in words)
             told = _told_in_titles(database, words)
@@ -68,18 +68,18 @@ class Index:
             ranked.sort(key=lambda found: found[1])
             return [_hit(database, either, wanted[row], row, rank) for row, rank in ranked[:limit]]
 
-    def _in_step(self, shelf: Shelf) -> "sqlite3.Connection":
+    def _in_step(self, snapshot: LibrarySnapshot) -> "sqlite3.Connection":
         database = self._database or self._created()
-        if shelf is not self._shelf:
-            now = {entry: None for entry in shelf.everything if shelf.is_small_enough(entry)}
+        if snapshot is not self._snapshot:
+            now = {entry: None for entry in snapshot.everything if snapshot.is_small_enough(entry)}
             gone = [(entry, row) for entry, row in self._rows.items() if entry not in now]
             for entry, row in gone:
                 database.execute("DELETE FROM pages WHERE rowid = ?", (row,))
                 del self._rows[entry]
             for entry in now:
                 if entry not in self._rows:
-                    self._add(database, shelf, entry)
-            self._shelf = shelf
+                    self._add(database, snapshot, entry)
+            self._snapshot = snapshot
         return database
 
     def _created(self) -> "sqlite3.Connection":
@@ -90,9 +90,9 @@ class Index:
         self._database.execute(_TABLE)
         return self._database
 
-    def _add(self, database: "sqlite3.Connection", shelf: Shelf, entry: Entry) -> None:
+    def _add(self, database: "sqlite3.Connection", snapshot: LibrarySnapshot, entry: Entry) -> None:
         try:
-            document = self._library.read(shelf, entry)
+            document = self._library.read(snapshot, entry)
         except UnreadableFile:  # asked for by its address it says why
             return
         body = document.body[:INDEXED_CHARACTERS]

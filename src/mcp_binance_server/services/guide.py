@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.guide.addresses import HELP, address_of, parse_address
-from mcp_binance_server.guide.document import Document, Entry, Hit, Shelf
+from mcp_binance_server.guide.document import Document, Entry, Hit, LibrarySnapshot
 from mcp_binance_server.guide.errors import GuideContentError, GuideContextNotFound, GuideError, GuideLimitExceeded
 from mcp_binance_server.guide.help import MARKDOWN, Framed, framed, help_page
 from mcp_binance_server.guide.library import Library
@@ -42,7 +42,7 @@ class GuideContent:
 class GuideList:
     """A stretch of the documents there are, how many in all, and the categories and collections around them."""
 
-    shelf: Shelf
+    snapshot: LibrarySnapshot
     entries: tuple[Entry, ...]
     total: int
 
@@ -55,7 +55,7 @@ class GuideService:
         self.flights: Flights[GuideContent] = Flights(clock)
         self._index = Index(library)
         self._readers = anyio.CapacityLimiter(MOST_READERS)
-        self._help: tuple[Shelf, GuideContent] | None = None
+        self._help: tuple[LibrarySnapshot, GuideContent] | None = None
 
     async def read(self, uri: str) -> GuideContent:
         """Return what an address leads to.
@@ -64,7 +64,7 @@ class GuideService:
             InvalidScheme: it is not a guide:// address.
             GuideError: it leads nowhere, to too much, or to something that cannot be read.
         """
-        if uri == HELP and (shelf := self._library.at_hand()) and self._help and self._help[0] is shelf:
+        if uri == HELP and (snapshot := self._library.at_hand()) and self._help and self._help[0] is snapshot:
             return self._help[1]
         return await self._shared(f"read {uri}", lambda: self._read(uri))
 
@@ -91,9 +91,9 @@ class GuideService:
         """Return documents by category and path, those of one context if it is named."""
 
         def run() -> GuideList:
-            shelf = self._library.shelf()
-            entries = self._of_context(shelf, context)
-            return GuideList(shelf, tuple(entries[offset : offset + limit]), len(entries))
+            snapshot = self._library.snapshot()
+            entries = self._of_context(snapshot, context)
+            return GuideList(snapshot, tuple(entries[offset : offset + limit]), len(entries))
 
         return await self._in_thread(run)
 
@@ -101,8 +101,8 @@ class GuideService:
         """Return the documents that fit the words of a query best."""
 
         def run() -> list[Hit]:
-            shelf = self._library.shelf()
-            return self._index.search(shelf, query, self._of_context(shelf, context), limit)
+            snapshot = self._library.snapshot()
+            return self._index.search(snapshot, query, self._of_context(snapshot, context), limit)
 
         return await self._in_thread(run)
 
@@ -110,7 +110,7 @@ class GuideService:
         """Return the names of categories, collections, or both."""
 
         def run() -> list[str]:
-            guides = self._library.shelf().guides
+            guides = self._library.snapshot().guides
             categories = list(guides.categories) if kind != "collections" else []
             collections = list(guides.collections) if kind != "categories" else []
             return sorted({*categories, *collections})
@@ -122,7 +122,7 @@ class GuideService:
 
         def run() -> list[str]:
             try:
-                found = self._of_context(self._library.shelf(), context)
+                found = self._of_context(self._library.snapshot(), context)
             except GuideContextNotFound:
                 return []
             return sorted({entry.doc_id for entry in found})
@@ -140,31 +140,31 @@ class GuideService:
         try:
             address = parse_address(uri)
         except GuideError as error:
-            error.valid_uris = close_uris(self._library.shelf(), uri)
+            error.valid_uris = close_uris(self._library.snapshot(), uri)
             raise
         if address.kind == "help":
-            return self._help_on(self._library.shelf())
+            return self._help_on(self._library.snapshot())
         return self._chosen(uri, lambda asked: asked.resolve(address))
 
-    def _help_on(self, shelf: Shelf) -> GuideContent:
-        # A shelf is another object as soon as anything on it is different, so the page is never older than the files.
-        if self._help is None or self._help[0] is not shelf:
-            self._help = shelf, GuideContent(Framed(MARKDOWN, help_page(shelf)))
+    def _help_on(self, snapshot: LibrarySnapshot) -> GuideContent:
+        # A snapshot is another object as soon as anything in it differs, so the page is never older than the files.
+        if self._help is None or self._help[0] is not snapshot:
+            self._help = snapshot, GuideContent(Framed(MARKDOWN, help_page(snapshot)))
         return self._help[1]
 
     def _chosen(self, uri: str, choose: Callable[[Resolver], Sequence[Entry]]) -> GuideContent:
-        shelf = self._library.shelf()
-        limits = shelf.guides.limits
+        snapshot = self._library.snapshot()
+        limits = snapshot.guides.limits
         documents: list[Document] = []
         size = 0
-        chosen = choose(Resolver(shelf, uri))
+        chosen = choose(Resolver(snapshot, uri))
         for entry in chosen:
             try:
-                document = self._library.read(shelf, entry)
+                document = self._library.read(snapshot, entry)
             except UnreadableFile as error:
                 reason = f"{entry.category}/{entry.doc_id}: {error}"
                 if len(chosen) == 1:
-                    raise GuideContentError(uri=uri, reason=reason, valid_uris=close_uris(shelf, uri)) from None
+                    raise GuideContentError(uri=uri, reason=reason, valid_uris=close_uris(snapshot, uri)) from None
                 document = _gap(entry, reason)
             size += len(document.data)
             if size > limits.response_bytes:
@@ -174,10 +174,10 @@ class GuideService:
             documents.append(document)
         return GuideContent(framed(documents), tuple(documents))
 
-    def _of_context(self, shelf: Shelf, context: str | None) -> list[Entry]:
-        asked = Resolver(shelf, address_of("category", context or ""))
-        found = shelf.everything if context is None else asked.everything_in(context)
-        return [entry for entry in found if shelf.is_small_enough(entry)]
+    def _of_context(self, snapshot: LibrarySnapshot, context: str | None) -> list[Entry]:
+        asked = Resolver(snapshot, address_of("category", context or ""))
+        found = snapshot.everything if context is None else asked.everything_in(context)
+        return [entry for entry in found if snapshot.is_small_enough(entry)]
 
 
 def _gap(entry: Entry, reason: str) -> Document:

@@ -16,24 +16,24 @@ from mcp_binance_server.errors import echo
 
 LOG = logging.getLogger(__name__)
 
-Farewell = Callable[[], Awaitable[object]]
+Cleanup = Callable[[], Awaitable[object]]
 
 ConnectionId = NewType("ConnectionId", str)
 """A random UUID of version 4, written with dashes."""
 
 
-async def say_farewells(farewells: Iterable[Farewell], *, within_secs: float) -> None:
-    """Do them to the end even if the caller is cancelled; one that fails or is late is logged and stops no other."""
+async def clean_up(cleanups: Iterable[Cleanup], *, within_secs: float) -> None:
+    """Run them to the end even if the caller is cancelled; one that fails or is late is logged and stops no other."""
     with anyio.CancelScope(shield=True):
         async with anyio.create_task_group() as tasks:
-            for farewell in farewells:
-                tasks.start_soon(_say, farewell, within_secs)
+            for cleanup in cleanups:
+                tasks.start_soon(_run, cleanup, within_secs)
 
 
-async def _say(farewell: Farewell, within_secs: float) -> None:
+async def _run(cleanup: Cleanup, within_secs: float) -> None:
     try:
         with anyio.fail_after(within_secs):
-            await farewell()
+            await cleanup()
     except TimeoutError:
         LOG.warning("the end of a session was not done within %g s", within_secs)
     except Exception:  # the others are owed theirs
@@ -82,7 +82,7 @@ class Session(Generic[HeldT]):
     """For whom its place is counted; "" is nobody, who never has to give it up."""
     in_flight: int = 0
     has_ended: bool = False
-    _farewells: dict[int, Farewell] = field(default_factory=dict[int, Farewell])
+    _cleanups: dict[int, Cleanup] = field(default_factory=dict[int, Cleanup])
     _numbers: "count[int]" = field(default_factory=count)
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class Session(Generic[HeldT]):
         """Name the session in a log: whoever reads a whole id could use it."""
         return f"{self.connection_id[:8]}…"
 
-    def on_end(self, farewell: Farewell) -> Callable[[], None]:
+    def on_end(self, cleanup: Cleanup) -> Callable[[], None]:
         """Have something done when the session ends; return how to call that off.
 
         Raises:
@@ -116,10 +116,10 @@ class Session(Generic[HeldT]):
         if self.has_ended:
             raise ValueError(f"session {self.label} has ended")
         number = next(self._numbers)
-        self._farewells[number] = farewell
+        self._cleanups[number] = cleanup
 
         def call_off() -> None:
-            self._farewells.pop(number, None)
+            self._cleanups.pop(number, None)
 
         return call_off
 
@@ -130,13 +130,13 @@ class Session(Generic[HeldT]):
     def is_over(self, now: float) -> bool:
         return self.has_ended or now >= self.deadline(now)
 
-    def close(self) -> list[Farewell]:
+    def close(self) -> list[Cleanup]:
         """End it and forget its credentials; return what is still to be done."""
         self.has_ended = True
         self.vault.wipe()
-        farewells = list(self._farewells.values())
-        self._farewells.clear()
-        return farewells
+        cleanups = list(self._cleanups.values())
+        self._cleanups.clear()
+        return cleanups
 
     def __repr__(self) -> str:
         return f"Session({self.label}, owner={self.owner!r}, remote_addr={self.remote_addr!r})"

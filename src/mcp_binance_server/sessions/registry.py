@@ -16,12 +16,12 @@ from mcp_binance_server.domain.access import HeldT, Vault, Visitor
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.sessions.errors import Fullness, SessionNotFound, TooManySessions
 from mcp_binance_server.sessions.model import (
+    Cleanup,
     ConnectionId,
-    Farewell,
     Session,
+    clean_up,
     new_connection_id,
     place_of,
-    say_farewells,
 )
 from mcp_binance_server.sessions.places import Places, Share
 from mcp_binance_server.state.engine import StateEngine
@@ -33,11 +33,11 @@ LOG = logging.getLogger(__name__)
 CAP = 50
 IDLE_MS = 30_000
 PER_CLIENT = 10
-FAREWELL_SECS = 2.0
+CLEANUP_SECS = 2.0
 RETRY_MS = 1_000
 
 
-class Agenda(Generic[K]):
+class Deadlines(Generic[K]):
     """Names with moments.
 
     A moved or dropped one leaves its old moment in the heap, which is rebuilt before it is more than twice as long as
@@ -114,19 +114,19 @@ class Registry(Generic[HeldT]):
         idle_ms: int = IDLE_MS,
         per_client: int = PER_CLIENT,
         pool: str = "sessions",
-        farewell_secs: float = FAREWELL_SECS,
+        cleanup_secs: float = CLEANUP_SECS,
         new_id: Callable[[], ConnectionId] = new_connection_id,
     ) -> None:
         self._clock = clock
         self._new_id = new_id
         self._idle_ms = idle_ms
-        self._farewell_secs = farewell_secs
+        self._cleanup_secs = cleanup_secs
         self._places = Places(engine, pool, cap, slack_ms=max(RETRY_MS, idle_ms // 3))
         self._share = Share(per_client)
         self._sessions: dict[ConnectionId, Session[HeldT]] = {}
         self._by_place: dict[str, Session[HeldT]] = {}
-        self._checks: Agenda[ConnectionId] = Agenda()
-        self._farewells: list[Farewell] = []
+        self._checks: Deadlines[ConnectionId] = Deadlines()
+        self._cleanups: list[Cleanup] = []
         self._nap: anyio.CancelScope | None = None
         self._catching_up: anyio.Event | None = None
         self._is_running = False
@@ -221,9 +221,9 @@ class Registry(Generic[HeldT]):
             session.used_ms = self._clock.now_ms()
 
     async def end(self, session: Session[HeldT]) -> None:
-        """End a session: its id is unknown, its credentials are gone and its place is free; then do its farewells.
+        """End a session: its id is unknown, its credentials are gone and its place is free; then run its cleanups.
 
-        Ending it again does nothing. A farewell that fails or takes too long stops no other.
+        Ending it again does nothing. A cleanup that fails or takes too long stops no other.
         """
         await self._end(session)
 
@@ -279,7 +279,7 @@ class Registry(Generic[HeldT]):
         session = self._by_place.get(place)
         if session is not None:
             LOG.info("session %s gave its place to somebody who has fewer", session.label)
-            self._farewells += self._forget(session)
+            self._cleanups += self._forget(session)
             self._wake()
 
     def _wake(self) -> None:
@@ -288,7 +288,7 @@ class Registry(Generic[HeldT]):
 
     async def _keep_up(self) -> None:
         while True:
-            if not self._farewells:
+            if not self._cleanups:
                 with anyio.CancelScope() as self._nap:
                     await self._clock.sleep_until_ms(self._checks.next())
             try:
@@ -311,7 +311,7 @@ class Registry(Generic[HeldT]):
         for session in used:
             self._checks.put(session.connection_id, session.deadline(now))
         for session in over:
-            self._farewells += self._forget(session)
+            self._cleanups += self._forget(session)
         self._catching_up = anyio.Event()
         try:
             with anyio.CancelScope(shield=True):
@@ -338,15 +338,15 @@ class Registry(Generic[HeldT]):
                 await self._places.leave(place)
             elif not is_kept:
                 LOG.warning("session %s lost its place and found no other", session.label)
-                self._farewells += self._forget(session)
+                self._cleanups += self._forget(session)
 
     async def _end(self, *sessions: Session[HeldT]) -> None:
         ours = [session for session in sessions if session.connection_id in self._sessions]
-        farewells = [farewell for session in ours for farewell in self._forget(session)]
+        cleanups = [cleanup for session in ours for cleanup in self._forget(session)]
         await self._places.leave(*(place_of(session.connection_id) for session in ours))
-        await say_farewells(farewells, within_secs=self._farewell_secs)
+        await clean_up(cleanups, within_secs=self._cleanup_secs)
 
-    def _forget(self, session: Session[HeldT]) -> list[Farewell]:
+    def _forget(self, session: Session[HeldT]) -> list[Cleanup]:
         if session.is_over(self._clock.monotonic_ms()):
             self._expired += 1
         else:
@@ -358,5 +358,5 @@ class Registry(Generic[HeldT]):
         return session.close()
 
     async def _say_left_over(self) -> None:
-        farewells, self._farewells = self._farewells, []
-        await say_farewells(farewells, within_secs=self._farewell_secs)
+        cleanups, self._cleanups = self._cleanups, []
+        await clean_up(cleanups, within_secs=self._cleanup_secs)

@@ -15,7 +15,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault, StreamFault
 from mcp_binance_server.simulator.rest.chartimg import ChartImgGateway
 from mcp_binance_server.simulator.rest.gateway import Gateway
-from mcp_binance_server.simulator.streams.sockets import Doors
+from mcp_binance_server.simulator.streams.sockets import StreamEndpoints
 
 
 class ScenarioOrder(msgspec.Struct, forbid_unknown_fields=True):
@@ -224,7 +224,7 @@ def build_app(exchange: SimulatedExchange) -> Starlette:
     """
     return Starlette(
         routes=[
-            *Doors(exchange).routes(),
+            *StreamEndpoints(exchange).routes(),
             Mount("/control", app=control_app(exchange)),
             *ChartImgGateway(exchange).routes(),
             Mount("/", app=Gateway(exchange)),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 CALLER = "mcp_binance_server.caller"
-"""Where a door leaves the caller in the scope of an HTTP request."""
+"""Where a transport leaves the caller in the scope of an HTTP request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def caller_of(ctx: RequestContext) -> Caller | None:
     """Return who calls; None on a pipe, where only the user of this process can.
 
     Raises:
-        KeyError: an HTTP request that came through no door of ours; it must not pass for the process's own user.
+        KeyError: an HTTP request that came through no transport of ours; it must not pass for the process's own user.
     """
     return None if ctx.request is None else ctx.request.scope[CALLER]
 

@@ -30,7 +30,7 @@ T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 CHUNK = 64 * 2**10
 # When the client closes its side, answers under way may still leave for this long, and less at SIGTERM.
-FAREWELL_SECS = 10.0
+DRAIN_SECS = 10.0
 LAST_SECS = 2.0
 # The next request is read when one of these is answered: a client that asks and does not read costs no more memory.
 MOST_IN_HAND = 32
@@ -121,9 +121,9 @@ class Writer:
             self.freed = anyio.Event()
             await self.freed.wait()
 
-    async def drain(self, longest_secs: float = FAREWELL_SECS) -> None:
+    async def drain(self, longest_secs: float | None = None) -> None:
         """Wait until every request read so far is answered, for a while."""
-        with anyio.move_on_after(longest_secs):
+        with anyio.move_on_after(DRAIN_SECS if longest_secs is None else longest_secs):
             while self.pending:
                 self.freed = anyio.Event()
                 await self.freed.wait()

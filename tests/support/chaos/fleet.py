@@ -16,9 +16,9 @@ from mcp_binance_server.clock import SystemClock
 from support.chaos.exchange import PROGRAM
 from support.chaos.past import Past
 from support.chaos.tally import Tally
-from support.crew import PATIENCE_SECS, children, port_of
 from support.process import Process
 from support.state_server import StateServer
+from support.workers import PATIENCE_SECS, children, port_of
 
 CLOCK = SystemClock()
 LOOK_MS = 200

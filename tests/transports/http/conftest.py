@@ -1,4 +1,4 @@
-"""The HTTP application without a socket; and an issuer, the way to it, and a door that believes it."""
+"""The HTTP application without a socket; and an issuer, the way to it, and an authenticator that believes it."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -57,17 +57,17 @@ async def channel(wire: Wire) -> AsyncIterator[Channel]:
 
 
 @pytest.fixture
-async def door(channel: Channel, clock: FakeClock) -> AsyncIterator[OAuth]:
+async def authenticator(channel: Channel, clock: FakeClock) -> AsyncIterator[OAuth]:
     opened = OAuth(Trust(ISSUER, RESOURCE), channel, clock)
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-def enter(door: OAuth) -> Enter:
-    """Show a token at the door."""
+def enter(authenticator: OAuth) -> Enter:
+    """Show a token to the authenticator."""
 
     async def shown(token: str) -> Visitor:
-        return await door.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
+        return await authenticator.visitor([(b"authorization", f"Bearer {token}".encode())], b"")
 
     return shown

@@ -11,7 +11,7 @@ from mcp_binance_server.cli.demo import GREETING
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.transports.http.admission.hosts import allow
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated
 from mcp_binance_server.transports.http.front_page import front_page
 from support.clock import FakeClock
@@ -78,7 +78,7 @@ class Locked:
 
 
 async def test_a_server_that_asks_who_calls_says_so_on_its_page(open_http: OpenHttp) -> None:
-    async with open_http(entrance=Entrance(Locked())) as http:  # pyright: ignore[reportArgumentType] - it never returns
+    async with open_http(authentication=Authentication(Locked())) as http:  # pyright: ignore[reportArgumentType] - it never returns
         answer = await http.get("/", headers=BROWSER)
 
     assert answer.status_code == 200

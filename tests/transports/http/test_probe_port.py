@@ -16,7 +16,7 @@ from mcp_binance_server.app import App
 from mcp_binance_server.transports.http.admission.guard import Guard
 from mcp_binance_server.transports.http.admission.hosts import allow
 from mcp_binance_server.transports.http.admission.refusals import contained
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.token_file import TokenFile
 from mcp_binance_server.transports.http.probe_port import (
     BEAT_MS,
@@ -105,9 +105,11 @@ async def test_figures_ask_for_a_token_unless_only_this_machine_can_ask(
     file = tmp_path / "tokens"
     file.write_text(f"ann sha256:{sha256(TOKEN.encode()).hexdigest()} market:read\n", encoding="utf-8")
     file.chmod(0o600)
-    entrance = Entrance(TokenFile(file, clock))
+    authentication = Authentication(TokenFile(file, clock))
 
-    async with probes(app, clock, patience_secs=PATIENCE_SECS, asks_for_token=asks_for_token, entrance=entrance) as ask:
+    async with probes(
+        app, clock, patience_secs=PATIENCE_SECS, asks_for_token=asks_for_token, authentication=authentication
+    ) as ask:
         without = await anyio.to_thread.run_sync(ask, "/metrics")
         by_token = await anyio.to_thread.run_sync(lambda: ask("/metrics", Authorization=f"Bearer {TOKEN}"))
         health = ask("/healthz")

@@ -9,7 +9,7 @@ import pytest
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.transports.http.app import Entrance
+from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.authenticator import Headers, Unauthenticated
 from support.clock import FakeClock
 from support.webapp import HttpClient, OpenHttp
@@ -91,7 +91,7 @@ async def test_a_server_that_winds_down_is_not_ready_and_takes_no_session(http: 
 async def test_a_session_that_opens_while_the_server_winds_down_is_let_go(
     http: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    registry = http.http.heart.switchboard.registry
+    registry = http.http.heart.http_sessions.registry
     admit = registry.open
 
     async def admit_late(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as the registry has it
@@ -149,7 +149,7 @@ class Locked:
 
 
 async def test_health_is_everybodys_and_figures_are_not(open_http: OpenHttp) -> None:
-    async with open_http(entrance=Entrance(Locked())) as http:
+    async with open_http(authentication=Authentication(Locked())) as http:
         answers = {path: (await http.get(path)).status_code for path in ("/healthz", "/readyz", "/metrics", "/mcp")}
 
     assert answers == {"/healthz": 200, "/readyz": 200, "/metrics": 401, "/mcp": 401}

@@ -12,7 +12,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_binance_server.sessions.model import new_connection_id
-from mcp_binance_server.transports.http.relay import Patience, Relay, Seat, listen_inside
+from mcp_binance_server.transports.http.relay import Patience, Relay, WorkerSlot, listen_inside
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="processes meet at sockets of files"), pytest.mark.anyio]
 
@@ -20,9 +20,9 @@ SOON = 0.05
 
 
 @contextmanager
-def seat_of_two() -> Generator[Seat]:
+def slot_of_two() -> Generator[WorkerSlot]:
     with TemporaryDirectory(prefix="seats-") as folder:  # the name of a socket must be short
-        yield Seat(0, 2, Path(folder))
+        yield WorkerSlot(0, 2, Path(folder))
 
 
 async def nobody(_scope: Scope, _receive: Receive, _send: Send) -> None:
@@ -47,16 +47,16 @@ async def answer_of(relay: Relay) -> tuple[int, str]:
 
 
 async def test_one_that_does_not_answer_in_time_is_said_to_be_slow() -> None:
-    with seat_of_two() as seat, listen_inside(seat.address(1)):
-        assert await answer_of(Relay(nobody, seat, Patience(answer_secs=SOON))) == (504, "no_answer")
+    with slot_of_two() as slot, listen_inside(slot.address(1)):
+        assert await answer_of(Relay(nobody, slot, Patience(answer_secs=SOON))) == (504, "no_answer")
 
 
 async def test_one_that_cannot_be_reached_in_time_is_said_to_be_busy() -> None:
-    with seat_of_two() as seat, listen_inside(seat.address(1)):
-        assert await answer_of(Relay(nobody, seat, Patience(connect_secs=0.0))) == (503, "busy")
+    with slot_of_two() as slot, listen_inside(slot.address(1)):
+        assert await answer_of(Relay(nobody, slot, Patience(connect_secs=0.0))) == (503, "busy")
 
 
 async def test_the_sessions_of_one_that_has_ended_are_over() -> None:
-    with seat_of_two() as seat:
-        listen_inside(seat.address(1)).close()
-        assert await answer_of(Relay(nobody, seat)) == (404, "session_not_found")
+    with slot_of_two() as slot:
+        listen_inside(slot.address(1)).close()
+        assert await answer_of(Relay(nobody, slot)) == (404, "session_not_found")

@@ -12,9 +12,9 @@ from mcp_binance_server.sessions.model import new_connection_id
 from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.admission.keys import Claims
 from mcp_binance_server.transports.http.mcp.exchange import reply_empty
-from mcp_binance_server.transports.http.relay import INSIDE, Handed, Relay, Seat, listen_inside
+from mcp_binance_server.transports.http.relay import INSIDE, Relay, RelayedRequests, WorkerSlot, listen_inside
 from mcp_binance_server.transports.http.server.crowd import LET_IN
-from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_doors
+from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_apps
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes meet at sockets of files")
 
@@ -33,7 +33,7 @@ async def no_figures(_send: Send) -> None:
 async def test_the_process_that_passes_a_request_on_learns_whose_it_was(
     tmp_path: Path, shown: bytes, party: str
 ) -> None:
-    seat, claims = Seat(0, 2, tmp_path / "seats"), Claims()
+    slot, claims = WorkerSlot(0, 2, tmp_path / "seats"), Claims()
     told, sent = list[str](), list[Message]()
     session = new_connection_id(1, 2).encode()
     headers = [(b"authorization", shown), (b"mcp-session-id", session), (b"x-relayed-party", b"forged")]
@@ -51,10 +51,10 @@ async def test_the_process_that_passes_a_request_on_learns_whose_it_was(
         sent.append(message)
 
     async with anyio.create_task_group() as group:
-        door = ListeningApp(listen_inside(seat.address(1)), Handed(answering, no_figures), INSIDE)
-        group.start_soon(lambda: serve_doors([door], ready=is_ready.set, drain=drained, stop=stop, grace_secs=1))
+        relayed = ListeningApp(listen_inside(slot.address(1)), RelayedRequests(answering, no_figures), INSIDE)
+        group.start_soon(lambda: serve_apps([relayed], ready=is_ready.set, drain=drained, stop=stop, grace_secs=1))
         await is_ready.wait()
-        relay = Relay(answering, seat)
+        relay = Relay(answering, slot)
         await relay(scope, receive, keep)
         await relay.close()
         stop.asked.set()

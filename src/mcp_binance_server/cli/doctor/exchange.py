@@ -126,78 +126,78 @@ class HostPort:
 
 
 async def dns(bench: Bench) -> CheckResult:
-    door = HostPort.of(bench.network.rest_url)
-    if door.proxy:
-        return off(f"left to the proxy in {door.proxy}")
+    target = HostPort.of(bench.network.rest_url)
+    if target.proxy:
+        return off(f"left to the proxy in {target.proxy}")
     try:
         with anyio.fail_after(PATIENCE_SECS):
-            found = await anyio.getaddrinfo(door.host, door.port)
+            found = await anyio.getaddrinfo(target.host, target.port)
     except (OSError, UnicodeError, TimeoutError) as error:
         reason = "no answer" if isinstance(error, TimeoutError) else getattr(error, "strerror", None) or "not a name"
         return CheckResult(
             "problem",
-            f"the name {door.host} cannot be resolved ({reason})",
+            f"the name {target.host} cannot be resolved ({reason})",
             "No network, a DNS server that does not answer or blocks the name, or a wrong BINANCE_REST_URL",
             "Check the connection and the name; try another DNS server such as 1.1.1.1 or 9.9.9.9",
-            f"nslookup {door.host}",
+            f"nslookup {target.host}",
         )
     count = len({each[4][0] for each in found})
-    return good(f"{door.host} has {count} address{'es' if count != 1 else ''}")
+    return good(f"{target.host} has {count} address{'es' if count != 1 else ''}")
 
 
 async def tcp(bench: Bench) -> CheckResult:
-    door = HostPort.of(bench.network.rest_url)
-    if door.proxy:
+    target = HostPort.of(bench.network.rest_url)
+    if target.proxy:
         return off()
     started_ms = bench.clock.monotonic_ms()
     try:
         with anyio.fail_after(CONNECT_SECS):
-            await (await anyio.connect_tcp(door.host, door.port)).aclose()
+            await (await anyio.connect_tcp(target.host, target.port)).aclose()
     except (OSError, TimeoutError) as error:
         how = "does not answer" if isinstance(error, TimeoutError) else "refuses the connection or cannot be reached"
         return CheckResult(
             "problem",
-            f"{door.host} port {door.port} {how}",
+            f"{target.host} port {target.port} {how}",
             "A firewall, a VPN or the provider blocks it; or nothing listens at this address",
             "Try without VPN, allow outgoing connections to this port, or correct BINANCE_REST_URL",
-            knock(door.host, door.port),
+            knock(target.host, target.port),
         )
-    return good(f"port {door.port} open, {bench.clock.monotonic_ms() - started_ms:.0f} ms")
+    return good(f"port {target.port} open, {bench.clock.monotonic_ms() - started_ms:.0f} ms")
 
 
 async def tls(bench: Bench) -> CheckResult:
-    door = HostPort.of(bench.network.rest_url)
-    if door.proxy:
+    target = HostPort.of(bench.network.rest_url)
+    if target.proxy:
         return off()
-    if not door.is_secure:
+    if not target.is_secure:
         return off("none: this is a plain http:// address")
     context = httpx2.create_ssl_context()
     try:
         with anyio.fail_after(PATIENCE_SECS):
             stream = await anyio.connect_tcp(
-                door.host, door.port, ssl_context=context, tls_hostname=door.host, tls_standard_compatible=False
+                target.host, target.port, ssl_context=context, tls_hostname=target.host, tls_standard_compatible=False
             )
             version = stream.extra(TLSAttribute.tls_version)  # noqa: S610 - this is no database
             await stream.aclose()
     except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-        return _tls_problem(door, error)
+        return _tls_problem(target, error)
     return good(f"{version}, the certificate is good")
 
 
-def _tls_problem(door: HostPort, error: Exception) -> CheckResult:
+def _tls_problem(target: HostPort, error: Exception) -> CheckResult:
     if isinstance(error, ssl.SSLCertVerificationError):
         return CheckResult(
             "problem",
-            f"the certificate of {door.host} is not good: {error.verify_message}",
+            f"the certificate of {target.host} is not good: {error.verify_message}",
             "A company's proxy or a virus scanner reads along and shows its own certificate; or this machine's date "
             "is wrong",
             "Check the date; if the network is a company's, name its certificate file in SSL_CERT_FILE",
-            f"openssl s_client -connect {door.host}:{door.port} -servername {door.host} -brief",
+            f"openssl s_client -connect {target.host}:{target.port} -servername {target.host} -brief",
         )
     return CheckResult(
         "problem",
-        f"{door.host} port {door.port} does not speak TLS",
+        f"{target.host} port {target.port} does not speak TLS",
         "A sign-in page of a hotel or company network answers instead; or the address should begin with http://",
         "Sign in to the network in a browser, or correct BINANCE_REST_URL",
-        f"openssl s_client -connect {door.host}:{door.port} -brief",
+        f"openssl s_client -connect {target.host}:{target.port} -brief",
     )

@@ -129,7 +129,7 @@ class Listener(Protocol):
 
 @dataclass
 class SocketCounts:
-    """What happened on one seat."""
+    """What happened on one socket."""
 
     opened: int = 0
     lost: int = 0

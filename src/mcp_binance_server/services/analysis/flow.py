@@ -27,7 +27,7 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.analysis.liquidity import VolumeProfileService
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
-    Kept,
+    RecentResults,
     closed_candles,
     collecting,
     covered_from_ms,
@@ -56,7 +56,9 @@ class OrderFlowService:
     live: LiveService
     client: SpotClient
     profiles: VolumeProfileService
-    _judged: Kept[FlowDirection] = field(default_factory=lambda: Kept[FlowDirection](MOST_KEPT), repr=False)
+    _judged: RecentResults[FlowDirection] = field(
+        default_factory=lambda: RecentResults[FlowDirection](MOST_KEPT), repr=False
+    )
 
     async def flow(self, text: str, window_secs: int) -> FlowReport:
         """Measure the last seconds with what is known now; the symbol is streamed from here on."""

@@ -31,7 +31,7 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
     INTERVAL_MS,
-    Kept,
+    RecentResults,
     closed_candles,
     settled_ms,
     taped,
@@ -73,7 +73,7 @@ class LiquidityService:
 
     live: LiveService
     client: SpotClient
-    _made: Kept[_TradedNow] = field(default_factory=lambda: Kept[_TradedNow](MOST_KEPT), repr=False)
+    _made: RecentResults[_TradedNow] = field(default_factory=lambda: RecentResults[_TradedNow](MOST_KEPT), repr=False)
 
     async def vacuums(self, text: str, minutes: int, percentile: int | None) -> VacuumReport:
         """Find thin ranges in what was traded; walls of a book that is streamed count for the stops."""
@@ -230,7 +230,7 @@ class VolumeProfileService:
     market: MarketService
     client: SpotClient
     thresholds: Thresholds = DEFAULTS
-    _made: Kept[_Traded] = field(default_factory=lambda: Kept[_Traded](MOST_KEPT), repr=False)
+    _made: RecentResults[_Traded] = field(default_factory=lambda: RecentResults[_Traded](MOST_KEPT), repr=False)
 
     async def profile(
         self, text: str, hours: int, *, bin_size: Price | None = None, rows: Rows | None = None, with_price: bool = True

@@ -58,7 +58,7 @@ async def trades_between(
     return tuple(each for each in trades if each.time_ms < to_ms) if is_whole else None
 
 
-class Kept(Generic[ValueT]):
+class RecentResults(Generic[ValueT]):
     """The newest results, at most so many; the oldest makes room."""
 
     def __init__(self, most: int) -> None:

@@ -211,7 +211,7 @@ class Connection:
                 self._transport.write(b"".join(map(framed, texts[1:])))
 
 
-class Door:
+class SocketEndpoint:
     """A handler as an ASGI application; it keeps the bare `receive`, behind which the transport is found."""
 
     def __init__(self, handle: Callable[[WebSocket, Receive], Awaitable[None]]) -> None:
@@ -221,7 +221,7 @@ class Door:
         await self._handle(WebSocket(scope, receive, send), receive)
 
 
-class Doors:
+class StreamEndpoints:
     """The handlers of one exchange."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
@@ -230,11 +230,11 @@ class Doors:
     def routes(self) -> list[WebSocketRoute]:
         """Return the routes; a path that leads nowhere is refused during the handshake."""
         return [
-            WebSocketRoute("/ws", Door(self.raw)),
-            WebSocketRoute("/ws/{names:path}", Door(self.raw)),
-            WebSocketRoute("/stream", Door(self.combined)),
-            WebSocketRoute(PATH, Door(self.api)),
-            WebSocketRoute("/{path:path}", Door(self.nowhere)),
+            WebSocketRoute("/ws", SocketEndpoint(self.raw)),
+            WebSocketRoute("/ws/{names:path}", SocketEndpoint(self.raw)),
+            WebSocketRoute("/stream", SocketEndpoint(self.combined)),
+            WebSocketRoute(PATH, SocketEndpoint(self.api)),
+            WebSocketRoute("/{path:path}", SocketEndpoint(self.nowhere)),
         ]
 
     async def raw(self, socket: WebSocket, receive: Receive) -> None:

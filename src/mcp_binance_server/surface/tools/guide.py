@@ -140,7 +140,7 @@ def list_answer(found: GuideList, arguments: ListGuides) -> ListGuidesAnswer:
     more = (
         next_step("list_guides", context=context, limit=arguments.limit, offset=after) if after < found.total else None
     )
-    guides = found.shelf.guides
+    guides = found.snapshot.guides
     return ListGuidesAnswer(
         count=len(rows),
         limit=arguments.limit,
@@ -157,7 +157,7 @@ async def list_guides(context: Context, arguments: ListGuides) -> ToolAnswer:
     found = await context.guides.listed(arguments.context, arguments.limit, arguments.offset)
     answer = list_answer(found, arguments)
     told = "\n".join([*answer.notes, f"Documents: {counted(answer.count, answer.limit, answer.total)}"])
-    return ToolAnswer(guides_page(found.shelf.guides, found.entries, told, answer.more), answer)
+    return ToolAnswer(guides_page(found.snapshot.guides, found.entries, told, answer.more), answer)
 
 
 async def search_guides(context: Context, arguments: SearchGuides) -> ToolAnswer:

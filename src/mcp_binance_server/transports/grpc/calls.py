@@ -40,7 +40,7 @@ SERVICE = "provider.v1.Provider"
 CANNOT_TELL = "temporarily_unavailable"
 
 
-class Lobby:
+class OpenCalls:
     """Counts calls until they are over, which a caller who reads nothing can put off."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class HealthService:
     def __init__(self, *services: str) -> None:
         self._status: dict[str, int] = dict.fromkeys(("", *services), HealthCheckResponse.SERVING)
         self._changed = anyio.Event()
-        self._checks, self._watches = Lobby(), Lobby()
+        self._checks, self._watches = OpenCalls(), OpenCalls()
 
     def handlers(self) -> grpc.GenericRpcHandler:
         # Both as streams of requests: the library waits for ever for the one message of any other call.
@@ -119,7 +119,7 @@ class Reflection:
 
     def __init__(self, *services: str) -> None:
         self._library: Reflects = reflection.ReflectionServicer((*services, HEALTH, reflection.SERVICE_NAME))
-        self._lobby = Lobby()
+        self._open = OpenCalls()
 
     def handlers(self) -> grpc.GenericRpcHandler:
         return grpc.method_handlers_generic_handler(
@@ -127,7 +127,7 @@ class Reflection:
         )
 
     async def _reflect(self, requests: AsyncIterable[bytes], context: Context) -> None:
-        await self._lobby.enter(context)
+        await self._open.enter(context)
         async for message in requests:
             try:
                 request = ServerReflectionRequest.FromString(message)

@@ -22,7 +22,7 @@ from mcp_binance_server.transports.standing import Standing
 HOST, PORT = "127.0.0.1", 50053
 GRACE_SECS = 10.0
 HASTE_SECS = 0.3
-FAREWELL_SECS = 1.0
+DRAIN_SECS = 1.0
 MOST_CALLS = 256
 OPTIONS = (
     ("grpc.max_receive_message_length", 4 * 2**20),
@@ -127,9 +127,9 @@ async def running_service(
     own = dispatcher.owner if lends_own_key else None
     accepted = dispatcher.context.live.client.caller.accepted
     callers = Callers(own, authenticate, Proxies(trusted_proxies), is_tls=certificate is not None, accepted=accepted)
-    door = ProviderCalls(provider, callers, has_guides=dispatcher.catalogue.has_guides, standing=standing)
+    provider_calls = ProviderCalls(provider, callers, has_guides=dispatcher.catalogue.has_guides, standing=standing)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
-    server.add_generic_rpc_handlers((door.handlers(),))
+    server.add_generic_rpc_handlers((provider_calls.handlers(),))
     health = HealthService(SERVICE)
     server.add_generic_rpc_handlers((health.handlers(), Reflection(SERVICE).handlers()))
     tls = None if certificate is None else _credentials(certificate)
@@ -146,7 +146,7 @@ async def running_service(
         with anyio.CancelScope(shield=True):
             health.stop()
             provider.stop_streams()
-            await _drain(server, door, (grace or Grace()).secs)
+            await _drain(server, provider_calls, (grace or Grace()).secs)
 
 
 def _credentials(certificate: Certificate) -> grpc.ServerCredentials:
@@ -166,7 +166,7 @@ def _refuse_taken(address: ListeningAddress) -> None:
             raise SettingsError(problems=(f"cannot listen on {address}: {error.strerror}",)) from None
 
 
-async def _drain(server: grpc.aio.Server, door: ProviderCalls, grace_secs: float) -> None:
+async def _drain(server: grpc.aio.Server, provider_calls: ProviderCalls, grace_secs: float) -> None:
     is_over = anyio.Event()
 
     async def stop() -> None:
@@ -175,8 +175,8 @@ async def _drain(server: grpc.aio.Server, door: ProviderCalls, grace_secs: float
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop)
-        await door.wait_until_empty()
+        await provider_calls.wait_until_empty()
         # The last answers leave; a watcher of our health would stay for the whole of the grace.
-        with anyio.move_on_after(min(FAREWELL_SECS, grace_secs)):
+        with anyio.move_on_after(min(DRAIN_SECS, grace_secs)):
             await is_over.wait()
         await server.stop(None)

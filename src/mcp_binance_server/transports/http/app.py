@@ -42,9 +42,9 @@ from mcp_binance_server.transports.http.mcp.exchange import (
     takes_events,
     unknown_session,
 )
-from mcp_binance_server.transports.http.mcp.sessions import Switchboard, header
-from mcp_binance_server.transports.http.mcp.sse import MESSAGES, PairDoor
-from mcp_binance_server.transports.http.mcp.streamable import ModernDoor, SessionDoor, TakesLong
+from mcp_binance_server.transports.http.mcp.sessions import HttpSessions, header
+from mcp_binance_server.transports.http.mcp.sse import MESSAGES, SseHttp
+from mcp_binance_server.transports.http.mcp.streamable import SessionHttp, SessionlessHttp, TakesLong
 from mcp_binance_server.transports.http.server.disconnect import CutShort
 from mcp_binance_server.transports.standing import Standing
 
@@ -56,7 +56,7 @@ RATE_LIMITED = RateLimited.error_type
 
 ScopeNeeded = Callable[[str, str, object], Permission | None]
 
-Door = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
+RouteHandler = Callable[[Scope, Receive, Send, Visitor], Awaitable[None]]
 PROBES = ("/healthz", "/readyz", "/metrics")
 ROUTES = frozenset({"/mcp", "/mcp/sse", MESSAGES, WELL_KNOWN, f"{WELL_KNOWN}/mcp", "/", *PROBES, *SHOWN})
 
@@ -149,7 +149,7 @@ def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class Authentication:
     """How callers are told apart, and what a client may read to learn where tokens come from."""
 
     authenticator: Authenticator
@@ -168,11 +168,11 @@ class Entrance:
 
 @dataclass
 class HttpApp:
-    """Leads a request that the guard let pass to its door; `running` must be entered first."""
+    """Routes a request that the guard let pass; `running` must be entered first."""
 
     server: Server[Any]
-    switchboard: Switchboard
-    entrance: Entrance
+    http_sessions: HttpSessions
+    authentication: Authentication
     probes: Probes
     scope_needed: ScopeNeeded
     takes_long: TakesLong
@@ -180,24 +180,24 @@ class HttpApp:
     pace: LoopPace
     greeting: str = LIVE
     showcase: Showcase | None = None
-    _doors: dict[str, Door] = field(init=False)
-    _sessions: SessionDoor = field(init=False)
-    _modern: ModernDoor = field(init=False)
+    _routes: dict[str, RouteHandler] = field(init=False)
+    _sessions: SessionHttp = field(init=False)
+    _modern: SessionlessHttp = field(init=False)
     _standing: Standing | None = field(init=False)
 
     def __post_init__(self) -> None:
-        who = self.entrance.authenticator
+        who = self.authentication.authenticator
         self._standing = Standing(who.edition, self.probes.clock) if isinstance(who, Withdrawing) else None
-        pair = PairDoor(self.switchboard)
-        self._sessions = SessionDoor(self.switchboard)
-        self._modern = ModernDoor(self.server, self.switchboard, self.takes_long, self.pace)
-        self._doors = {"/mcp": self._mcp, "/mcp/sse": pair.sse, MESSAGES: pair.message}
+        pair = SseHttp(self.http_sessions)
+        self._sessions = SessionHttp(self.http_sessions)
+        self._modern = SessionlessHttp(self.server, self.http_sessions, self.takes_long, self.pace)
+        self._routes = {"/mcp": self._mcp, "/mcp/sse": pair, MESSAGES: pair.message}
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._modern.running())
-            await stack.enter_async_context(self.switchboard.running())
+            await stack.enter_async_context(self.http_sessions.running())
             if self._standing is not None:
                 await stack.enter_async_context(self._standing.running())
             yield
@@ -206,28 +206,28 @@ class HttpApp:
         """Take no more sessions and let the streams go; requests under way finish by themselves."""
         self.probes.draining = True
         self.end_listening()
-        await self.switchboard.drain()
+        await self.http_sessions.drain()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
         if path in ("/healthz", "/readyz"):
             await self._probe(path, scope, send)
-        elif self.entrance.metadata and self.entrance.is_metadata(path):
-            await reply_json(send, self.entrance.metadata)
+        elif self.authentication.metadata and self.authentication.is_metadata(path):
+            await reply_json(send, self.authentication.metadata)
         elif wants_page(scope):
-            is_open = isinstance(self.entrance.authenticator, Open)
+            is_open = isinstance(self.authentication.authenticator, Open)
             await reply_page(scope, send, self.greeting, asks_for_token=not is_open, showcase=self.showcase)
         elif self.showcase is not None and path in SHOWN:
             await reply_showcase(self.showcase, scope, send)
-        elif path not in self._doors and path != "/metrics":
+        elif path not in self._routes and path != "/metrics":
             await refuse(send, 404, "not_found", "There is nothing at this address; MCP is at /mcp")
         else:
             await self._enter(path, scope, receive, send)
 
     async def _enter(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
-        metadata_url = self.entrance.metadata_url
+        metadata_url = self.authentication.metadata_url
         try:
-            visitor = await self.entrance.authenticator.visitor(scope["headers"], scope["query_string"])
+            visitor = await self.authentication.authenticator.visitor(scope["headers"], scope["query_string"])
         except Unauthenticated as unknown:
             headers = refusal_headers(unknown, metadata_url)
             await refuse(send, unknown.status, unknown.error or "token_missing", str(unknown), headers=headers)
@@ -257,15 +257,15 @@ class HttpApp:
 
     async def _let_in(self, path: str, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
         if self._standing is None:
-            await self._doors[path](scope, receive, send, visitor)
+            await self._routes[path](scope, receive, send, visitor)
             return
-        asked = partial(still_is, self.entrance.authenticator, visitor, scope["headers"], scope["query_string"])
+        asked = partial(still_is, self.authentication.authenticator, visitor, scope["headers"], scope["query_string"])
         with self._standing.watching(asked) as stay:
             answer = CutShort(send, partial(self._standing.let_go, stay))
-            await self._doors[path](scope, receive, answer.send, visitor)
+            await self._routes[path](scope, receive, answer.send, visitor)
         if stay.was_ended and not await answer.end():
             gone = Unauthenticated("The token was withdrawn.")
-            headers = refusal_headers(gone, self.entrance.metadata_url)
+            headers = refusal_headers(gone, self.authentication.metadata_url)
             await refuse(send, gone.status, "invalid_token", str(gone), headers=headers)
 
     async def _mcp(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:

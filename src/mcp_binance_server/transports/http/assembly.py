@@ -29,10 +29,10 @@ from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.http.admission.guard import Guard
 from mcp_binance_server.transports.http.admission.hosts import Allowed, Forwarded
 from mcp_binance_server.transports.http.admission.refusals import contained
-from mcp_binance_server.transports.http.app import PROBES, ROUTES, Entrance, HttpApp, Probes
+from mcp_binance_server.transports.http.app import PROBES, ROUTES, Authentication, HttpApp, Probes
 from mcp_binance_server.transports.http.front_page import LIVE, Showcase
-from mcp_binance_server.transports.http.mcp.sessions import Switchboard
-from mcp_binance_server.transports.http.relay import Handed, Relay, Seat
+from mcp_binance_server.transports.http.mcp.sessions import HttpSessions
+from mcp_binance_server.transports.http.relay import Relay, RelayedRequests, WorkerSlot
 from mcp_binance_server.transports.http.server.fairness import Turns
 from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, LoopRequest, LoopUse
 
@@ -95,7 +95,7 @@ def counting_answers(app: ASGIApp, metrics: Metrics, routes: frozenset[str]) -> 
 class HttpOptions:
     """What a host decides."""
 
-    entrance: Entrance
+    authentication: Authentication
     allowed: Allowed
     lends_own_key: bool
     """Whether callers who bring no key may read the account of this process's own, if they come the right way."""
@@ -104,7 +104,7 @@ class HttpOptions:
     per_client: int = 0
     """How many sessions one address may hold while nobody is asked who they are; 0 where all come from one."""
     trusted_proxies: tuple[str, ...] = ()
-    seat: Seat | None = None
+    slot: WorkerSlot | None = None
     """This process among those that share its address; None when it has the address to itself."""
     greeting: str = LIVE
     """What the front page says this is."""
@@ -145,14 +145,14 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         cap=options.session_cap,
         idle_ms=options.session_idle_secs * 1000,
         per_client=options.per_client,
-        new_id=options.seat.new_id if options.seat else new_connection_id,
+        new_id=options.slot.new_id if options.slot else new_connection_id,
     )
     heart = HttpApp(
         server=server,
-        switchboard=Switchboard(
+        http_sessions=HttpSessions(
             server, registry, dispatcher.owner if options.lends_own_key else None, client.caller.accepted
         ),
-        entrance=options.entrance,
+        authentication=options.authentication,
         probes=Probes(
             clock=clock,
             metrics=metrics,
@@ -167,14 +167,14 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
         greeting=options.greeting,
         showcase=Showcase(dispatcher, clock) if options.shows_market else None,
     )
-    relay = Relay(heart, options.seat) if options.seat else None
-    use = LoopUse(worth=options.seat.worth if options.seat else 1.0)
+    relay = Relay(heart, options.slot) if options.slot else None
+    use = LoopUse(processor_share=options.slot.processor_share if options.slot else 1.0)
     if context.fleet_use is not None:
         context.fleet_use.share("loop", use.elsewhere, use.used_here)
     turns = Turns(contained(relay or heart), clock, frozenset(PROBES), use=use)
     guarded = counting_answers(Guard(turns, options.allowed), metrics, ROUTES)
     asgi = Forwarded(guarded, Proxies(options.trusted_proxies))
-    inside = Handed(turns.at(contained(heart)), heart.probes.figures)
+    inside = RelayedRequests(turns.at(contained(heart)), heart.probes.figures)
     return Assembled(asgi, inside, heart, relay)
 
 

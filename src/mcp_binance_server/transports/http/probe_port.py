@@ -18,7 +18,7 @@ from mcp_binance_server.transports.http.app import PROBES, HttpApp
 from mcp_binance_server.transports.http.mcp.exchange import not_allowed, reply_figures, reply_json
 from mcp_binance_server.transports.http.mcp.sessions import header
 from mcp_binance_server.transports.http.relay import PROBED, RELAYED_FOR, WorkerLines, merged
-from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_doors
+from mcp_binance_server.transports.http.server.serving import ListeningApp, Shutdown, serve_apps
 
 BEAT_MS = 500.0
 # As long as a worker may be silent before it is replaced.
@@ -119,15 +119,15 @@ async def beating(clock: Clock) -> AsyncGenerator[Pulse]:
 
 
 @contextmanager
-def served_beside(door: ListeningApp) -> Generator[None]:
-    """Serve a door in a thread and a loop of its own for as long as the block takes."""
+def served_beside(probes: ListeningApp) -> Generator[None]:
+    """Serve the probes in a thread and a loop of its own for as long as the block takes."""
     is_ready = threading.Event()
     ending: list[tuple[asyncio.AbstractEventLoop, Shutdown]] = []
 
     async def serve() -> None:
         stop = Shutdown()
         ending.append((asyncio.get_running_loop(), stop))
-        await serve_doors([door], ready=is_ready.set, drain=_nothing, stop=stop)
+        await serve_apps([probes], ready=is_ready.set, drain=_nothing, stop=stop)
 
     thread = threading.Thread(target=anyio.run, args=(serve,), name="probes", daemon=True)
     thread.start()
@@ -149,8 +149,8 @@ async def _nothing_more() -> Message:
 
 
 @dataclass
-class CrewProbes:
-    """Alive is a crew of which a worker was heard a moment ago, ready one of which a worker is; figures are of all."""
+class WorkerProbes:
+    """Alive while a worker was heard a moment ago, ready while one is; the metrics are of all workers."""
 
     workers: int
     lines: WorkerLines

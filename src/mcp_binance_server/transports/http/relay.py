@@ -27,7 +27,7 @@ from mcp_binance_server.transports.http.mcp.sse import MESSAGES
 from mcp_binance_server.transports.http.server.connection import ConnectionLimits
 from mcp_binance_server.transports.http.server.crowd import tell_let_in
 
-# Which headers name a session, in the order in which the doors look at them.
+# Which headers name a session, in the order in which they are looked at.
 NAMED_BY = {"/mcp": (SESSION_ID,), "/mcp/sse": (CONNECTION_ID, SESSION_ID), MESSAGES: (CONNECTION_ID, SESSION_ID)}
 
 # The keeper of a connection must be the more patient side: a request on one that just closes would look unanswered.
@@ -52,7 +52,7 @@ INSIDE = ConnectionLimits(most=100_000, idle_secs=KEPT_SECS * 60)
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class WorkerSlot:
     """One of several processes. A session lives in the one that opened it, and its id says which that is."""
 
     number: int
@@ -61,7 +61,7 @@ class Seat:
     """A folder of this user alone, with one socket for each process."""
 
     @property
-    def worth(self) -> float:
+    def processor_share(self) -> float:
         """How much of a processor each of them has when all are at work."""
         return min(1.0, (os.cpu_count() or 1) / self.of)
 
@@ -150,16 +150,16 @@ class Patience:
 class Relay:
     """Answers what is its own and passes on the rest; the guard has checked a request and read its body before."""
 
-    def __init__(self, app: ASGIApp, seat: Seat, patience: Patience | None = None) -> None:
+    def __init__(self, app: ASGIApp, slot: WorkerSlot, patience: Patience | None = None) -> None:
         self._app = app
-        self._seat = seat
+        self._slot = slot
         self._patience = patience or Patience()
-        self._lines = WorkerLines(seat.folder)
+        self._lines = WorkerLines(slot.folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/metrics":
             await self._figures(scope, receive, send)
-        elif (owner := self._seat.owner(scope)) == self._seat.number:
+        elif (owner := self._slot.owner(scope)) == self._slot.number:
             await self._app(scope, receive, send)
         else:
             await self._pass_on(owner, scope, receive, send)
@@ -207,7 +207,7 @@ class Relay:
     async def _figures(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for all: whoever asks cannot choose which process answers."""
         texts: dict[int, str] = {}
-        for number in range(self._seat.of):
+        for number in range(self._slot.of):
             with anyio.move_on_after(_FIGURES_SECS):
                 try:
                     response = await self._lines.to(number).handle_async_request(_request(scope, b"", self._patience))
@@ -221,7 +221,7 @@ class Relay:
         await reply_figures(send, merged(texts).encode())
 
 
-class Handed:
+class RelayedRequests:
     """What another process passes on: from whom and how it came there is in a header that only processes can send.
 
     The answer says who that turned out to be, which the other process could not know.

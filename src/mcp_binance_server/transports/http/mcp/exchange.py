@@ -1,17 +1,20 @@
 """One request and its answer, in one piece or as events."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
+from typing import ClassVar
 
 import anyio
 from mcp.types import jsonrpc
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.telemetry.metrics import CONTENT_TYPE
 from mcp_binance_server.transports.frames import RefusedFrame, read_frame
 from mcp_binance_server.transports.http.admission.refusals import refuse
-from mcp_binance_server.transports.http.mcp.session_stream import Answer, IdInUse, LineClosed, Outlet
-from mcp_binance_server.transports.http.mcp.sessions import OpenSession, Switchboard, header
+from mcp_binance_server.transports.http.mcp.session_stream import Answer, IdInUse, Outlet, SessionClosed
+from mcp_binance_server.transports.http.mcp.sessions import HttpSessions, OpenSession, header
 from mcp_binance_server.transports.http.server.disconnect import ends_with_client
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -51,7 +54,7 @@ async def reply_from(outlet: Outlet, receive: Receive, send: Send, headers: Head
     """Answer a request: as JSON if the answer comes first and soon, else as events up to and with the answer.
 
     Raises:
-        LineClosed: the session ended before anything was said.
+        SessionClosed: the session ended before anything was said.
     """
     first = None
     with anyio.move_on_after(PING_SECS if streams else None):
@@ -89,7 +92,7 @@ async def _pour(outlet: Outlet, receive: Receive, send: Send, *, until_answer: b
             while not (until_answer and isinstance(message, Answer)):
                 message = await _or_ping(outlet.next, send)
                 await _send_event(send, message)
-        except LineClosed:
+        except SessionClosed:
             pass
         group.cancel_scope.cancel()
     await send({"type": "http.response.body", "body": b""})
@@ -126,42 +129,42 @@ async def _send_chunk(send: Send, chunk: bytes) -> None:
 
 
 async def converse(
-    call: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, receive: Receive, send: Send
+    opened: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Hand a message to a session's line and answer with what comes back."""
+    """Hand a message to a session's stream and answer with what comes back."""
     request = Request(scope)
     try:
         if not isinstance(message, jsonrpc.JSONRPCRequest):
-            await call.line.tell(message, request)
-            await reply_empty(send, 202, named(call))
+            await opened.stream.tell(message, request)
+            await reply_empty(send, 202, named(opened))
             return
         streams = accepts(scope, "text/event-stream")
-        async with call.line.asking(message, request, streams=streams) as outlet:
+        async with opened.stream.asking(message, request, streams=streams) as outlet:
             with ends_with_client(scope):
-                await reply_from(outlet, receive, send, named(call), streams=streams)
+                await reply_from(outlet, receive, send, named(opened), streams=streams)
     except IdInUse:
         await refuse(send, 400, "id_in_use", "A request with this id is still being answered")
-    except LineClosed:
+    except SessionClosed:
         await unknown_session(send)
 
 
 async def open_by_initialize(
-    switchboard: Switchboard, call: OpenSession, message: jsonrpc.JSONRPCRequest, scope: Scope, send: Send
+    http_sessions: HttpSessions, opened: OpenSession, message: jsonrpc.JSONRPCRequest, scope: Scope, send: Send
 ) -> None:
     """Answer the request that opened a session; a session whose opening failed does not stay."""
     answer: jsonrpc.JSONRPCMessage | None = None
     try:
-        async with call.line.asking(message, Request(scope), streams=False) as outlet:
+        async with opened.stream.asking(message, Request(scope), streams=False) as outlet:
             answer = await outlet.next()
-    except LineClosed:
+    except SessionClosed:
         await unknown_session(send)
     finally:
         if not isinstance(answer, jsonrpc.JSONRPCResponse):
-            await switchboard.registry.end(call.session)
+            await http_sessions.registry.end(opened.session)
     if isinstance(answer, jsonrpc.JSONRPCResponse):
-        meta = {**answer.result.get("_meta", {}), "connection_id": call.session.connection_id}
+        meta = {**answer.result.get("_meta", {}), "connection_id": opened.session.connection_id}
         answer.result["_meta"] = meta
-        await reply_json(send, dumped(answer), named(call))
+        await reply_json(send, dumped(answer), named(opened))
     elif answer is not None:
         await reply_json(send, dumped(answer), status=400)
 
@@ -210,9 +213,9 @@ async def not_allowed(send: Send, allowed: bytes) -> None:
     await refuse(send, 405, "method_not_allowed", "Method not allowed", headers=[(b"allow", allowed)])
 
 
-def named(call: OpenSession) -> list[tuple[bytes, bytes]]:
+def named(opened: OpenSession) -> list[tuple[bytes, bytes]]:
     """Return the headers that name a session, by MCP's name for it and by the data model's."""
-    name = call.session.connection_id.encode()
+    name = opened.session.connection_id.encode()
     return [(SESSION_ID, name), (CONNECTION_ID, name)]
 
 
@@ -223,3 +226,52 @@ async def unknown_session(send: Send) -> None:
 
 async def stream_taken(send: Send) -> None:
     await refuse(send, 409, "stream_open", "This session has an event stream already")
+
+
+class SessionRoutes(ABC):
+    """The three methods of an address that has sessions: POST asks, GET streams, DELETE ends."""
+
+    missing: ClassVar[str]
+    """What is said to a request that should name a session and names none."""
+
+    def __init__(self, http_sessions: HttpSessions) -> None:
+        self._http_sessions = http_sessions
+        self._registry = http_sessions.registry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
+        match scope["method"]:
+            case "POST":
+                await self._post(scope, receive, send, visitor)
+            case "GET":
+                await self._stream(scope, receive, send, visitor)
+            case "DELETE":
+                await self._end(scope, send, visitor)
+            case _:
+                await not_allowed(send, b"GET, POST, DELETE")
+
+    @abstractmethod
+    async def _post(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None: ...
+
+    @abstractmethod
+    async def _stream(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None: ...
+
+    @abstractmethod
+    def _given(self, scope: Scope) -> str | None:
+        """Return the session that a request names."""
+
+    async def _end(self, scope: Scope, send: Send, visitor: Visitor) -> None:
+        opened = await self._found(scope, send, visitor)
+        if opened is not None:
+            await self._registry.end(opened.session)
+            await reply_empty(send, 200)
+
+    async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> OpenSession | None:
+        """Return the session of a request; None when there is none and that has been said."""
+        given = self._given(scope)
+        if given is None:
+            await refuse(send, 400, "session_missing", self.missing)
+            return None
+        opened = self._http_sessions.find(scope, visitor, given)
+        if opened is None:
+            await unknown_session(send)
+        return opened

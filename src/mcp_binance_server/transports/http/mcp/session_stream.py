@@ -28,7 +28,7 @@ UPDATED = "notifications/resources/updated"
 _LAST_WORD_SECS = 1.0
 
 
-class LineClosed(Exception):
+class SessionClosed(Exception):
     """The talk is over; whoever still waits gets nothing more."""
 
 
@@ -51,11 +51,11 @@ class Outlet:
         """Return the next message.
 
         Raises:
-            LineClosed: there is none, and none will come.
+            SessionClosed: there is none, and none will come.
         """
         while not self._waiting:
             if self._closed:
-                raise LineClosed
+                raise SessionClosed
             self._arrived = anyio.Event()
             await self._arrived.wait()
         return self._waiting.popleft()
@@ -88,11 +88,11 @@ class SessionStream:
         self._asked: dict[Id, Outlet] = {}
         self._scope = anyio.CancelScope()
         self._missed: dict[str, jsonrpc.JSONRPCNotification] = {}
-        self.stream: Outlet | None = None
+        self.listener: Outlet | None = None
         self.answers_on_stream = False
 
     async def run(self) -> None:
-        """Serve until the line is closed."""
+        """Serve until the session is closed."""
         try:
             with self._scope:
                 await self._server.run(self._receive, self, self._server.create_initialization_options())
@@ -104,13 +104,13 @@ class SessionStream:
         self._scope.cancel()
         self._send.close()
         self._receive.close()
-        for outlet in (*self._asked.values(), *((self.stream,) if self.stream else ())):
+        for outlet in (*self._asked.values(), *((self.listener,) if self.listener else ())):
             outlet.close()
         self._asked.clear()
 
     def listen(self) -> Outlet:
         """Open the session's stream; it begins with the pages that changed while there was none."""
-        outlet = self.stream = Outlet()
+        outlet = self.listener = Outlet()
         for message in self._missed.values():
             outlet.put(message)
         self._missed.clear()
@@ -118,14 +118,14 @@ class SessionStream:
 
     def stop_listening(self, outlet: Outlet) -> None:
         """Close the session's stream; of what its reader did not take, the pages that changed are told again."""
-        self.stream = None
+        self.listener = None
         for message in outlet.left():
             self._keep(message)
 
     def hush(self) -> None:
         """End the stream; what is being answered goes on."""
-        if self.stream is not None:
-            self.stream.close()
+        if self.listener is not None:
+            self.listener.close()
 
     @asynccontextmanager
     async def asking(
@@ -137,7 +137,7 @@ class SessionStream:
 
         Raises:
             IdInUse: the id is that of a request still being answered.
-            LineClosed: the talk is over.
+            SessionClosed: the talk is over.
         """
         if message.id in self._asked:
             raise IdInUse
@@ -161,7 +161,7 @@ class SessionStream:
             # By now the id of a request that was answered may be that of another.
             if self._asked.get(message.id) is outlet:
                 del self._asked[message.id]
-                with suppress(LineClosed), anyio.move_on_after(_LAST_WORD_SECS, shield=True):
+                with suppress(SessionClosed), anyio.move_on_after(_LAST_WORD_SECS, shield=True):
                     await self.tell(_cancelled(message.id), request)
 
     def _say_late(self, outlet: Outlet, request_id: Id) -> None:
@@ -172,15 +172,15 @@ class SessionStream:
         """Hand over a message that nobody waits here for the answer of.
 
         Raises:
-            LineClosed: the talk is over.
+            SessionClosed: the talk is over.
         """
-        await self._hand(message, ServerMessageMetadata(request_context=request, can_send_request=bool(self.stream)))
+        await self._hand(message, ServerMessageMetadata(request_context=request, can_send_request=bool(self.listener)))
 
     async def _hand(self, message: jsonrpc.JSONRPCMessage, metadata: ServerMessageMetadata) -> None:
         try:
             await self._send.send(SessionMessage(message, metadata=metadata))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            raise LineClosed from None
+            raise SessionClosed from None
 
     async def send(self, item: SessionMessage, /) -> None:
         """Take a message from the server: the outgoing half of a stream as the SDK knows it."""
@@ -198,9 +198,9 @@ class SessionStream:
         message = item.message
         if isinstance(message, Answer):
             asked = self._asked.pop(message.id, None) if message.id is not None else None
-            return asked or (self.stream if self.answers_on_stream else None)
+            return asked or (self.listener if self.answers_on_stream else None)
         related = item.metadata.related_request_id if isinstance(item.metadata, ServerMessageMetadata) else None
-        return self._asked.get(related, self.stream) if related is not None else self.stream
+        return self._asked.get(related, self.listener) if related is not None else self.listener
 
     async def aclose(self) -> None:
         """End with the server: what it still had to say is in the outlets."""

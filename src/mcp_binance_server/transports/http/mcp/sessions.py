@@ -1,4 +1,4 @@
-"""Sessions and the lines that belong to them, for every door of the HTTP application."""
+"""Sessions and their streams, for every MCP transport over HTTP."""
 
 import logging
 from collections.abc import AsyncGenerator, Generator
@@ -14,7 +14,7 @@ from starlette.types import Scope
 from mcp_binance_server.domain.access import Vault, Visitor, party_of
 from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
 from mcp_binance_server.sessions.errors import TooManySessions
-from mcp_binance_server.sessions.model import ConnectionId, Farewell, Session
+from mcp_binance_server.sessions.model import Cleanup, ConnectionId, Session
 from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.caller import CALLER, Caller
 from mcp_binance_server.transports.http.admission.hosts import arrival_of
@@ -27,27 +27,27 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """A session and its line."""
+    """A session and its stream."""
 
     session: Session[Principal]
-    line: SessionStream
+    stream: SessionStream
 
 
 @dataclass
-class Switchboard:
-    """Opens a line for each session the registry admits, finds it again, and cuts it when the session ends."""
+class HttpSessions:
+    """Opens a stream for each session the registry admits, finds it again, and closes it when the session ends."""
 
     server: Server[Any]
     registry: Registry[Principal]
     own: Principal | None
     """The key this process lends to callers who bring none, each time anew by how they came."""
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, repr=False)
-    _calls: dict[ConnectionId, OpenSession] = field(default_factory=dict[ConnectionId, OpenSession])
+    _opened: dict[ConnectionId, OpenSession] = field(default_factory=dict[ConnectionId, OpenSession])
     _group: TaskGroup | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Keep the lines running; at the end every session is ended."""
+        """Keep the streams running; at the end every session is ended."""
         async with anyio.create_task_group() as group:
             self._group = group
             try:
@@ -58,13 +58,13 @@ class Switchboard:
                 group.cancel_scope.cancel()
 
     async def open(self, scope: Scope, visitor: Visitor) -> OpenSession:
-        """Open a session for the request and start its line.
+        """Open a session for the request and start its stream.
 
         Raises:
             KeysRefused: its keys are not taken.
             TooManySessions: there is no place.
         """
-        self._lines()
+        self._tasks()
         principal = principal_in(scope)
         session = await self.registry.open(
             visitor,
@@ -74,14 +74,14 @@ class Switchboard:
             party=self._party(scope, visitor, principal),
         )
         try:
-            lines = self._lines()
+            tasks = self._tasks()
         except TooManySessions:  # it began to wind down while the engine answered
             await self.registry.end(session)
             raise
-        call = self._calls[session.connection_id] = OpenSession(session, SessionStream(self.server))
-        session.on_end(self._cut(call))
-        lines.start_soon(self._run, call)
-        return self._noted(scope, visitor, call)
+        opened = self._opened[session.connection_id] = OpenSession(session, SessionStream(self.server))
+        session.on_end(self._cut(opened))
+        tasks.start_soon(self._run, opened)
+        return self._noted(scope, visitor, opened)
 
     def find(self, scope: Scope, visitor: Visitor, connection_id: str) -> OpenSession | None:
         """Return the visitor's own live session; None for any other id, however it is wrong.
@@ -90,18 +90,18 @@ class Switchboard:
             KeysMisplaced: it is theirs, and was opened without the keys that the request brings.
         """
         session = self.registry.find(connection_id, visitor)
-        call = self._calls.get(session.connection_id) if session else None
-        if session is None or call is None:
+        opened = self._opened.get(session.connection_id) if session else None
+        if session is None or opened is None:
             return None
         # Whoever names another key is not let in, and without it the id alone would have let them in: nothing is told.
         named, held = named_key(scope), session.credentials
         if named is not None and (held is None or named != held.credentials.api_key.encode()):
             raise KeysMisplaced
-        return self._noted(scope, visitor, call)
+        return self._noted(scope, visitor, opened)
 
-    def calls(self) -> list[OpenSession]:
-        """Return every session that is open, with its line."""
-        return [*self._calls.values()]
+    def opened(self) -> list[OpenSession]:
+        """Return every session that is open, with its stream."""
+        return [*self._opened.values()]
 
     @contextmanager
     def stateless(self, scope: Scope, visitor: Visitor) -> Generator[None]:
@@ -118,17 +118,17 @@ class Switchboard:
         finally:
             vault.wipe()
 
-    def _lines(self) -> TaskGroup:
-        """Return where lines run; there is no such place any more while the server winds down."""
+    def _tasks(self) -> TaskGroup:
+        """Return where streams run; there is no such place any more while the server winds down."""
         if self._group is None:
             raise TooManySessions(retry_after_secs=1)
         return self._group
 
-    def _noted(self, scope: Scope, visitor: Visitor, call: OpenSession) -> OpenSession:
-        session, brought = call.session, call.session.credentials
+    def _noted(self, scope: Scope, visitor: Visitor, opened: OpenSession) -> OpenSession:
+        session, brought = opened.session, opened.session.credentials
         vault = session.vault if brought else Vault(self._lent(scope, visitor))
         _introduce(scope, Caller(visitor, vault, self._party(scope, visitor, brought)))
-        return call
+        return opened
 
     def _party(self, scope: Scope, visitor: Visitor, brought: Principal | None) -> str:
         key = brought.credentials.api_key if brought is not None and brought in self.accepted else None
@@ -137,24 +137,24 @@ class Switchboard:
     def _lent(self, scope: Scope, visitor: Visitor) -> Principal | None:
         return self.own if arrival_of(scope).lends_to(visitor) else None
 
-    async def _run(self, call: OpenSession) -> None:
+    async def _run(self, opened: OpenSession) -> None:
         try:
-            await call.line.run()
+            await opened.stream.run()
         except Exception:
             LOG.exception("a session failed and was ended")
         with anyio.CancelScope(shield=True):
-            await self.registry.end(call.session)
+            await self.registry.end(opened.session)
 
     async def drain(self) -> None:
         """Open no more sessions, and end the streams: nobody waits on them for an answer."""
         self._group = None
-        for call in self.calls():
-            call.line.hush()
+        for opened in self.opened():
+            opened.stream.hush()
 
-    def _cut(self, call: OpenSession) -> Farewell:
+    def _cut(self, opened: OpenSession) -> Cleanup:
         async def cut() -> None:
-            self._calls.pop(call.session.connection_id, None)
-            call.line.close()
+            self._opened.pop(opened.session.connection_id, None)
+            opened.stream.close()
 
         return cut
 

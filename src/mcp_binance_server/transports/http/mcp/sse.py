@@ -14,6 +14,7 @@ from mcp_binance_server.transports.http.admission.refusals import refuse
 from mcp_binance_server.transports.http.mcp.exchange import (
     CONNECTION_ID,
     SESSION_ID,
+    SessionRoutes,
     converse,
     named,
     not_allowed,
@@ -26,47 +27,37 @@ from mcp_binance_server.transports.http.mcp.exchange import (
     takes_events,
     unknown_session,
 )
-from mcp_binance_server.transports.http.mcp.session_stream import LineClosed
-from mcp_binance_server.transports.http.mcp.sessions import OpenSession, Switchboard, header
+from mcp_binance_server.transports.http.mcp.session_stream import SessionClosed
+from mcp_binance_server.transports.http.mcp.sessions import OpenSession, header
 
 MESSAGES = "/mcp/message"
 # The revision that the data model was written for; a client that says nothing speaks it.
 REVISION = "2024-11-05"
 
 
-class PairDoor:
+class SseHttp(SessionRoutes):
     """POST `/mcp/sse` opens a session, POST `/mcp/message` asks in it, GET `/mcp/sse` streams, DELETE leaves."""
 
-    def __init__(self, switchboard: Switchboard) -> None:
-        self._switchboard = switchboard
-        self._registry = switchboard.registry
+    missing = "Connection-ID is missing: POST /mcp/sse gives one"
 
-    async def sse(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
-        match scope["method"]:
-            case "POST":
-                await self._open(scope, receive, send, visitor)
-            case "GET":
-                await self._stream(scope, receive, send, visitor)
-            case "DELETE":
-                await self._leave(scope, send, visitor)
-            case _:
-                await not_allowed(send, b"GET, POST, DELETE")
+    def _given(self, scope: Scope) -> str | None:
+        return header(scope, CONNECTION_ID) or header(scope, SESSION_ID) or _queried(scope)
 
     async def message(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
         if scope["method"] != "POST":
             await not_allowed(send, b"POST")
             return
-        call = await self._found(scope, send, visitor)
-        message = await posted_message(scope, receive, send) if call else None
-        if call is None or message is None:
+        opened = await self._found(scope, send, visitor)
+        message = await posted_message(scope, receive, send) if opened else None
+        if opened is None or message is None:
             return
-        with self._registry.in_use(call.session):
-            if call.line.answers_on_stream:
-                await self._tell(call, message, scope, send)
+        with self._registry.in_use(opened.session):
+            if opened.stream.answers_on_stream:
+                await self._tell(opened, message, scope, send)
             else:
-                await converse(call, message, scope, receive, send)
+                await converse(opened, message, scope, receive, send)
 
-    async def _open(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
+    async def _post(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
         body = (await receive()).get("body", b"")
         message = None
         if body.strip() not in (b"", b"{}"):
@@ -76,74 +67,58 @@ class PairDoor:
             if not isinstance(message, jsonrpc.JSONRPCRequest) or message.method != "initialize":
                 await refuse(send, 400, "not_initialize", "A session opens without a body or with initialize")
                 return
-        call = await self._switchboard.open(scope, visitor)
-        with self._registry.in_use(call.session):
+        opened = await self._http_sessions.open(scope, visitor)
+        with self._registry.in_use(opened.session):
             if message is not None:
-                await open_by_initialize(self._switchboard, call, message, scope, send)
+                await open_by_initialize(self._http_sessions, opened, message, scope, send)
                 return
             try:
-                await _introduce(call, scope)
-            except LineClosed:
+                await _introduce(opened, scope)
+            except SessionClosed:
                 await unknown_session(send)
                 return
-            opened = {
-                "connection_id": call.session.connection_id,
-                "created_at": call.session.created_at.isoformat(timespec="milliseconds"),
-                "idle_timeout_secs": call.session.idle_ms // 1000,
+            told = {
+                "connection_id": opened.session.connection_id,
+                "created_at": opened.session.created_at.isoformat(timespec="milliseconds"),
+                "idle_timeout_secs": opened.session.idle_ms // 1000,
                 "messages": MESSAGES,
             }
-            await reply_json(send, json.dumps(opened).encode(), named(call))
+            await reply_json(send, json.dumps(told).encode(), named(opened))
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
         if not await takes_events(scope, send):
             return
         joins = header(scope, CONNECTION_ID) is not None or header(scope, SESSION_ID) is not None
-        call = await self._found(scope, send, visitor) if joins else await self._switchboard.open(scope, visitor)
-        if call is None:
+        opened = await self._found(scope, send, visitor) if joins else await self._http_sessions.open(scope, visitor)
+        if opened is None:
             return
-        line = call.line
-        if line.stream is not None:
+        stream = opened.stream
+        if stream.listener is not None:
             await stream_taken(send)
             return
-        outlet = line.listen()
-        line.answers_on_stream = True
-        endpoint = f"{scope.get('root_path', '')}{MESSAGES}?session_id={call.session.connection_id}"
+        outlet = stream.listen()
+        stream.answers_on_stream = True
+        endpoint = f"{scope.get('root_path', '')}{MESSAGES}?session_id={opened.session.connection_id}"
         try:
-            with self._registry.in_use(call.session):
-                await reply_stream(outlet, receive, send, named(call), endpoint=endpoint)
+            with self._registry.in_use(opened.session):
+                await reply_stream(outlet, receive, send, named(opened), endpoint=endpoint)
         finally:
-            line.stop_listening(outlet)
-            line.answers_on_stream = False
+            stream.stop_listening(outlet)
+            stream.answers_on_stream = False
             if not joins:  # the stream was the session
                 with anyio.CancelScope(shield=True):
-                    await self._registry.end(call.session)
+                    await self._registry.end(opened.session)
 
-    async def _tell(self, call: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, send: Send) -> None:
+    async def _tell(self, opened: OpenSession, message: jsonrpc.JSONRPCMessage, scope: Scope, send: Send) -> None:
         try:
-            await call.line.tell(message, Request(scope))
-        except LineClosed:
+            await opened.stream.tell(message, Request(scope))
+        except SessionClosed:
             await unknown_session(send)
         else:
-            await reply_empty(send, 202, named(call))
-
-    async def _leave(self, scope: Scope, send: Send, visitor: Visitor) -> None:
-        call = await self._found(scope, send, visitor)
-        if call is not None:
-            await self._registry.end(call.session)
-            await reply_empty(send, 200)
-
-    async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> OpenSession | None:
-        given = header(scope, CONNECTION_ID) or header(scope, SESSION_ID) or _queried(scope)
-        if given is None:
-            await refuse(send, 400, "session_missing", "Connection-ID is missing: POST /mcp/sse gives one")
-            return None
-        call = self._switchboard.find(scope, visitor, given)
-        if call is None:
-            await unknown_session(send)
-        return call
+            await reply_empty(send, 202, named(opened))
 
 
-async def _introduce(call: OpenSession, scope: Scope) -> None:
+async def _introduce(opened: OpenSession, scope: Scope) -> None:
     """Shake hands for a client that only opened a session, so that its first message can be a question."""
     request = Request(scope)
     params = {
@@ -152,9 +127,9 @@ async def _introduce(call: OpenSession, scope: Scope) -> None:
         "clientInfo": {"name": header(scope, b"user-agent") or "unknown", "version": "0"},
     }
     message = jsonrpc.JSONRPCRequest(jsonrpc="2.0", id="open", method="initialize", params=params)
-    async with call.line.asking(message, request, streams=False) as outlet:
+    async with opened.stream.asking(message, request, streams=False) as outlet:
         await outlet.next()
-    await call.line.tell(jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized"), request)
+    await opened.stream.tell(jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized"), request)
 
 
 def _queried(scope: Scope) -> str | None:

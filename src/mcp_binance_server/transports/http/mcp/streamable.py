@@ -16,105 +16,75 @@ from mcp_binance_server.transports.http.admission.guard import replayed
 from mcp_binance_server.transports.http.admission.refusals import refuse
 from mcp_binance_server.transports.http.mcp.exchange import (
     SESSION_ID,
+    SessionRoutes,
     converse,
     named,
-    not_allowed,
     open_by_initialize,
     posted_message,
-    reply_empty,
     reply_stream,
     stream_taken,
     takes_events,
-    unknown_session,
 )
-from mcp_binance_server.transports.http.mcp.sessions import OpenSession, Switchboard, header
-from mcp_binance_server.transports.http.server.disconnect import LEAVING, Leaving
+from mcp_binance_server.transports.http.mcp.sessions import HttpSessions, header
+from mcp_binance_server.transports.http.server.disconnect import DISCONNECT, Disconnect
 
 TakesLong = Callable[[str, str], bool]
 """Whether a call may take so long that its client should hear something meanwhile, by its method and name."""
 
 
-class SessionDoor:
+class SessionHttp(SessionRoutes):
     """One POST a message, one GET for what the server says unasked, DELETE to leave."""
 
-    def __init__(self, switchboard: Switchboard) -> None:
-        self._switchboard = switchboard
+    missing = "Mcp-Session-Id is missing"
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
-        match scope["method"]:
-            case "POST":
-                await self._post(scope, receive, send, visitor)
-            case "GET":
-                await self._listen(scope, receive, send, visitor)
-            case "DELETE":
-                await self._leave(scope, send, visitor)
-            case _:
-                await not_allowed(send, b"GET, POST, DELETE")
+    def _given(self, scope: Scope) -> str | None:
+        return header(scope, SESSION_ID)
 
     async def _post(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
         message = await posted_message(scope, receive, send)
         if message is None:
             return
-        session_id = header(scope, SESSION_ID)
-        if session_id is None:
+        if self._given(scope) is None:
             await self._open(scope, send, visitor, message)
             return
-        call = self._switchboard.find(scope, visitor, session_id)
-        if call is None:
-            await unknown_session(send)
-            return
-        with self._switchboard.registry.in_use(call.session):
-            await converse(call, message, scope, receive, send)
+        opened = await self._found(scope, send, visitor)
+        if opened is not None:
+            with self._registry.in_use(opened.session):
+                await converse(opened, message, scope, receive, send)
 
     async def _open(self, scope: Scope, send: Send, visitor: Visitor, message: jsonrpc.JSONRPCMessage) -> None:
         if not isinstance(message, jsonrpc.JSONRPCRequest) or message.method != "initialize":
             await refuse(send, 400, "session_missing", "Only initialize opens a session: send Mcp-Session-Id")
             return
-        call = await self._switchboard.open(scope, visitor)
-        with self._switchboard.registry.in_use(call.session):
-            await open_by_initialize(self._switchboard, call, message, scope, send)
+        opened = await self._http_sessions.open(scope, visitor)
+        with self._registry.in_use(opened.session):
+            await open_by_initialize(self._http_sessions, opened, message, scope, send)
 
-    async def _listen(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
-        call = await self._found(scope, send, visitor)
-        if call is None or not await takes_events(scope, send):
+    async def _stream(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
+        opened = await self._found(scope, send, visitor)
+        if opened is None or not await takes_events(scope, send):
             return
-        if call.line.stream is not None:
+        if opened.stream.listener is not None:
             await stream_taken(send)
             return
-        outlet = call.line.listen()
+        outlet = opened.stream.listen()
         try:
-            with self._switchboard.registry.in_use(call.session):
-                await reply_stream(outlet, receive, send, named(call))
+            with self._registry.in_use(opened.session):
+                await reply_stream(outlet, receive, send, named(opened))
         finally:
-            call.line.stop_listening(outlet)
-
-    async def _leave(self, scope: Scope, send: Send, visitor: Visitor) -> None:
-        call = await self._found(scope, send, visitor)
-        if call is not None:
-            await self._switchboard.registry.end(call.session)
-            await reply_empty(send, 200)
-
-    async def _found(self, scope: Scope, send: Send, visitor: Visitor) -> OpenSession | None:
-        session_id = header(scope, SESSION_ID)
-        if session_id is None:
-            await refuse(send, 400, "session_missing", "Mcp-Session-Id is missing")
-            return None
-        call = self._switchboard.find(scope, visitor, session_id)
-        if call is None:
-            await unknown_session(send)
-        return call
+            opened.stream.stop_listening(outlet)
 
 
-class ModernDoor:
+class SessionlessHttp:
     """Answers plainly what is soon answered; what may take long or is watched can become a stream of events.
 
     A stream has to be ready before it is known whether there will be one: three tasks and a channel, which cost about
     as much as the whole of a plain answer.
     """
 
-    def __init__(self, server: Server[Any], switchboard: Switchboard, takes_long: TakesLong, pace: LoopPace) -> None:
+    def __init__(self, server: Server[Any], http_sessions: HttpSessions, takes_long: TakesLong, pace: LoopPace) -> None:
         self._pace = pace
-        self._switchboard = switchboard
+        self._http_sessions = http_sessions
         self._takes_long = takes_long
         self._plain = StreamableHTTPSessionManager(server, json_response=True)
         self._streaming = StreamableHTTPSessionManager(server)
@@ -125,12 +95,12 @@ class ModernDoor:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
-        with self._switchboard.stateless(scope, visitor):
+        with self._http_sessions.stateless(scope, visitor):
             await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        leaving: Leaving | None = scope.get(LEAVING)
-        if leaving is None or not self._is_soon_answered(scope):
+        disconnect: Disconnect | None = scope.get(DISCONNECT)
+        if disconnect is None or not self._is_soon_answered(scope):
             await self._streaming.handle_request(scope, receive, send)
             return
         body = (await receive()).get("body", b"")
@@ -138,7 +108,7 @@ class ModernDoor:
         if b'"progressToken"' in body:
             await self._streaming.handle_request(scope, receive, send)
             return
-        with leaving.ends_this(), place_for_long_texts() as aside:
+        with disconnect.ends_this(), place_for_long_texts() as aside:
             await self._plain.handle_request(scope, receive, _restoring(aside, self._pace, send))
 
     def _is_soon_answered(self, scope: Scope) -> bool:

@@ -24,7 +24,13 @@ from mcp_binance_server.domain.access import LOCAL, party_of
 from mcp_binance_server.transports.http.admission.keys import API_KEY, SECRET_KEY
 from mcp_binance_server.transports.http.admission.refusals import AnswerBrokenOff, refusal_body
 from mcp_binance_server.transports.http.server.crowd import LET_IN, ConnectionCrowd
-from mcp_binance_server.transports.http.server.disconnect import LEAVING, MOST_UNSENT, JoinedAnswers, Leaving, Unsent
+from mcp_binance_server.transports.http.server.disconnect import (
+    DISCONNECT,
+    MOST_UNSENT,
+    Disconnect,
+    JoinedAnswers,
+    Unsent,
+)
 from mcp_binance_server.transports.http.server.fairness import AHEAD
 
 LOG = logging.getLogger(__name__)
@@ -69,12 +75,12 @@ class HttpConnection(H11Protocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._reading_timer: asyncio.TimerHandle | None = None
         self._last_timer: asyncio.TimerHandle | None = None
-        self._leaving = Leaving()
+        self._disconnect = Disconnect()
         self._is_behind = False
         self._house, self.app = self.app, self._introduced
 
     async def _introduced(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._leaving = scope[LEAVING] = Leaving()
+        self._disconnect = scope[DISCONNECT] = Disconnect()
         # uvicorn stops to read where a second request begins.
         scope[AHEAD] = self._is_behind or self.flow.read_paused
         scope[LET_IN] = partial(self._crowd.let_in, self)
@@ -114,7 +120,7 @@ class HttpConnection(H11Protocol):
         self._crowd.leave(self)
         self._unsent.drop(self)
         self._forget_secrets()
-        self._leaving.tell()
+        self._disconnect.tell()
         self._unset_keepalive_if_required()  # uvicorn forgets it after an error
 
     def data_received(self, data: bytes) -> None:
@@ -154,7 +160,7 @@ class HttpConnection(H11Protocol):
         self._break_off(_answer(HTTPStatus.BAD_REQUEST, "bad_request", msg))
 
     def _forget_secrets(self) -> None:
-        """Take out of a request that is over what only its doors had to see; in a cycle it lives on for a while."""
+        """Take out of a request that is over what only its handlers had to see; in a cycle it lives on for a while."""
         # Starlette puts a list of its own into the scope, once somebody has asked it for a header.
         for headers in (self.headers, self.scope["headers"]) if self.scope else ():
             kept = [header for header in headers if header[0] not in SECRET_HEADERS]
@@ -188,7 +194,7 @@ class HttpConnection(H11Protocol):
             # The application is still at work on the request that broke off: to it, the client has left.
             under_way.disconnected = True
             under_way.message_event.set()
-            self._leaving.tell()
+            self._disconnect.tell()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(answer)
         self.transport.close()

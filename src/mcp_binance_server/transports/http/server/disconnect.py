@@ -10,13 +10,13 @@ import anyio
 import h11
 from starlette.types import Message, Scope, Send
 
-LEAVING = "mcp_binance_server.leaving"
+DISCONNECT = "mcp_binance_server.disconnect"
 """Where a connection leaves it in the scope of a request; another server's connection does not."""
 
 MOST_UNSENT = 64 * 2**20
 
 
-class Leaving:
+class Disconnect:
     """The end of one request's client: told by the connection, it ends the work that was begun for that client."""
 
     __slots__ = ("_has_left", "_wait", "_work")
@@ -56,8 +56,8 @@ class Leaving:
 
 def ends_with_client(scope: Scope) -> AbstractContextManager[None]:
     """Cancel what is done in here as soon as the client of a request has left."""
-    leaving: Leaving | None = scope.get(LEAVING)
-    return nullcontext() if leaving is None else leaving.ends_this()
+    disconnect: Disconnect | None = scope.get(DISCONNECT)
+    return nullcontext() if disconnect is None else disconnect.ends_this()
 
 
 @dataclass(frozen=True, slots=True)

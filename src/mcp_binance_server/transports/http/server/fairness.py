@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.transports.http.admission.keys import Claims
-from mcp_binance_server.transports.http.server.disconnect import LEAVING, Leaving
+from mcp_binance_server.transports.http.server.disconnect import DISCONNECT, Disconnect
 from mcp_binance_server.transports.http.server.loop_use import LOOP_REQUEST, STILL_MS, LoopAccount, LoopRequest, LoopUse
 
 AHEAD = "mcp_binance_server.ahead"
@@ -68,7 +68,7 @@ class Turns:
         request = scope[LOOP_REQUEST] = self._use.asked(self._claims.party(claim, scope))
         try:
             if is_ahead or not self._begins_at_once(request):
-                await self._wait_among(self._ahead if is_ahead else self._patient, request, scope.get(LEAVING))
+                await self._wait_among(self._ahead if is_ahead else self._patient, request, scope.get(DISCONNECT))
             if not _has_left(scope):
                 await request.charging(app(scope, receive, send))
                 if self._claims.learn(claim, scope):
@@ -88,12 +88,12 @@ class Turns:
         self._begin(request)
         return True
 
-    async def _wait_among(self, others: "_WaitingRequest", request: LoopRequest, leaving: Leaving | None) -> None:
+    async def _wait_among(self, others: "_WaitingRequest", request: LoopRequest, disconnect: Disconnect | None) -> None:
         if others is self._patient and not self._use.is_heavy(request.account, self._use.now_ms()):
             self._is_crowded = True
         woken = others.add(request, self._watch())
-        if leaving is not None:
-            leaving.ends_wait(woken)
+        if disconnect is not None:
+            disconnect.ends_wait(woken)
         await woken
 
     def _begin(self, request: LoopRequest) -> None:
@@ -153,8 +153,8 @@ class Turns:
 
 
 def _has_left(scope: Scope) -> bool:
-    leaving: Leaving | None = scope.get(LEAVING)
-    return leaving is not None and leaving.has_left
+    disconnect: Disconnect | None = scope.get(DISCONNECT)
+    return disconnect is not None and disconnect.has_left
 
 
 class _Turn(NamedTuple):

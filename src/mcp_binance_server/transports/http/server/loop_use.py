@@ -77,13 +77,13 @@ class LoopUse:
         now_ms: Callable[[], float] | None = None,
         processor_ms: Callable[[], float] | None = None,
         *,
-        worth: float = 1.0,
+        processor_share: float = 1.0,
     ) -> None:
         self.now_ms = now_ms or _of_the_machine
         self.processor_ms = processor_ms or of_this_thread
         self.charged_ms = 0.0
         self.elsewhere = Elsewhere()
-        self._worth_ms = worth * FADES_MS
+        self._processor_share_ms = processor_share * FADES_MS
         self._accounts: dict[str, LoopAccount] = {}
         self._begun: dict[LoopRequest, None] = {}
 
@@ -151,8 +151,8 @@ class LoopUse:
 
     def _rests_times(self, party: str) -> float:
         """Return how many times as long as it is worked for a party should rest, to have one worker's worth in all."""
-        most = (1 + self.elsewhere.processes(party)) * FADES_MS / self._worth_ms - 1
-        left_ms = self._worth_ms - self.elsewhere.used(party)
+        most = (1 + self.elsewhere.processes(party)) * FADES_MS / self._processor_share_ms - 1
+        left_ms = self._processor_share_ms - self.elsewhere.used(party)
         return min(most, FADES_MS / left_ms - 1) if left_ms > 0 else most
 
     def _active(self, now_ms: float) -> int:

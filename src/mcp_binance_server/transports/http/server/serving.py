@@ -109,7 +109,7 @@ async def serve_http(
 ) -> None:
     """Serve until SIGTERM or SIGINT, on the loop that runs, whichever the caller chose; then return.
 
-    The first signal closes the door: nobody new, idle connections closed, `drain` ends what would not end by itself,
+    The first signal ends listening: nobody new, idle connections closed, `drain` ends what would not end by itself,
     and requests in hand are answered, all within the grace time. A second signal ends the rest at once, and who presses
     Ctrl-C (SIGINT) waits already: there the grace is a fraction of a second. `ready` gets the port, which matters when
     it was 0.
@@ -118,7 +118,7 @@ async def serve_http(
         SettingsError: the address cannot be listened on.
     """
     listener = listen(host, port)
-    await serve_doors(
+    await serve_apps(
         [ListeningApp(listener, app, limits or ConnectionLimits(), tls)],
         ready=lambda: ready(listener.getsockname()[1]),
         drain=drain,
@@ -128,8 +128,8 @@ async def serve_http(
     )
 
 
-async def serve_doors(
-    doors: Sequence[ListeningApp],
+async def serve_apps(
+    apps: Sequence[ListeningApp],
     *,
     ready: Callable[[], None],
     drain: Callable[[], Awaitable[None]],
@@ -138,31 +138,31 @@ async def serve_doors(
     clock: Clock | None = None,
 ) -> None:
     """Serve on sockets that listen already, until a signal or until `stop` was asked; they are closed at the end."""
-    houses = [_House(door.app, door.limits) for door in doors]
+    servers = [_AppServer(each.app, each.limits) for each in apps]
     try:
         with told_by_signals(stop):
-            for house, door in zip(houses, doors, strict=True):
-                await house.open(door.listener, door.tls)
+            for server, each in zip(servers, apps, strict=True):
+                await server.open(each.listener, each.tls)
             ready()
             await stop.asked.wait()
-            for house in houses:
-                house.shut_the_door()
+            for server in servers:
+                server.stop_listening()
             with stop.patience:
                 stop.patience.deadline = anyio.current_time() + (
                     min(HASTE_SECS, grace_secs) if stop.is_hasty else grace_secs
                 )
                 await drain()
-                for house in houses:
-                    await house.emptied(clock or SystemClock())
+                for server in servers:
+                    await server.emptied(clock or SystemClock())
     finally:
         with anyio.CancelScope(shield=True):
-            for house in houses:
-                await house.clear()
-        for door in doors:
-            door.listener.close()
+            for server in servers:
+                await server.clear()
+        for each in apps:
+            each.listener.close()
 
 
-class _House:
+class _AppServer:
     """A listening socket, its connections and the requests in hand."""
 
     def __init__(self, app: ASGIApp, limits: ConnectionLimits) -> None:
@@ -202,7 +202,7 @@ class _House:
             self._servers.append(server)
         listener.listen(BACKLOG)
 
-    def shut_the_door(self) -> None:
+    def stop_listening(self) -> None:
         for server in self._servers:
             server.close()
 
@@ -216,7 +216,7 @@ class _House:
     async def clear(self) -> None:
         """End at once whatever is left."""
         self._is_cleared = True
-        self.shut_the_door()
+        self.stop_listening()
         for connection in [*self._state.connections]:
             connection.transport.abort()
         # Requests learn that their client has left; those that do not mind are cancelled.
