@@ -48,7 +48,7 @@ class Attempts:
         """Send one request and return the body of its success.
 
         Raises:
-            Refused: the exchange said no.
+            ExchangeRefused: the exchange said no.
             NoAnswer: nothing usable came back.
             RateLimited: it was not sent, the budget does not allow it.
             ExchangeUnavailable: it was not sent, the host has failed and is asked once a second.

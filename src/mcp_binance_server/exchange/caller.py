@@ -56,18 +56,12 @@ class ExchangeCaller:
     total_secs: float = 10.0
     random: Random = field(default_factory=Random, repr=False)
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, init=False, repr=False)
+    network: Network = field(init=False)
+    budget: Budget = field(init=False, repr=False)
+    time: ServerTime = field(init=False, repr=False)
 
-    @property
-    def network(self) -> Network:
-        return self.attempts.network
-
-    @property
-    def budget(self) -> Budget:
-        return self.attempts.budget
-
-    @property
-    def time(self) -> ServerTime:
-        return self.attempts.time
+    def __post_init__(self) -> None:
+        self.network, self.budget, self.time = self.attempts.network, self.attempts.budget, self.attempts.time
 
     def longest_ms(self, endpoint: Endpoint) -> int:
         """Return how long a read can take at the very most, with a margin: what others may wait for it."""

@@ -20,8 +20,6 @@ from mcp_binance_server.surface.uris import GUIDE, MARKET
 
 if TYPE_CHECKING:
     from mcp_binance_server.surface.dispatch import Dispatcher
-if TYPE_CHECKING:
-    from mcp_binance_server.surface.dispatch import Dispatcher
     from mcp_binance_server.surface.subscriptions import Subscriptions
 
 
@@ -138,16 +136,18 @@ class Surface:
     ) -> types.SubscriptionsListenResult:
         return await _subscriptions(await self._opened()).listen(ctx, params)
 
-    async def templates_in_resource_list(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
-        """Add the templates to the resource list, as the guide contract asks; MCP lists them separately too."""
+    async def finish(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+        """Say what the SDK leaves out of a result, and less of what it repeats."""
         result = await call_next(ctx)
-        if ctx.method == "resources/list" and isinstance(result, dict):
-            catalogue = (await self._listed()).catalogue
-            listed = [
-                spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True) for spec in catalogue.templates
-            ]
-            return {**result, "resourceTemplates": listed}
-        return result
+        if not isinstance(result, dict):
+            return result
+        if ctx.method == "server/discover":
+            return _lists_stay(result)
+        if ctx.method == "resources/list":  # with the templates, as the guide contract asks; MCP lists them alone too
+            templates = (await self._listed()).catalogue.templates
+            listed = [spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True) for spec in templates]
+            result = {**result, "resourceTemplates": listed}
+        return _short_stamp(result)
 
 
 def build_server(dispatcher: "Dispatcher") -> Server[Any]:
@@ -203,22 +203,17 @@ def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", has
         on_get_prompt=guard(surface.get_prompt),
         on_completion=guard(surface.complete),
     )
-    server.middleware.append(surface.templates_in_resource_list)
-    server.middleware.append(_short_stamp)
+    server.middleware.append(surface.finish)
     if has_updates:  # where no market is streamed the server does not say that it would tell of changes
         offered = server.add_request_handler
         offered("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
         offered("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))
         offered("subscriptions/listen", types.SubscriptionsListenRequestParams, guard(surface.listen, longest_secs=inf))
-        server.middleware.append(_lists_stay)
     return server
 
 
-async def _short_stamp(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+def _short_stamp(result: dict[str, Any]) -> HandlerResult:
     """Say who answers in few bytes: 2026-07-28 stamps every result, and the SDK would send the icon each time."""
-    result = await call_next(ctx)
-    if ctx.method == "server/discover" or not isinstance(result, dict):
-        return result
     match result.get("_meta"):
         case {"io.modelcontextprotocol/serverInfo": {"name": name, "version": version}, **rest}:
             stamp = {"io.modelcontextprotocol/serverInfo": {"name": name, "version": version}}
@@ -227,11 +222,8 @@ async def _short_stamp(ctx: RequestContext, call_next: CallNext) -> HandlerResul
             return result
 
 
-async def _lists_stay(ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+def _lists_stay(result: dict[str, Any]) -> HandlerResult:
     """Say that lists do not change: the SDK takes a server that has streams for one that uses all of them."""
-    result = await call_next(ctx)
-    if ctx.method != "server/discover" or not isinstance(result, dict):
-        return result
     told: dict[str, Any] = {
         name: {**each, "listChanged": False} if "listChanged" in each else each
         for name, each in result["capabilities"].items()
