@@ -99,7 +99,7 @@ class Layout:
         places: dict[str, list[str]] = defaultdict(list)
         for name, text in self.texts.items():
             if not name.startswith("simulator/") and "_pb2" not in name:
-                for each in set(_classes(text)) - SHOWN_TWICE:
+                for each in _written(text).classes - SHOWN_TWICE:
                     places[each].append(name)
         for each, found in places.items():
             if len(found) > 1:
@@ -107,17 +107,13 @@ class Layout:
 
     def _words(self) -> Iterator[str]:
         for name, text in self.texts.items():
-            for word in sorted({found.lower() for found in OUR_WORD.findall(HUMPS.sub("_", text))}):
+            for word in _written(text).our_words:
                 yield f"{name} says {word}: {FIELDS_WORDS[word]} is what others call it, and that word belongs here"
 
     def _money(self) -> Iterator[str]:
         for name, text in self.texts.items():
-            if name.startswith("domain/"):
-                for node in ast.walk(ast.parse(text)):
-                    is_literal = isinstance(node, ast.Constant) and isinstance(node.value, float)
-                    is_name = isinstance(node, ast.Name) and node.id == "float"
-                    if is_literal or is_name:
-                        yield f"{name} has a float: money is Decimal; a float belongs to analytics or above"
+            if name.startswith("domain/") and _written(text).has_float:
+                yield f"{name} has a float: money is Decimal; a float belongs to analytics or above"
 
     def _imports(self) -> Iterator[str]:
         layers = next(each for each in self.contracts if each["name"] == "Dependencies point down")["layers"]
@@ -125,7 +121,7 @@ class Layout:
         pure = next(each for each in self.contracts if each["name"].startswith("Domain, analytics"))
         for name, text in self.texts.items():
             own = name.removesuffix(".py").split("/")[0]
-            for imported in _imported(text):
+            for imported in _written(text).imports:
                 top = imported.removeprefix(f"{NAME}.").split(".")[0]
                 if imported.startswith(f"{NAME}.") and own in ranks and top in ranks and top != own:
                     if ranks[top] < ranks[own]:
@@ -138,27 +134,39 @@ class Layout:
 
     def _greeting(self) -> Iterator[str]:
         for node in ast.parse(self.texts["surface/server.py"]).body:
-            for imported in _imported(ast.unparse(node)) if not isinstance(node, ast.If) else ():
+            for imported in _written(ast.unparse(node)).imports if not isinstance(node, ast.If) else ():
                 if imported.removeprefix(f"{NAME}.").startswith(LATE):
                     first = "a client is greeted first; that belongs behind the dispatcher"
                     yield f"surface/server.py imports {imported}: {first}"
 
 
-@cache
-def _classes(text: str) -> tuple[str, ...]:
-    return tuple(node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
+@dataclass(frozen=True, slots=True)
+class _Written:
+    classes: frozenset[str]
+    imports: tuple[str, ...]
+    has_float: bool
+    our_words: tuple[str, ...]
 
 
 @cache
-def _imported(text: str) -> tuple[str, ...]:
-    found: list[str] = []
+def _written(text: str) -> _Written:
+    """Read a page once, whoever asks."""
+    classes, imports, has_float = set[str](), list[str](), False
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            # A name from the package itself is a module.
-            found += [f"{NAME}.{alias.name}" for alias in node.names] if node.module == NAME else [node.module]
-    return tuple(found)
+        match node:
+            case ast.ClassDef():
+                classes.add(node.name)
+            case ast.Import():
+                imports += [alias.name for alias in node.names]
+            case ast.ImportFrom(module=str(module)):
+                # A name from the package itself is a module.
+                imports += [f"{NAME}.{alias.name}" for alias in node.names] if module == NAME else [module]
+            case ast.Constant(value=float()) | ast.Name(id="float"):
+                has_float = True
+            case _:
+                pass
+    ours = {found.lower() for found in OUR_WORD.findall(HUMPS.sub("_", text))}
+    return _Written(frozenset(classes), tuple(imports), has_float, tuple(sorted(ours)))
 
 
 def _is_of(name: str, modules: Sequence[str]) -> bool:
