@@ -5,6 +5,7 @@ Whatever takes long to import is imported by the fixture that needs it: a test o
 
 import signal
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # "auto" asks a server of the newest revision to describe itself; "legacy" shakes hands. Behind the first answer both
 # run the same lines, so these are counted for one.
 ERAS = (pytest.param("legacy", marks=pytest.mark.flood), "auto")
+SIMULATOR = Path(__file__).parent / "tests" / "simulator"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,6 +63,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[COLLECTED] = Collected({item.path for item in items}, needed)
     for item in [*later_cases(items)]:
         item.add_marker("flood")
+    for item in items:
+        if SIMULATOR in item.path.parents:
+            item.add_marker("simulator")
     if config.getoption("--fast"):
         items[:] = chosen(items)
 
