@@ -13,6 +13,10 @@ QUICK_MS = 250
 LONG_MS = 1000
 LONG_GOOD_FOR_MS = 60_000
 REFUTED_EVERY_MS = 60_000
+# The latest that it may be there is off by an eighth of a second at most: what is further ahead proves that the clock
+# there was set.
+REFUTED_MS = 250
+LONGEST_WAY_MS = 1_000
 # No machine of a fleet is further behind than that, but what it is told may be nonsense.
 FURTHEST_MS = 3_600_000
 
@@ -29,6 +33,7 @@ class ServerTime:
         self._offset_ms: float | None = None
         self._unsure_ms = 0.0
         self._lead_ms = 0
+        self._is_set_forward = False
         self._set_before_ms = -inf
         self._learned_at_ms: float | None = None
         self._good_for_ms = REFRESH_MS
@@ -54,27 +59,35 @@ class ServerTime:
         return int(self._clock.monotonic_ms() + self._offset_ms + unsure_ms)
 
     def witness(self, event_ms: int) -> None:
-        """Take an event that was sent at a time to come: it is that late there, at least.
+        """Take an event: it is that late there, at least. One from a time to come proves that the clock there was set.
 
-        Of two in a row the nearer one is believed; a single one may be nonsense. What was asked before the first may
-        have been answered before the clock there was set, and tells nothing any more.
+        Of two of these in a row the nearer one is believed; a single one may be nonsense. How long an event was on its
+        way is not known, but seldom over a second: until the clock is read again, it may be that much later. What was
+        asked before the first may have been answered before the clock there was set, and tells nothing any more.
         """
+        now_ms = self.now_ms()
+        if event_ms - now_ms <= REFUTED_MS:
+            if self._is_set_forward and event_ms > self.earliest_ms():
+                self._lie_between(event_ms, max(now_ms, event_ms + LONGEST_WAY_MS))
+            return
         if self._lead_ms <= 0:
             self._set_before_ms = self._clock.monotonic_ms()
-        lead_ms = event_ms - self.now_ms()
-        proven_ms = min(lead_ms, self._lead_ms)
+        proven_ms = min(event_ms - now_ms, self._lead_ms)
         if proven_ms > 0:
-            self._offset_ms = self._at(0) - self._clock.monotonic_ms() + proven_ms
-            lead_ms -= proven_ms
-        self._lead_ms = lead_ms
+            self._lie_between(now_ms + proven_ms, now_ms + proven_ms + LONGEST_WAY_MS)
+            self._is_set_forward = True
+        self._lead_ms = event_ms - self.now_ms()
+
+    def _lie_between(self, earliest_ms: float, latest_ms: float) -> None:
+        self._offset_ms = (earliest_ms + latest_ms) / 2 - self._clock.monotonic_ms()
+        self._unsure_ms = (latest_ms - earliest_ms) / 2
 
     def hear(self, earliest_ms: int, latest_ms: int) -> None:
         """Take from another process of ours how late it may be there; who has read the clock knows it."""
         if not 0 <= latest_ms - earliest_ms <= FURTHEST_MS:
             return
         if self.is_rough and 0 < latest_ms - self.now_ms() <= FURTHEST_MS:
-            self._offset_ms = (earliest_ms + latest_ms) / 2 - self._clock.monotonic_ms()
-            self._unsure_ms = (latest_ms - earliest_ms) / 2
+            self._lie_between(earliest_ms, latest_ms)
 
     @property
     def is_rough(self) -> bool:
@@ -95,7 +108,7 @@ class ServerTime:
             return
         self._good_for_ms = LONG_GOOD_FOR_MS if trip_ms > LONG_MS else REFRESH_MS
         self._unsure_ms = trip_ms / 2 if trip_ms > QUICK_MS else 0.0
-        self._lead_ms = 0
+        self._lead_ms, self._is_set_forward = 0, False
         self._offset_ms = server_ms - (asked_at_ms + answered_at_ms) / 2
         self._learned_at_ms = answered_at_ms
         self._is_doubted = False

@@ -8,15 +8,14 @@ import msgspec
 
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.server_time import REFUTED_MS
 from mcp_binance_server.exchange.spot.streams import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
 from mcp_binance_server.exchange.wire import UNREADABLE
 from mcp_binance_server.feeds.feed import SymbolFeed
 
 # What is stamped so far ahead of the exchange's own clock was not stamped by it.
 AHEAD_MS = 60_000
-# The latest that it may be there is off by an eighth of a second at most: what is further ahead proves that the clock
-# there was set.
-EARLY_MS, LATE_MS, REFUTED_MS = 100, 1_000, 250
+EARLY_MS, LATE_MS = 100, 1_000
 # What cannot be read, and what our own checks raise.
 NONSENSE = (*UNREADABLE, ValueError)
 
@@ -76,9 +75,9 @@ class Routes:
             behind_ms = now_ms - event.event_time
             if behind_ms < -REFUTED_MS:
                 self.doubt_time("refuted")
-                self.time.witness(event.event_time)
             elif not -EARLY_MS <= behind_ms <= LATE_MS:
                 self.doubt_time("odd")
+            self.time.witness(event.event_time)
         except NONSENSE:
             self.feed.on_malformed()
             self.refused(self.feed.symbol)
