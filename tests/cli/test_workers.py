@@ -207,7 +207,8 @@ async def test_the_port_for_probes_answers_for_all_workers(around: Surroundings,
             os.kill(held, signal.SIGSTOP)
             with_one_held = await probes.get("/healthz")
             ready_by_the_other = await probes.get("/readyz")
-            while ready_by_the_other.status_code != 200:  # on a busy machine the other may be late with its word
+            # On a busy machine the other may be late with its word; that of a successor would not be its own.
+            while ready_by_the_other.status_code != 200 and held in children(process.pid):
                 ready_by_the_other = await probes.get("/readyz")
             with suppress(ProcessLookupError):
                 os.kill(held, signal.SIGCONT)
@@ -216,7 +217,7 @@ async def test_the_port_for_probes_answers_for_all_workers(around: Surroundings,
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
     assert (figures.status_code, set(by_worker(figures.text, "mcp_binance_sessions"))) == (200, {"0", "1"})
     assert asked.status_code == 401
-    assert (with_one_held.status_code, ready_by_the_other.json()["status"]) == (200, "ready")
+    assert (with_one_held.status_code, ready_by_the_other.status_code) == (200, 200)
 
 
 def test_without_a_shared_state_several_workers_are_refused() -> None:

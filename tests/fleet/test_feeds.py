@@ -152,9 +152,11 @@ async def test_a_reader_who_comes_late_needs_no_call_of_its_own(members: list[Me
         assert len(fleet.exchange.requests) == before
 
 
-async def test_a_reader_who_comes_late_learns_how_old_the_leaders_book_is(
-    members: list[Member], fleet: HeldFleet
+@pytest.mark.parametrize("skew_ms", [0, 9_000])
+async def test_a_reader_who_comes_late_learns_how_old_the_leaders_book_is_though_its_clock_is_behind(
+    members: list[Member], fleet: HeldFleet, skew_ms: int
 ) -> None:
+    fleet.exchange.skew_ms = skew_ms
     with ExitStack() as stack:
         [first] = opened(stack, members[:1], BTC)
         await fleet.until(all_live([first]))
@@ -168,24 +170,6 @@ async def test_a_reader_who_comes_late_learns_how_old_the_leaders_book_is(
         assert snapshots(fleet.exchange) == 1
         assert late.book_ms == first.book_ms
         assert late.age_ms(fleet.exchange.now_ms()) >= 3_000
-
-
-async def test_a_reader_whose_clock_is_behind_the_exchanges_learns_from_the_leader_how_old_a_silent_book_is(
-    members: list[Member], fleet: HeldFleet
-) -> None:
-    fleet.exchange.skew_ms = 9_000
-    with ExitStack() as stack:
-        [first] = opened(stack, members[:1], BTC)
-        await fleet.until(all_live([first]))
-        await fleet.run(1_000)
-        fleet.exchange.hub.faults.add(StreamFault(kind="drop", stream="btcusdt@*", times=None))
-        await fleet.run(3_000)
-
-        [late] = opened(stack, members[1:2], BTC)
-        await fleet.until(all_live([late]))
-
-        assert snapshots(fleet.exchange) == 1
-        assert late.book_ms == first.book_ms
         assert late.age_ms(members[1].hub.time.now_ms()) >= 3_000
 
 

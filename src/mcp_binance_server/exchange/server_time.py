@@ -58,18 +58,22 @@ class ServerTime:
             return self._clock.now_ms()
         return int(self._clock.monotonic_ms() + self._offset_ms + unsure_ms)
 
-    def witness(self, event_ms: int) -> None:
-        """Take an event: it is that late there, at least. One from a time to come proves that the clock there was set.
+    def _lie_between(self, earliest_ms: float, latest_ms: float) -> None:
+        self._offset_ms = (earliest_ms + latest_ms) / 2 - self._clock.monotonic_ms()
+        self._unsure_ms = (latest_ms - earliest_ms) / 2
 
-        Of two of these in a row the nearer one is believed; a single one may be nonsense. How long an event was on its
-        way is not known, but seldom over a second: until the clock is read again, it may be that much later. What was
-        asked before the first may have been answered before the clock there was set, and tells nothing any more.
+    def witness(self, event_ms: int) -> bool:
+        """Take an event: it is that late there, at least. Tell whether it proves that the clock there was set forward.
+
+        Of two that prove it in a row the nearer one is believed; a single one may be nonsense. How long an event was on
+        its way is not known, but seldom over a second: until the clock is read again, it may be that much later. What
+        was asked before the first may have been answered before the clock there was set, and tells nothing any more.
         """
         now_ms = self.now_ms()
         if event_ms - now_ms <= REFUTED_MS:
             if self._is_set_forward and event_ms > self.earliest_ms():
                 self._lie_between(event_ms, max(now_ms, event_ms + LONGEST_WAY_MS))
-            return
+            return False
         if self._lead_ms <= 0:
             self._set_before_ms = self._clock.monotonic_ms()
         proven_ms = min(event_ms - now_ms, self._lead_ms)
@@ -77,10 +81,7 @@ class ServerTime:
             self._lie_between(now_ms + proven_ms, now_ms + proven_ms + LONGEST_WAY_MS)
             self._is_set_forward = True
         self._lead_ms = event_ms - self.now_ms()
-
-    def _lie_between(self, earliest_ms: float, latest_ms: float) -> None:
-        self._offset_ms = (earliest_ms + latest_ms) / 2 - self._clock.monotonic_ms()
-        self._unsure_ms = (latest_ms - earliest_ms) / 2
+        return True
 
     def hear(self, earliest_ms: int, latest_ms: int) -> None:
         """Take from another process of ours how late it may be there; who has read the clock knows it."""
@@ -130,10 +131,11 @@ class ServerTime:
         # budget's edge guard covers.
         own_ms, latest_ms = self._clock.now_ms(), second_ms + 1000 + took_ms
         is_right = _lies_in(second_ms, own_ms, took_ms, SLACK_MS)
-        likely_ms = own_ms if is_right else (second_ms + latest_ms) / 2
-        self._offset_ms = likely_ms - self._clock.monotonic_ms()
-        is_known = is_right and took_ms <= LONG_MS
-        self._unsure_ms = 0.0 if is_known else max(latest_ms - likely_ms, likely_ms - second_ms)
+        if is_right:
+            unsure_ms = max(latest_ms - own_ms, own_ms - second_ms) if took_ms > LONG_MS else 0.0
+            self._lie_between(own_ms - unsure_ms, own_ms + unsure_ms)
+        else:
+            self._lie_between(second_ms, latest_ms)
         # Good enough for a signature, which may be five seconds old or one early; if not, the exchange says so (-1021).
         self._agrees = is_right and not self._is_doubted
 

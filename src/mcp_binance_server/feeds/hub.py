@@ -263,7 +263,7 @@ class Hub:
         feed = SymbolFeed(symbol, self._room, thresholds=self.thresholds)
         routes = Routes(feed, self.time, self._put_in_step, self.troubles.refused, self._doubt_time).by_name()
         names = tuple(routes)
-        shared = self._with_room(tasks)
+        shared = self._socket_with_room(tasks)
         watched = self._watched[symbol] = _Watched(feed, shared.socket, names)
         self._routes.update({name: (take, watched) for name, take in routes.items()})
         shared.symbols.add(symbol)
@@ -298,7 +298,7 @@ class Hub:
         self._stop(symbol)
         return True
 
-    def _with_room(self, tasks: anyio.abc.TaskGroup) -> _SharedSocket:
+    def _socket_with_room(self, tasks: anyio.abc.TaskGroup) -> _SharedSocket:
         for shared in self._shared:
             if len(shared.symbols) < BOOKS_A_SOCKET:
                 return shared

@@ -8,7 +8,6 @@ import msgspec
 
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.server_time import REFUTED_MS
 from mcp_binance_server.exchange.spot.streams import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
 from mcp_binance_server.exchange.wire import UNREADABLE
 from mcp_binance_server.feeds.feed import SymbolFeed
@@ -27,9 +26,7 @@ class Now(Protocol):
 
     def earliest_ms(self) -> int: ...
 
-    def witness(self, event_ms: int) -> None: ...
-
-    def hear(self, earliest_ms: int, latest_ms: int) -> None: ...
+    def witness(self, event_ms: int) -> bool: ...
 
 
 Route = Callable[[msgspec.Raw], None]
@@ -73,11 +70,10 @@ class Routes:
             self._check(event.symbol, event.event_time, now_ms)
             delta = event.to_domain()
             behind_ms = now_ms - event.event_time
-            if behind_ms < -REFUTED_MS:
+            if self.time.witness(event.event_time):
                 self.doubt_time("refuted")
             elif not -EARLY_MS <= behind_ms <= LATE_MS:
                 self.doubt_time("odd")
-            self.time.witness(event.event_time)
         except NONSENSE:
             self.feed.on_malformed()
             self.refused(self.feed.symbol)

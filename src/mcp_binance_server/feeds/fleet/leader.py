@@ -9,9 +9,9 @@ import msgspec
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.feeds.fleet.journal import LOST, JournalLine, JournalPage, SharedBook, encode
 from mcp_binance_server.feeds.hub import Hub
-from mcp_binance_server.feeds.routes import Now
 from mcp_binance_server.state.engine import MAX_VALUE_BYTES, Fenced, Lease, StateEngine
 
 LEASE_MS = 1_500
@@ -96,7 +96,7 @@ class ReceiptTime:
 
     __slots__ = ("_ago_ms", "_time")
 
-    def __init__(self, time: Now) -> None:
+    def __init__(self, time: ServerTime) -> None:
         self._time = time
         self._ago_ms = 0
 
@@ -106,8 +106,8 @@ class ReceiptTime:
     def earliest_ms(self) -> int:
         return self._time.earliest_ms() - self._ago_ms
 
-    def witness(self, event_ms: int) -> None:
-        self._time.witness(event_ms + self._ago_ms)
+    def witness(self, event_ms: int) -> bool:
+        return self._time.witness(event_ms + self._ago_ms)
 
     def hear(self, earliest_ms: int, latest_ms: int) -> None:
         self._time.hear(earliest_ms + self._ago_ms, latest_ms + self._ago_ms)

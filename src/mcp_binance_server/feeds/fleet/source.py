@@ -15,12 +15,12 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.streams import MarketSocket, SocketCounts
 from mcp_binance_server.feeds.fleet.follower import Follower
 from mcp_binance_server.feeds.fleet.journal import decode_want
 from mcp_binance_server.feeds.fleet.leader import LEASE_MS, Leader, ReceiptTime
 from mcp_binance_server.feeds.hub import CRASH_PAUSE_MS, Hub
-from mcp_binance_server.feeds.routes import Now
 from mcp_binance_server.feeds.snapshots import Fetch
 from mcp_binance_server.state.engine import Lease, StateEngine
 
@@ -45,7 +45,9 @@ class _Share:
 class Fleet:
     """This process among others on one engine; `owner` is its name among them, new at every start."""
 
-    def __init__(self, engine: StateEngine, clock: Clock, time: Now, owner: str, random: Random | None = None) -> None:
+    def __init__(
+        self, engine: StateEngine, clock: Clock, time: ServerTime, owner: str, random: Random | None = None
+    ) -> None:
         self.engine, self.clock, self.owner = engine, clock, owner
         self.receipt = ReceiptTime(time)
         self.random = random or Random()  # noqa: S311 - a pause is no secret

@@ -188,10 +188,10 @@ class HttpApp:
     def __post_init__(self) -> None:
         who = self.authentication.authenticator
         self._standing = Standing(who.edition, self.probes.clock) if isinstance(who, Withdrawing) else None
-        pair = SseHttp(self.http_sessions)
+        sse = SseHttp(self.http_sessions)
         self._sessions = SessionHttp(self.http_sessions)
         self._modern = SessionlessHttp(self.server, self.http_sessions, self.takes_long, self.pace)
-        self._routes = {"/mcp": self._mcp, "/mcp/sse": pair, MESSAGES: pair.message}
+        self._routes = {"/mcp": self._mcp, "/mcp/sse": sse, MESSAGES: sse.message}
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
