@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ import pytest
 from support.calls import CHART
 from support.process import Process
 from support.raw import request
+from support.turns import slowness
 from support.workers import port_of
 
-# CPU of the loop's own thread, so a busy machine adds nothing. The bar is for every turn, the first of each kind too.
+# CPU of the loop's own thread, on a machine as quick as usual. The bar is for every turn, the first of each kind too.
 MOST_MS = 50.0
+SERVERS = 2
 BTC: dict[str, Any] = {"symbol": "BTCUSDT"}
 MANY = {**BTC, "limit": 1000}
 LINES = ["sma", "ema", "rsi", "atr", "macd", "bollinger", "stochastic", "adx", "obv", "vwap"]
@@ -47,9 +49,19 @@ LONGEST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("fetch_chart_documentation", {}),
     ("get_collection_content", {"collection": "all"}),
 )
+MODERN = "2026-07-28"
 PLAYBOOKS = "guide://category/big"
 LONG = 4 * 2**20 - 100
+MESSAGE = b'{"jsonrpc":"2.0","id":1,"%s":"tools/list","params":{%s}}'
+MEMBERS = b",".join(b'"%d":0' % number for number in range(19_900))
+ESCAPED = b'"long":"' + b"\\u20ac" * (LONG // 6 - 100) + b'"'
 BODIES = (
+    MESSAGE % (b"method", MEMBERS),
+    MESSAGE % (b"no", MEMBERS),
+    MESSAGE % (b"method", b'"many":[' + b"{}," * 9_900 + b"{}]"),
+    MESSAGE % (b"no", b'"many":[' + b"{}," * 9_900 + b"{}]"),
+    MESSAGE % (b"method", ESCAPED),
+    MESSAGE % (b"no", ESCAPED),
     b" " * LONG + b"null",
     b"[" * (LONG // 2) + b"]" * (LONG // 2),
     b"[" + b"0," * (LONG // 2) + b"0]",
@@ -64,13 +76,18 @@ class Measured:
 
     process: Process
     port: int
+    found: dict[str, float] = field(default_factory=dict[str, float])
+    slow: list[float] = field(default_factory=lambda: [slowness()])
 
-    def longest(self, after: str) -> float:
-        """Return the longest turn since the last time, and show the longest few."""
+    def note(self, after: str) -> None:
+        """Note the longest turn since the last time, in milliseconds of a usual machine, and show the longest few."""
         os.kill(self.process.pid, signal.SIGUSR1)
         turns = json.loads(self.process.line())["longest"]
-        print(after, [(each["ms"], each["step"][:150]) for each in turns[:3]])  # noqa: T201 - shown by -rP
-        return turns[0]["ms"] if turns else 0.0
+        self.slow.append(slowness())
+        slow = max(self.slow[-2:])
+        self.found[after] = turns[0]["ms"] / slow if turns else 0.0
+        shown = [(each["ms"], each["step"][:150]) for each in turns[:3]]
+        print(f"{after}: {self.found[after]:.1f} ms at {slow:.2f} times the time:", shown)  # noqa: T201 - shown by -rP
 
     async def ask(self, method: str, params: dict[str, Any], name: str = "", address: str = "127.0.0.1") -> bytes:
         """Ask, and read the whole answer."""
@@ -99,12 +116,12 @@ def written(method: str, params: dict[str, Any], name: str = "") -> bytes:
     return posted(json.dumps(request(1, method, params, modern=True)).encode(), method, name)
 
 
-def posted(body: bytes, method: str, name: str = "") -> bytes:
+def posted(body: bytes, method: str, name: str = "", version: str = MODERN) -> bytes:
     named = f"Mcp-Name: {name}\r\n" if name else ""
     head = (
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
-        "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
-        f"Mcp-Method: {method}\r\n{named}Content-Length: {len(body)}\r\n\r\n"
+        "Accept: application/json, text/event-stream\r\n"
+        f"MCP-Protocol-Version: {version}\r\nMcp-Method: {method}\r\n{named}Content-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
 
@@ -137,44 +154,54 @@ def measured(folder: Path, page_bytes: int) -> Generator[Measured]:
         simulator.terminate()
 
 
-async def long_bodies(server: Measured) -> float:
-    for body in BODIES:
-        assert (await server.send(posted(body, "tools/list"))).startswith(b"HTTP/1.1 4")
-    return server.longest("long bodies")
+async def ask_the_longest(server: Measured, scale: int) -> None:
+    server.note("the start, while nobody can ask")
+    server.found.clear()
+    for tool, arguments in LONGEST:
+        for _ in range(2):
+            assert b'"isError":true' not in await server.ask(*called(tool, arguments))
+        server.note(tool)
+    await server.ask("tools/list", {})
+    server.note("tools/list")
+
+    for tool, arguments in LONGEST[:3]:
+        crowd = [server.ask(*called(tool, arguments), address="127.0.0.2") for _ in range(20 * scale)]
+        await asyncio.gather(*crowd)
+        server.note(f"a crowd for {tool}")
+
+    for version in (MODERN, "2025-11-25"):
+        for number, body in enumerate(BODIES):
+            assert (await server.send(posted(body, "tools/list", version=version))).startswith(b"HTTP/1.1 4")
+            server.note(f"long body {number} of {version}")
+
+    async with AsyncExitStack() as held:
+        unread = written("resources/read", {"uri": PLAYBOOKS}, PLAYBOOKS)
+        readers = [await held.enter_async_context(server.holding(unread, "127.0.0.2")) for _ in range(20 * scale)]
+        for reader in readers:
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        server.note("unread playbooks")
+
+    async with AsyncExitStack() as held:
+        wish = {"notifications": {"resourceSubscriptions": ["binance://market/btcusdt"]}}
+        watch = written("subscriptions/listen", wish)
+        watchers = [await held.enter_async_context(server.holding(watch, "127.0.0.3")) for _ in range(25 * scale)]
+        for watcher in watchers:
+            await watcher.readuntil(b"resources/updated")
+        server.note("watchers")
 
 
 @pytest.mark.timeout(300)
 async def test_no_turn_of_the_loop_takes_long_whatever_is_asked(tmp_path: Path, scale: int) -> None:
-    found: dict[str, float] = {}
-    with measured(tmp_path, min(scale, 2) * 490_000) as server:
-        server.longest("the start, while nobody can ask")
-        for tool, arguments in LONGEST:
-            for _ in range(2):
-                assert b'"isError":true' not in await server.ask(*called(tool, arguments))
-            found[tool] = server.longest(tool)
-        await server.ask("tools/list", {})
-        found["tools/list"] = server.longest("tools/list")
-
-        for tool, arguments in LONGEST[:3]:
-            crowd = [server.ask(*called(tool, arguments), address="127.0.0.2") for _ in range(20 * scale)]
-            await asyncio.gather(*crowd)
-            found[f"a crowd for {tool}"] = server.longest(f"a crowd for {tool}")
-
-        found["long bodies"] = min([await long_bodies(server) for _ in range(2)])
-
-        async with AsyncExitStack() as held:
-            unread = written("resources/read", {"uri": PLAYBOOKS}, PLAYBOOKS)
-            readers = [await held.enter_async_context(server.holding(unread, "127.0.0.2")) for _ in range(20 * scale)]
-            for reader in readers:
-                assert (await reader.readline()).startswith(b"HTTP/1.1 200")
-            found["unread playbooks"] = server.longest("unread playbooks")
-
-        async with AsyncExitStack() as held:
-            wish = {"notifications": {"resourceSubscriptions": ["binance://market/btcusdt"]}}
-            watch = written("subscriptions/listen", wish)
-            watchers = [await held.enter_async_context(server.holding(watch, "127.0.0.3")) for _ in range(25 * scale)]
-            for watcher in watchers:
-                await watcher.readuntil(b"resources/updated")
-            found["watchers"] = server.longest("watchers")
-
-    assert {name: ms for name, ms in found.items() if ms > MOST_MS} == {}
+    found: list[dict[str, float]] = []
+    too_long: dict[str, float] = {}
+    for number in range(SERVERS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with measured(folder, min(scale, 2) * 490_000) as server:
+            await ask_the_longest(server, scale)
+        found.append(server.found)
+        # What the machine was kept from doesn't come again in the same place; what we do does.
+        too_long = {name: ms for name, ms in found[0].items() if min(each[name] for each in found) > MOST_MS}
+        if not too_long:
+            break
+    assert too_long == {}

@@ -11,10 +11,12 @@ from typing import Any, cast
 
 from mcp.types import jsonrpc
 from pydantic import ValidationError
+from pydantic_core import from_json
 
+_BOM = b"\xef\xbb\xbf"
 FRAME_CAP = 4 * 2**20
 # Ids stand near the start; looking further would let a broken frame cost more than a good one.
-SCAN_LIMIT = 64 * 2**10
+SCAN_LIMIT = 16 * 2**10
 Id = str | int
 
 # Strings, numbers and punctuation; possessive, so that an unclosed string is given up in one pass.
@@ -31,10 +33,15 @@ class RefusedFrame:
 def read_frame(line: bytes) -> jsonrpc.JSONRPCMessage | RefusedFrame:
     """Return the message on a line, or the answer that refuses it."""
     try:
-        message = jsonrpc.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        value: Any = from_json(line.removeprefix(_BOM), cache_strings="keys")
+    except ValueError:  # half a surrogate pair too: it is no text, and could not be answered with
+        return _refused(scan_id(line), jsonrpc.PARSE_ERROR, "The message is not valid JSON")
+    try:
+        # Of a value: from text, each of the four kinds of messages is built anew until one fits.
+        message = jsonrpc.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
-        return _refusal(line)
-    if isinstance(message, jsonrpc.JSONRPCNotification) and _has_id(line):
+        return _no_message(value)
+    if isinstance(message, jsonrpc.JSONRPCNotification) and "id" in value:
         # An id of a kind that no request may have (null, 1.5, true, a list): not a notification, and no one to answer.
         return _refused(None, jsonrpc.INVALID_REQUEST, "The id of a request must be a string or an integer")
     return message
@@ -45,20 +52,11 @@ def too_long(start: bytes) -> RefusedFrame:
     return _refused(scan_id(start), jsonrpc.INVALID_REQUEST, f"A message must not be longer than {FRAME_CAP} bytes")
 
 
-def _refusal(line: bytes) -> RefusedFrame:
-    try:
-        value: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return _refused(scan_id(line), jsonrpc.PARSE_ERROR, "The message is not valid JSON")
+def _no_message(value: object) -> RefusedFrame:
     if isinstance(value, list):
         return _refused(None, jsonrpc.INVALID_REQUEST, "Batches are not part of this protocol: send one message a line")
     found = cast("dict[str, object]", value).get("id") if isinstance(value, dict) else None
     return _refused(usable_id(found), jsonrpc.INVALID_REQUEST, "The message is no JSON-RPC 2.0 request")
-
-
-def _has_id(line: bytes) -> bool:
-    value: Any = json.loads(line)
-    return "id" in value
 
 
 def usable_id(value: object) -> Id | None:

@@ -192,7 +192,7 @@ SNEAKY = (
 UNREADABLE = (
     b'{"jsonrpc":"2.0","id":1,"method":"\xff\xfe"}',
     b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\xed\xa0\x80"}}',
-    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b"[" * 100_000,
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b"[" * 5_000,
     b"\xff",
 )
 
