@@ -61,6 +61,17 @@ def test_a_book_is_as_old_as_its_snapshot_or_the_newest_event_that_it_took(
     assert feed.age_ms(came_ms) == age_ms
 
 
+@pytest.mark.parametrize(("ahead_ms", "age_ms"), [(0, 0), (250, 0), (3_000, 1_000)])
+def test_an_event_from_a_time_to_come_may_have_been_on_its_way_for_long(
+    feed: SymbolFeed, ahead_ms: int, age_ms: int
+) -> None:
+    bring_up(feed)
+
+    feed.on_depth(replace(delta_of(12, 13), event_ms=START_MS + 100 + ahead_ms), START_MS + 100)
+
+    assert feed.age_ms(START_MS + 100) == age_ms
+
+
 def test_a_quiet_symbol_is_put_in_step_without_an_event(feed: SymbolFeed) -> None:
     feed.on_quiet()
     assert feed.needs_snapshot

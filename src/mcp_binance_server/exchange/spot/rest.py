@@ -22,6 +22,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.attempt import Params
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import REACH, TIME, Endpoint, host_of
+from mcp_binance_server.exchange.server_time import REFUTED_MS
 from mcp_binance_server.exchange.signing import rest_query
 from mcp_binance_server.exchange.spot.endpoints import (
     AGGREGATE_TRADES,
@@ -203,14 +204,15 @@ class SpotClient:
     ) -> Sourced[ValueT]:
         async def produce() -> bytes:
             self.reads.sent += 1
+            asked_ms = self.engine.now_ms()
             body = await self.caller.read(endpoint, params, shape)
-            packed = f"{body.host} {body.at_ms}\n".encode() + body.content
+            packed = f"{body.host} {body.at_ms} {asked_ms}\n".encode() + body.content
             self.recent.keep(key, packed, body.value)
             return packed
 
         self.reads.asked += 1
         configured = host_of(self.caller.network.rest_url)
-        key = f"read:{configured}:{endpoint.name}?{rest_query(params)}"
+        key = f"answer:{configured}:{endpoint.name}?{rest_query(params)}"
         kept = await self.engine.single_flight(
             key,
             produce,
@@ -218,9 +220,18 @@ class SpotClient:
             lock_ms=self.caller.longest_ms(endpoint),
         )
         await self.pace.step()  # all who shared it were woken at once
-        answered, _, at_ms = kept[: kept.index(b"\n")].decode().partition(" ")
+        answered, at_ms, asked_ms = kept[: kept.index(b"\n")].decode().split(" ")
         value = self.recent.meaning(key, kept, shape, read)
-        return Sourced(value, answered, self._origin(answered, configured), int(at_ms))
+        return Sourced(value, answered, self._origin(answered, configured), self._as_of_ms(int(at_ms), int(asked_ms)))
+
+    def _as_of_ms(self, at_ms: int, asked_ms: int) -> int:
+        """Return when an answer was true, by the clock here: who asked for it may know the exchange's time better.
+
+        By the engine's time it is known how long ago that was. A small difference is left as it is: all who show one
+        answer show one time.
+        """
+        here_ms = self.caller.time.earliest_ms() - (self.engine.now_ms() - asked_ms)
+        return here_ms if at_ms - here_ms > REFUTED_MS else at_ms
 
     def _origin(self, answered: str, configured: str) -> Origin:
         if self.caller.network.simulated:
