@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from mcp_binance_server.cli.main import main
-from mcp_binance_server.cli.workers import refuse_what_cannot_be_shared
+from mcp_binance_server.cli.workers import next_pause_ms, refuse_what_cannot_be_shared
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, digest_of, new_token
@@ -30,6 +30,15 @@ pytestmark = [
 
 ACCEPT = {"accept": "application/json, text/event-stream"}
 ONE_EACH = httpx2.Limits(max_keepalive_connections=0)  # each request on a connection of its own, to any process
+
+
+@pytest.mark.parametrize(
+    ("last_ms", "lived_ms", "pause_ms"), [(0, 100, 250), (250, 1_000, 500), (8_000, 10, 10_000), (4_000, 6_000, 250)]
+)
+def test_what_dies_at_its_start_waits_ever_longer_and_what_has_served_is_replaced_at_once(
+    last_ms: float, lived_ms: float, pause_ms: float
+) -> None:
+    assert next_pause_ms(last_ms, lived_ms) == pause_ms
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,8 @@ LOG = logging.getLogger(__name__)
 
 FIRST_PAUSE_MS = 250.0
 LONGEST_PAUSE_MS = 10_000.0
-STEADY_MS = 60_000.0
+# One that dies at its start waits ever longer; one that served for a while is missed by its callers.
+STEADY_MS = 5_000.0
 # A worker says twice a second that it is alive. One that does not for so long is ended, within five seconds in all.
 SILENT_MS = 4_000.0
 LOOK_EVERY_MS = 500.0
@@ -183,6 +184,12 @@ def refuse_what_cannot_be_shared(settings: Settings, workers: int, platform: str
         )
 
 
+def next_pause_ms(last_ms: float, lived_ms: float) -> float:
+    """Return how long to wait before another worker takes the place of one that lived so long."""
+    is_first = not last_ms or lived_ms >= STEADY_MS
+    return FIRST_PAUSE_MS if is_first else min(2 * last_ms, LONGEST_PAUSE_MS)
+
+
 @dataclass
 class WorkerSupervisor:
     """Starts workers, starts again what died, and at the end waits for all of them."""
@@ -220,7 +227,7 @@ class WorkerSupervisor:
         return sum(now - heard_ms <= SILENT_MS for heard_ms in [*self._heard_ms.values()])
 
     async def _keep(self, number: int) -> None:
-        pause_ms = FIRST_PAUSE_MS
+        pause_ms = 0.0
         while not self._stop.asked.is_set():
             began_ms = self.clock.monotonic_ms()
             code = await self._employ(number)
@@ -230,11 +237,9 @@ class WorkerSupervisor:
                 self._code = max(1, code)
                 self._stop.asked.set()
                 return
-            if self.clock.monotonic_ms() - began_ms >= STEADY_MS:
-                pause_ms = FIRST_PAUSE_MS
+            pause_ms = next_pause_ms(pause_ms, self.clock.monotonic_ms() - began_ms)
             LOG.error("worker %d ended with code %d; another starts in %d ms", number, code, pause_ms)
             await self._pause(pause_ms)
-            pause_ms = min(2 * pause_ms, LONGEST_PAUSE_MS)
 
     async def _employ(self, number: int) -> int:
         post = Post(
