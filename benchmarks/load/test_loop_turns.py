@@ -168,6 +168,9 @@ async def ask_the_longest(server: Measured, scale: int) -> None:
         crowd = [server.ask(*called(tool, arguments), address="127.0.0.2") for _ in range(20 * scale)]
         await asyncio.gather(*crowd)
         server.note(f"a crowd for {tool}")
+    playbooks = called("get_collection_content", {"collection": "all"})
+    await asyncio.gather(*(server.ask(*playbooks, address="127.0.0.2") for _ in range(200 * scale)))
+    server.note("a crowd for playbooks")
 
     for version in (MODERN, "2025-11-25"):
         for number, body in enumerate(BODIES):

@@ -166,7 +166,7 @@ async def app_on(
         stack.push_async_callback(local.flights.close)
         language = ChartLanguageService(market.directory, time, charts.plans, Flights(clock), docs.catalogue)
         stack.push_async_callback(language.flights.close)
-        guides = GuideService(Library(clock, settings.guide_config), clock)
+        guides = GuideService(Library(clock, settings.guide_config), clock, client.pace)
         stack.push_async_callback(guides.flights.close)
         jpeg = jpeg_encoder()
         anomalies, health = AnomalyService(live), MarketHealthService(live)

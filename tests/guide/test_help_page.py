@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from mcp_binance_server.guide.library import CHECK_MS
-from mcp_binance_server.services.guide import GuideService
 from support.clock import FakeClock
 from support.guides import GuideFolder
 
@@ -13,7 +12,7 @@ async def test_the_page_stays_while_the_files_do_and_follows_them_when_they_chan
 ) -> None:
     folder = GuideFolder(tmp_path).configure()
     folder.write("desk/a.md", "# A\n")
-    service = GuideService(folder.library(clock), clock)
+    service = folder.service(clock)
 
     first = await service.read("guide://help")
     clock.advance(CHECK_MS)

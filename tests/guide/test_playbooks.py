@@ -12,6 +12,7 @@ from mcp_binance_server.guide.config import CONTENT
 from mcp_binance_server.guide.document import headings
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.guide import GuideService
+from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.surface.spec import PromptSpec
 from mcp_binance_server.words import visible
@@ -25,7 +26,7 @@ LINK = re.compile(r"guide://[A-Za-z0-9/._*%-]+[A-Za-z0-9/*]")
 @pytest.fixture
 def service() -> GuideService:
     clock = FakeClock()
-    return GuideService(Library(clock), clock)
+    return GuideService(Library(clock), clock, LoopPace(clock.monotonic_ms))
 
 
 async def dead_links(service: GuideService, text: str) -> list[str]:

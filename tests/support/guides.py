@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.services.guide import GuideService
+from mcp_binance_server.state.pace import LoopPace
 from support.clock import FakeClock
 
 CONFIG = """\
@@ -53,4 +54,4 @@ class GuideFolder:
         return Library(clock, self.config)
 
     def service(self, clock: FakeClock) -> GuideService:
-        return GuideService(self.library(clock), clock)
+        return GuideService(self.library(clock), clock, LoopPace(clock.monotonic_ms))

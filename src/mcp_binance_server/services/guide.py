@@ -17,6 +17,7 @@ from mcp_binance_server.guide.resolver import Resolver, close_uris
 from mcp_binance_server.guide.safe_files import UnreadableFile
 from mcp_binance_server.guide.search import Index
 from mcp_binance_server.state.flight import Flights
+from mcp_binance_server.state.pace import LoopPace
 
 # Reading from disk must not hold up other callers. Each thread more is one more that the loop takes turns with.
 MOST_READERS = 2
@@ -50,8 +51,9 @@ class GuideList:
 class GuideService:
     """Reads guide content in worker threads; what is on disk now is what comes back, to all who ask for it at once."""
 
-    def __init__(self, library: Library, clock: Clock) -> None:
+    def __init__(self, library: Library, clock: Clock, pace: LoopPace) -> None:
         self._library = library
+        self._pace = pace
         self.flights: Flights[GuideContent] = Flights(clock)
         self._index = Index(library)
         self._readers = anyio.CapacityLimiter(MOST_READERS)
@@ -131,7 +133,9 @@ class GuideService:
 
     async def _shared(self, asked: str, run: Callable[[], GuideContent]) -> GuideContent:
         # Megabytes, for each of a crowd; whoever asks after it was read has it read anew.
-        return await self.flights.join(asked, lambda: self._in_thread(run), lock_ms=READ_MS)
+        content = await self.flights.join(asked, lambda: self._in_thread(run), lock_ms=READ_MS)
+        await self._pace.step()  # all of the crowd were woken at once
+        return content
 
     async def _in_thread(self, run: Callable[[], ResultT]) -> ResultT:
         return await anyio.to_thread.run_sync(run, limiter=self._readers)
