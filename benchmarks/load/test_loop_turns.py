@@ -203,7 +203,7 @@ async def test_no_turn_of_the_loop_takes_long_whatever_is_asked(tmp_path: Path, 
         with measured(folder, min(scale, 2) * 490_000) as server:
             await ask_the_longest(server, scale)
         found.append(server.found)
-        # What the machine was kept from doesn't come again in the same place; what we do does.
+        # What the machine was kept from does not come again in the same place; what we do does.
         too_long = {name: ms for name, ms in found[0].items() if min(each[name] for each in found) > MOST_MS}
         if not too_long:
             break

@@ -1,7 +1,8 @@
 """The command on an event loop that measures each of its turns: `python -m support.measured_loop --http --port 0`.
 
 At every SIGUSR1, and at its end, it prints what the longest turns since the last time took. What is measured is the
-time of the loop's own thread on the processor, collections of garbage included: a busy machine does not add to it.
+time of the loop's own thread on the processor, collections of garbage included: a busy
+machine adds to it by being slower only.
 """
 
 import asyncio

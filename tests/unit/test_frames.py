@@ -78,6 +78,13 @@ def frame_of(request_id: str | int, params: object) -> str:
     return json.dumps({"jsonrpc": "2.0", "params": {"id": 999_999, "x": params}, "id": request_id, "method": "m"})
 
 
+def test_a_byte_order_mark_before_a_message_is_passed_over() -> None:
+    message = read_frame(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}')
+
+    assert isinstance(message, jsonrpc.JSONRPCRequest)
+    assert (message.id, message.method) == (1, "ping")
+
+
 @given(ids, values)
 def test_the_scanner_finds_the_id_of_the_outermost_object(request_id: str | int, params: object) -> None:
     assert scan_id(frame_of(request_id, params).encode()) == request_id

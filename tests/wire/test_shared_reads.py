@@ -10,7 +10,7 @@ BTC = Symbol("BTCUSDT")
 
 
 @pytest.mark.parametrize("behind_ms", [0, 3_000])
-async def test_a_shared_answer_is_as_old_to_one_to_whom_another_time_is_known(
+async def test_a_shared_answer_is_as_old_to_a_process_whose_clock_is_behind(
     desk: Desk, clock: FakeClock, behind_ms: int
 ) -> None:
     asker, reader = (Desk(desk.engine, desk.channel, clock, NETWORK) for _ in range(2))

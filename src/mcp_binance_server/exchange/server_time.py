@@ -62,6 +62,15 @@ class ServerTime:
         self._offset_ms = (earliest_ms + latest_ms) / 2 - self._clock.monotonic_ms()
         self._unsure_ms = (latest_ms - earliest_ms) / 2
 
+    def dated(self, at_ms: int, *, ago_ms: int) -> int:
+        """Return when something was that another process of ours has dated, by the clock here, so long afterwards.
+
+        The other may have read a clock that was set since this one did. A small difference is left as it is: all who
+        show one answer show one time.
+        """
+        here_ms = self.earliest_ms() - ago_ms
+        return here_ms if at_ms - here_ms > REFUTED_MS else at_ms
+
     def witness(self, event_ms: int) -> bool:
         """Take an event: it is that late there, at least. Tell whether it proves that the clock there was set forward.
 
@@ -155,6 +164,14 @@ class ServerTime:
         """Ask again before the next signed call."""
         self._learned_at_ms = None
         self._agrees, self._is_doubted = False, True
+
+
+def sent_ms(event_ms: int, came_ms: int) -> int:
+    """Return when an event was sent, by the clock that tells when it came; nothing is sent later than it comes.
+
+    What seems to be shows that the clock there was set, and may have been on its way for as long as anything is.
+    """
+    return came_ms - LONGEST_WAY_MS if event_ms - came_ms > REFUTED_MS else min(came_ms, event_ms)
 
 
 def minute_of(date: str) -> int | None:

@@ -9,7 +9,7 @@ from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.server_time import LONGEST_WAY_MS, REFUTED_MS
+from mcp_binance_server.exchange.server_time import sent_ms
 from mcp_binance_server.feeds.book import Applied, JoinBuffer, Joined, LocalBook, MissedUpdates, Stale, TooOld
 from mcp_binance_server.feeds.sampling import Changes, Quotes, Second, Seconds, sample
 from mcp_binance_server.feeds.tape import Tape
@@ -167,7 +167,7 @@ class SymbolFeed:
         if self.state != "live":
             self.state = "live"
             self.unbroken_ms = time_ms
-            self.book_ms = _sent_ms(max(time_ms if as_of_ms is None else as_of_ms, newest_ms), time_ms)
+            self.book_ms = sent_ms(max(time_ms if as_of_ms is None else as_of_ms, newest_ms), time_ms)
             self._running = _RunningSecond(second=(time_ms + self._phase_ms) // 1000)
         return outcome
 
@@ -230,7 +230,7 @@ class SymbolFeed:
             self._start_over(None)
             return
         # When it was sent: on a stream that lags, what has just arrived is old.
-        self.book_ms = _sent_ms(delta.event_ms, time_ms)
+        self.book_ms = sent_ms(delta.event_ms, time_ms)
         self.changes.add(time_ms, delta)
         running = self._running
         running.updates += delta.last_update_id - delta.first_update_id + 1
@@ -270,11 +270,3 @@ class SymbolFeed:
         self.unbroken_ms = None
         self.changes.clear()
         self.state = "syncing"
-
-
-def _sent_ms(event_ms: int, time_ms: int) -> int:
-    """Return when something was sent, by the clock that tells when it came; nothing is sent later than it comes.
-
-    What seems to be shows that the clock there was set, and may have been on its way for as long as anything is.
-    """
-    return time_ms - LONGEST_WAY_MS if event_ms - time_ms > REFUTED_MS else min(time_ms, event_ms)

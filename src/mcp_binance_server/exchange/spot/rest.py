@@ -22,7 +22,6 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.attempt import Params
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import REACH, TIME, Endpoint, host_of
-from mcp_binance_server.exchange.server_time import REFUTED_MS
 from mcp_binance_server.exchange.signing import rest_query
 from mcp_binance_server.exchange.spot.endpoints import (
     AGGREGATE_TRADES,
@@ -222,16 +221,9 @@ class SpotClient:
         await self.pace.step()  # all who shared it were woken at once
         answered, at_ms, asked_ms = kept[: kept.index(b"\n")].decode().split(" ")
         value = self.recent.meaning(key, kept, shape, read)
-        return Sourced(value, answered, self._origin(answered, configured), self._as_of_ms(int(at_ms), int(asked_ms)))
-
-    def _as_of_ms(self, at_ms: int, asked_ms: int) -> int:
-        """Return when an answer was true, by the clock here: who asked for it may know the exchange's time better.
-
-        By the engine's time it is known how long ago that was. A small difference is left as it is: all who show one
-        answer show one time.
-        """
-        here_ms = self.caller.time.earliest_ms() - (self.engine.now_ms() - asked_ms)
-        return here_ms if at_ms - here_ms > REFUTED_MS else at_ms
+        # Another process may have asked; by the engine's time all of them know how long ago that was.
+        as_of_ms = self.caller.time.dated(int(at_ms), ago_ms=self.engine.now_ms() - int(asked_ms))
+        return Sourced(value, answered, self._origin(answered, configured), as_of_ms)
 
     def _origin(self, answered: str, configured: str) -> Origin:
         if self.caller.network.simulated:

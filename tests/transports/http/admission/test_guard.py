@@ -8,7 +8,7 @@ import anyio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from mcp_binance_server.transports.http.admission.guard import BodyLimits, Guard
+from mcp_binance_server.transports.http.admission.guard import LONG, BodyLimits, Guard
 from mcp_binance_server.transports.http.admission.hosts import allow
 
 CAP = BodyLimits().most
@@ -193,7 +193,9 @@ async def test_a_body_of_more_values_than_anybody_needs_is_refused_unparsed(
 
 
 async def test_a_long_body_of_few_values_is_read(guard: Guard, inner: Inner) -> None:
-    client = Client([b'["' + b"one, two, three and so on in words that go further " * 9_990 + b'"]'])
+    body = b'["' + (b"one, two, three " + b"and so on in words that go further " * 4) * 8_000 + b'"]'
+    assert len(body) > LONG
+    client = Client([body])
 
     await guard(chunked(), client.receive, client.send)
 

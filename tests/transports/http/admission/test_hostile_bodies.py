@@ -106,6 +106,12 @@ async def test_what_is_no_message_is_refused_in_words(case: str, sender: Sender)
     assert (await sender.send(sender.valid)).status == 200
 
 
+@pytest.mark.parametrize("body", [b'{"a":' * 100_000, b"[" * 100_000 + b"]" * 100_000])
+async def test_what_is_nested_beyond_all_use_is_refused_unparsed(body: bytes, sender: Sender) -> None:
+    assert refused_as(await sender.send(body)) == (413, -32600)
+    assert (await sender.send(sender.valid)).status == 200
+
+
 @pytest.mark.parametrize("value", [b"NaN", b"1e999", b"-Infinity", b'"\\ud800"', b"null", b"[[[[]]]]", b'"\\u0000"'])
 async def test_a_value_that_means_nothing_is_the_models_to_mend(value: bytes, sender: Sender) -> None:
     answer = await sender.send(sender.valid.replace(b'"BTCUSDT"', value))
