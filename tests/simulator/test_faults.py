@@ -158,6 +158,17 @@ async def test_a_dripping_body_takes_its_time_and_arrives_whole(
     assert clock.slept_ms == [40] * len(answer.content)
 
 
+async def test_a_body_drips_in_pieces_of_the_size_asked_for(
+    get: Get, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    exchange.faults.add(Fault(kind="drip", piece=30, delay_ms=40))
+
+    answer = await get("ticker/price?symbol=BTCUSDT")
+
+    assert Decimal(answer.json()["price"]) > 0
+    assert clock.slept_ms == [40] * -(-len(answer.content) // 30)
+
+
 async def test_spoilt_errors_are_spoilt_too(get: Get, exchange: SimulatedExchange) -> None:
     exchange.faults.add(Fault(kind="empty"))
 

@@ -1,7 +1,7 @@
 """Faults on request, of answers and of streams."""
 
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -17,7 +17,7 @@ Kind = Literal[
     "gzip",  # the true body, compressed
     "false_gzip",  # the true body, announced as compressed
     "huge",  # a valid JSON body of `size` bytes
-    "drip",  # the true body, byte by byte, `delay_ms` apart
+    "drip",  # the true body, `piece` bytes at a time, `delay_ms` apart
 ]
 
 StreamKind = Literal[
@@ -54,6 +54,7 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     body: str | None = None
     headers: dict[str, str] = {}
     size: int = 16_000_000
+    piece: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
 class Faults:

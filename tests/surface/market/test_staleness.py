@@ -158,8 +158,8 @@ async def test_an_answer_without_a_time_of_its_own_is_as_of_when_it_was_asked_fo
 ) -> None:
     await client.call_tool("get_ticker", {"symbol": "BTCUSDT"})
     asked_ms = clock.now_ms()
-    # The exchange has made its answer, and it takes seconds to arrive.
-    exchange.faults.add(Fault(kind="drip", delay_ms=5, times=None))
+    # The exchange has made its answer, and it takes a while to arrive: in few pieces, since the patience is real time.
+    exchange.faults.add(Fault(kind="drip", piece=2_000, delay_ms=500, times=None))
 
     told = (await client.call_tool(name, arguments)).structured_content
 

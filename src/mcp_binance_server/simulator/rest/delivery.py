@@ -95,8 +95,8 @@ async def deliver(
         await cut(receive)
         return
     if fault is not None and fault.kind == "drip":
-        for place in range(len(answer.body)):
-            await send(_chunk(answer.body[place : place + 1], more=True))
+        for place in range(0, len(answer.body), fault.piece):
+            await send(_chunk(answer.body[place : place + fault.piece], more=True))
             await clock.sleep_ms(fault.delay_ms)
         await send(_chunk(b"", more=False))
         return
