@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from importlib.resources import files
 from math import gcd
 
@@ -20,6 +21,10 @@ class SymbolRecord(msgspec.Struct, rename="camel"):
     base_asset_precision: int
     filters: list[dict[str, str | int | bool]]
     permission_sets: list[list[str]]
+
+
+class Described(msgspec.Struct):
+    symbols: list[SymbolRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +68,10 @@ class Listing:
     """The exchangeInfo document and the markets it describes."""
 
     def __init__(self) -> None:
-        raw = (files("mcp_binance_server.simulator") / "data" / "exchange_info.json").read_bytes()
-        self.document: dict[str, object] = msgspec.json.decode(raw, type=dict[str, object])
+        self.document: dict[str, object] = msgspec.json.decode(_information(), type=dict[str, object])
         self.records: list[dict[str, object]] = msgspec.convert(self.document["symbols"], list[dict[str, object]])
         self.rate_limits = msgspec.convert(self.document["rateLimits"], list[dict[str, str | int]])
-        described = msgspec.convert(self.records, list[SymbolRecord])
-        self.symbols: dict[str, Symbol] = {record.symbol: _symbol(record) for record in described}
+        self.symbols: dict[str, Symbol] = dict(_symbols())
         self._crowd: list[str] = []
 
     def set_crowd(self, count: int) -> list[Symbol]:
@@ -87,11 +90,23 @@ class Listing:
         return members
 
 
+@cache
+def _information() -> bytes:
+    return (files("mcp_binance_server.simulator") / "data" / "exchange_info.json").read_bytes()
+
+
+@cache
+def _symbols() -> dict[str, Symbol]:
+    described = msgspec.json.decode(_information(), type=Described).symbols
+    return {record.symbol: _symbol(record) for record in described}
+
+
 def decimal_string(units: int) -> str:
     """Format a whole number of 0.00000001 with eight decimals."""
-    sign = "-" if units < 0 else ""
-    whole, rest = divmod(abs(units), UNIT)
-    return f"{sign}{whole}.{rest:08d}"
+    if units < 0:
+        return f"-{decimal_string(-units)}"
+    digits = f"{units:09d}"
+    return f"{digits[:-8]}.{digits[-8:]}"
 
 
 def _symbol(record: SymbolRecord) -> Symbol:

@@ -45,6 +45,21 @@ def _history(symbol: Symbol, origins: Origins, ended_ms: int | None) -> History:
     return History(symbol, origins.seed, _prices(origins), ended_ms, origins.temper)
 
 
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The book of a symbol, and what changed in its newest buckets by the end of each."""
+
+    book: Book
+    changes: Lru[int, Changes]
+
+
+@lru_cache(maxsize=32)
+def _ladder(symbol: Symbol, origins: Origins, ended_ms: int | None) -> Ladder:
+    usual = _history(symbol, origins, ended_ms).window(DELISTED_MS - DAY_MS, DELISTED_MS)
+    book = Book(symbol, origins.seed, 0 if usual is None else usual.lots // 20_000, origins.temper)
+    return Ladder(book, Lru(2_000))
+
+
 @lru_cache(maxsize=16)
 def _prices(origins: Origins) -> Prices:
     return Prices(origins.seed, REFERENCE_DAY, dict(origins.levels), dict(origins.courses))
@@ -67,14 +82,9 @@ class Market:
         self.sources: Mapping[str, Source] = {}
         self._origins = Origins(seed, frozenset((levels or {}).items()), frozenset((courses or {}).items()), temper)
         self._quiet = quiet
-        self._books: dict[str, Book] = {}
-        self._changes: Lru[tuple[str, int], Changes] = Lru(2_000)
-        self._seed = seed
-        self._temper = temper
 
     def history(self, symbol: Symbol) -> History:
-        ended_ms = None if symbol.trading and not self._quiet else DELISTED_MS
-        return _history(symbol, self._origins, ended_ms)
+        return _history(symbol, self._origins, self._ended_ms(symbol))
 
     def unit(self, symbol: Symbol) -> Symbol:
         """Return the symbol in the units its book and its trades count in."""
@@ -126,7 +136,8 @@ class Market:
         if (source := self.sources.get(symbol.name)) is not None:
             return source.changes(start_ms, end_ms)
         ends = range(start_ms + BUCKET_MS, end_ms + 1, BUCKET_MS)
-        parts = [self._changes.get((symbol.name, end), partial(self._bucket_changes, symbol, end)) for end in ends]
+        kept = self._ladder(symbol).changes
+        parts = [kept.get(end, partial(self._bucket_changes, symbol, end)) for end in ends]
         bids: dict[int, int] = {}
         asks: dict[int, int] = {}
         for part in parts:
@@ -171,9 +182,10 @@ class Market:
         return ended_ms is None or now_ms < ended_ms
 
     def _book(self, symbol: Symbol) -> Book:
-        book = self._books.get(symbol.name)
-        if book is None:
-            usual = self.history(symbol).window(DELISTED_MS - DAY_MS, DELISTED_MS)
-            book = Book(symbol, self._seed, 0 if usual is None else usual.lots // 20_000, self._temper)
-            self._books[symbol.name] = book
-        return book
+        return self._ladder(symbol).book
+
+    def _ladder(self, symbol: Symbol) -> Ladder:
+        return _ladder(symbol, self._origins, self._ended_ms(symbol))
+
+    def _ended_ms(self, symbol: Symbol) -> int | None:
+        return None if symbol.trading and not self._quiet else DELISTED_MS
