@@ -14,7 +14,7 @@ from hypothesis import settings as settings_of_hypothesis
 from support.clock import FakeClock
 from support.counting import later_cases
 from support.evidence import log_everything
-from support.fast import chosen
+from support.fast import chosen, is_of_all
 from support.fixtures import COLLECTED, UNPUBLISHED, Collected, needed_by, reason
 from support.golden import Golden
 
@@ -43,6 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 settings_of_hypothesis.register_profile("steady", derandomize=True, deadline=None)
 settings_of_hypothesis.register_profile("search", deadline=None, max_examples=1_000)
 settings_of_hypothesis.load_profile("steady")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.getoption("--fast") and is_of_all(collection_path) else None
 
 
 def pytest_configure() -> None:
@@ -129,5 +133,8 @@ def era(request: pytest.FixtureRequest) -> str:
 async def client(app: "App", era: str) -> "AsyncIterator[Client]":
     from mcp import Client
 
+    from support.schemas import check_schemas_once
+
+    check_schemas_once()
     async with Client(app.server, mode=era, cache=None) as connected:
         yield connected

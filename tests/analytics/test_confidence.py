@@ -45,6 +45,7 @@ def seconds(buy: float, sell: float, count: int = 60, start: int = 0) -> list[Se
     return [SecondFlow(start + at, buy + at % 3 / 10, sell + at % 2 / 10, 3) for at in range(count)]
 
 
+@pytest.mark.slow
 def test_no_directional_word_while_the_interval_allows_for_an_even_market() -> None:
     judged = [generated(seed) for seed in range(200)]
 

@@ -316,6 +316,7 @@ async def test_a_connection_may_fall_silent_deaf_or_both(
     assert session.deaf == (kind != "silent")
 
 
+@pytest.mark.slow
 async def test_a_connection_without_pongs_is_closed_after_a_minute(
     exchange: SimulatedExchange, clock: FakeClock, session: StreamSession
 ) -> None:

@@ -218,6 +218,7 @@ async def test_a_ping_is_answered_until_the_connection_goes_deaf(
     assert [json.loads(event)["e"] for event in events] == ["depthUpdate"] * 2
 
 
+@pytest.mark.slow
 async def test_a_half_open_connection_says_nothing_and_is_not_closed(
     address: str, exchange: SimulatedExchange, step: Callable[[int], None]
 ) -> None:

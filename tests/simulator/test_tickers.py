@@ -36,6 +36,7 @@ def total(trades: list[dict[str, Any]], name: str) -> Decimal:
 
 
 @pytest.mark.parametrize(("symbol", "now_ms"), list(zip(["ETHBTC", "PEPEUSDT", "TESTBUSDT"], TIMES, strict=True)))
+@pytest.mark.slow
 async def test_the_day_is_exactly_the_sum_of_its_trades(get: Get, clock: FakeClock, symbol: str, now_ms: int) -> None:
     clock.set_wall(now_ms)
     ticker = (await get(f"ticker/24hr?symbol={symbol}")).json()

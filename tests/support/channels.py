@@ -5,11 +5,11 @@ table head above it, has both. A fact of the text is a number, or a word that is
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from mcp_binance_server.surface.views.measures import WHY
@@ -18,6 +18,7 @@ from support.channel_words import GLOSSARY, LABELS, SAID_BY, UNITS
 Path = tuple[str, ...]
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\$?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?!\w)(?:\s?%)?")
+WRITTEN = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
 WORD = re.compile(r"[^\W\d_]{4,}")
 # Members that say something of the member above them, by whose name they are known.
@@ -63,6 +64,7 @@ class Line:
 
     text: str
     scope: str
+    numbers: list[str]
 
 
 class Text:
@@ -80,7 +82,8 @@ class Text:
         if isinstance(fact.value, str) and len(fact.value) > 60:
             return squeezed(fact.value).casefold() in self.whole.casefold()
         needs_name = _is_number(fact) or fact.name != fact.path[-1]
-        return any(_has(line.text, fact) and (not needs_name or _names(line.scope, fact.name)) for line in self.lines)
+        lines = [line for line in self.lines if _names(line.scope, fact.name)] if needs_name else self.lines
+        return any(map(_told_by(fact), lines))
 
     def missing(self, structure: Mapping[str, Any]) -> list[str]:
         """Return the facts of a structure that this text does not say."""
@@ -95,6 +98,11 @@ class Structure:
         said = [f"{each.value} {WHY.get(str(each.value), '')}" for each in self.facts]
         whole = squeezed(" ".join([*_names_in(structure), *said])).casefold()
         self.whole = f"{whole} {whole.replace('_', ' ')}"
+        self._written = {
+            number
+            for each in (self.whole, re.sub(r"(?<=\d),(?=\d)", "", self.whole))
+            for number in WRITTEN.findall(each)
+        }
         self._lengths = {Decimal(length) for length in _lengths(structure)}
 
     @cached_property
@@ -124,9 +132,7 @@ class Structure:
 
     def _has_number(self, token: str) -> bool:
         number = token.lstrip("+-$").rstrip(" %,").replace(",", "")
-        if re.search(rf"(?<![\w.]){re.escape(number)}(?!\w)", self.whole):
-            return True
-        if re.search(rf"(?<![\w.]){re.escape(number)}(?!\w)", re.sub(r"(?<=\d),(?=\d)", "", self.whole)):
+        if number in self._written:
             return True
         return Decimal(number) in self._lengths or any(_reads_as(token, each) for each in self.numbers)
 
@@ -192,13 +198,18 @@ def _lines(text: str) -> Iterator[Line]:
             head = before
         elif re.fullmatch(r'[a-z_]+(,("[^"]*"|[\w().]+))+', line):
             head = line
-        yield Line(squeezed(line), f"{heading} {head} {line}".replace("_", " ").casefold())
+        plain = squeezed(line)
+        yield Line(plain, f"{heading} {head} {line}".replace("_", " ").casefold(), NUMBER.findall(plain))
         before = line
 
 
 def _names(scope: str, name: str) -> bool:
-    wanted = LABELS.get(name, (name,))
-    return any(all(word in scope for word in _words_of(each)) for each in wanted)
+    return any(all(word in scope for word in words) for words in _labels(name))
+
+
+@lru_cache
+def _labels(name: str) -> list[list[str]]:
+    return [_words_of(each) for each in LABELS.get(name, (name,))]
 
 
 def _words_of(name: str) -> list[str]:
@@ -206,38 +217,49 @@ def _words_of(name: str) -> list[str]:
     return apart.split()
 
 
-def _has(line: str, fact: Fact) -> bool:
-    value = fact.value
+def _told_by(fact: Fact) -> Callable[[Line], bool]:
+    """Return what tells whether a line has the value of a fact."""
+    value = str(fact.value)
     if fact.path[-1] == "unit":
-        return re.search(UNITS.get(str(value), re.escape(str(value))), line) is not None
-    if isinstance(value, bool):
-        return re.search(r"\b(yes|true)\b" if value else r"\b(no|false)\b", line, re.IGNORECASE) is not None
-    if (number := decimal(value)) is not None:
-        return any(_reads_as(each, number / scale) for each in NUMBER.findall(line) for scale in _scales(fact)) or (
-            str(value) in line
-        )
-    if INSTANT.fullmatch(str(value)):
-        return any(_same_moment(each, str(value)) for each in INSTANT.findall(line))
-    words = squeezed(str(value)).strip().casefold()
-    shown = line.casefold()
-    return words in shown or words.replace("_", " ") in shown or WHY.get(words, "\0") in shown
+        return _found(UNITS.get(value, re.escape(value)))
+    if isinstance(fact.value, bool):
+        return _found(r"(?i)\b(yes|true)\b" if fact.value else r"(?i)\b(no|false)\b")
+    if (number := decimal(fact.value)) is not None:
+        meant = [number / scale for scale in _scales(fact)]
+        return lambda line: value in line.text or any(_reads_as(each, one) for each in line.numbers for one in meant)
+    if INSTANT.fullmatch(value):
+        return lambda line: any(_same_moment(each, value) for each in INSTANT.findall(line.text))
+    words = squeezed(value).strip().casefold()
+    ways = words, words.replace("_", " "), WHY.get(words, words)
+    return lambda line: any(way in line.text.casefold() for way in ways)
+
+
+def _found(pattern: str) -> Callable[[Line], bool]:
+    wanted = re.compile(pattern)
+    return lambda line: wanted.search(line.text) is not None
 
 
 def _reads_as(token: str, value: Decimal) -> bool:
     """Tell whether a written number is a value, rounded at most so far that two digits of it are left."""
-    token = token.strip()
-    is_share = token.endswith("%")
-    shown = Decimal(token.lstrip("+").replace("$", "").rstrip(" %").replace(",", ""))
+    shown, is_share, rounding = _written(token)
     for meant in (value, value * 100) if is_share else (value,):
         if shown == meant or shown == abs(meant):
             return True
         if is_share and abs(meant - shown) <= A_HUNDREDTH / 2:
             return True
-        places = max(0, -int(shown.as_tuple().exponent))
-        digits = len(shown.as_tuple().digits)
-        if shown and digits >= 2 and abs(abs(meant) - abs(shown)) <= Decimal(1).scaleb(-places) / 2:
+        if rounding is not None and abs(abs(meant) - abs(shown)) <= rounding:
             return True
     return False
+
+
+@lru_cache(maxsize=4096)
+def _written(token: str) -> tuple[Decimal, bool, Decimal | None]:
+    """Return a written number, whether it is a share of a hundred, and how far it may be from what it rounds."""
+    token = token.strip()
+    shown = Decimal(token.lstrip("+").replace("$", "").rstrip(" %").replace(",", ""))
+    _, digits, exponent = shown.as_tuple()
+    is_rounded = bool(shown) and len(digits) >= 2
+    return shown, token.endswith("%"), Decimal(1).scaleb(min(0, int(exponent))) / 2 if is_rounded else None
 
 
 def _same_moment(shown: str, moment: str) -> bool:

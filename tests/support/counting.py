@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from support.fast import takes_long
+from support.fast import folder_of, takes_long
 
 # Where a case is a server and an exchange of its own, or a process; elsewhere a case costs too little to care.
 FOLDERS = ("cli", "simulator", "surface", "transports")
@@ -22,5 +22,5 @@ def later_cases(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
 
 
 def _is_costly(item: pytest.Function) -> bool:
-    folder = item.path.parts[-2]
+    folder = folder_of(item)
     return folder in FOLDERS and ("exchange" in item.fixturenames or (folder == "cli" and takes_long(item)))

@@ -16,6 +16,11 @@ LONG = (
 )  # fmt: skip
 
 
+def is_of_all(path: Path) -> bool:
+    """Tell whether a path is about all packages together, so that nothing below it is worth its collection."""
+    return path.parent == TESTS and path.name in WHOLES
+
+
 def chosen(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Return the first case of every quick test."""
     found: dict[str, pytest.Item] = {}
@@ -27,10 +32,15 @@ def chosen(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 
 def _is_quick(item: pytest.Function) -> bool:
     is_marked = any(item.get_closest_marker(name) for name in MARKS)
-    folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+    folder = folder_of(item)
     is_of_a_package = (TESTS / folder).is_dir() and folder not in ("", *WHOLES)
     draws_cases = hasattr(item.obj, "hypothesis")
     return is_of_a_package and not (is_marked or draws_cases or takes_long(item))
+
+
+def folder_of(item: pytest.Item) -> str:
+    """Return the folder in `tests` that a test stands in, at whatever depth."""
+    return item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
 
 
 def takes_long(item: pytest.Function) -> bool:

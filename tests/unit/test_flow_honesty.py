@@ -63,6 +63,7 @@ def report(seed: int) -> FlowReport:
 REPORTS = tuple(range(200))
 
 
+@pytest.mark.slow
 def test_no_direction_is_named_where_the_interval_allows_for_an_even_market() -> None:
     even = leaning = 0
     for seed in REPORTS:
@@ -80,6 +81,7 @@ def test_no_direction_is_named_where_the_interval_allows_for_an_even_market() ->
     assert leaning > 20
 
 
+@pytest.mark.slow
 def test_a_measure_without_a_value_shows_no_number() -> None:
     for seed in REPORTS:
         made = report(seed)

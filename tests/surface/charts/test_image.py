@@ -356,6 +356,7 @@ class Held(Loop):
         return await super().handle_async_request(request)
 
 
+@pytest.mark.slow
 async def test_a_slow_image_is_reported_until_it_is_there(
     settings: Settings, clock: FakeClock, exchange: SimulatedExchange, era: str
 ) -> None:

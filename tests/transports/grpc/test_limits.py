@@ -108,6 +108,7 @@ def of_size(size: int) -> bytes:
     return short.SerializeToString()
 
 
+@pytest.mark.slow
 async def test_a_message_of_four_mebibytes_is_read_and_one_byte_more_is_not(provider: Provider) -> None:
     answer = pb.InvokeResponse.FromString(await provider.raw("Invoke", of_size(4 * MIB)))
     refusals: list[StatusCode] = []

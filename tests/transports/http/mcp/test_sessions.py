@@ -100,6 +100,7 @@ async def test_of_a_thousand_who_come_at_once_exactly_fifty_get_in(app: App, clo
         assert most == CAP
 
 
+@pytest.mark.slow
 async def test_nothing_is_left_of_a_session_that_ended(app: App, exchange: SimulatedExchange) -> None:
     keys = {"x_binance_api_key": exchange.account.api_key, "x_binance_secret_key": exchange.account.secret_key}
     async with assembled(app) as running, http_client(running) as http:
