@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings as settings_of_hypothesis
 
 from support.clock import FakeClock
-from support.counting import later_cases
+from support.counting import uncounted
 from support.evidence import log_everything
 from support.fast import chosen, is_of_all
 from support.fixtures import COLLECTED, UNPUBLISHED, Collected, needed_by, reason
@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if not UNPUBLISHED[name].is_here:
                 item.add_marker(pytest.mark.skip(reason=reason(name)))
     config.stash[COLLECTED] = Collected({item.path for item in items}, needed)
-    for item in [*later_cases(items)]:
+    for item in [*uncounted(items)]:
         item.add_marker("flood")
     for item in items:
         if SIMULATOR in item.path.parents:

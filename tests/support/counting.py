@@ -1,20 +1,26 @@
-"""Which tests count lines: counting doubles the time of a test, and a test's later cases run the lines of its first."""
+"""Which tests count lines: counting doubles the time of a test, and not every test runs a line that no other does."""
 
 from collections.abc import Iterable, Iterator
 
 import pytest
 
-from support.fast import folder_of, takes_long
+from support.fast import TESTS, folder_of, takes_long
 
 # Where a case is a server and an exchange of its own, or a process; elsewhere a case costs too little to care.
-FOLDERS = ("cli", "simulator", "surface", "transports")
+COSTLY = ("cli", "simulator", "surface", "transports")
+# They read the source, or run what others run from the outside.
+OUTSIDE = ("conformance", "docs", "examples", "packaging")
 
 
-def later_cases(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """Return every case but the first that counts, of tests whose cases are costly."""
+def uncounted(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Return the tests from outside, and every case but the first that counts of those whose cases are costly."""
     seen: set[str] = set()
     for item in items:
-        if isinstance(item, pytest.Function) and item.get_closest_marker("flood") is None and _is_costly(item):
+        if not isinstance(item, pytest.Function) or item.get_closest_marker("flood") is not None:
+            continue
+        if folder_of(item) in OUTSIDE or item.path.parent == TESTS:
+            yield item
+        elif _is_costly(item):
             name = item.nodeid.partition("[")[0]
             if name in seen:
                 yield item
@@ -23,4 +29,4 @@ def later_cases(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
 
 def _is_costly(item: pytest.Function) -> bool:
     folder = folder_of(item)
-    return folder in FOLDERS and ("exchange" in item.fixturenames or (folder == "cli" and takes_long(item)))
+    return folder in COSTLY and ("exchange" in item.fixturenames or (folder == "cli" and takes_long(item)))
