@@ -3,7 +3,8 @@
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from time import perf_counter, process_time
+from statistics import median
+from time import process_time
 
 import pytest
 
@@ -15,8 +16,9 @@ from support.guides import GuideFolder
 
 DOCUMENTS = 5_000
 CALLS = 40
-# The bar is 50 ms of wall time on a quiet machine; what a busy one can be held to is CPU time with room.
-ROOM_SECS = 0.150
+# In walks over the same files, whose own time doubles from one second to the next where others use the machine. A call
+# that looks at the disk again takes about one: 0.6 to 2.4 measured.
+MOST_WALKS = 4
 WORDS = ("spread", "depth", "stop", "entry", "funding", "liquidity", "wall", "imbalance", "drawdown", "hedge")
 
 
@@ -35,22 +37,30 @@ def folder(tmp_path: Path) -> GuideFolder:
     return folder
 
 
+def walked_secs(place: Path) -> float:
+    """Return the processor's time for looking at every file below a folder."""
+    started = process_time()
+    assert sum((Path(at) / name).stat().st_size > 0 for at, _, names in os.walk(place) for name in names) >= DOCUMENTS
+    return process_time() - started
+
+
 async def test_list_glob_and_search_stay_quick_and_a_change_is_seen(folder: GuideFolder, clock: FakeClock) -> None:
     service = folder.service(clock)
 
     async def measured(name: str, call: Callable[[], Awaitable[object]]) -> None:
-        wall: list[float] = []
-        cpu: list[float] = []
+        spent: list[float] = []
+        walks: list[float] = []
         await call()
-        for _ in range(CALLS):
+        for number in range(CALLS):
             clock.advance(CHECK_MS / 4)  # every fourth call looks at the disk again
-            started, used = perf_counter(), process_time()
+            started = process_time()
             await call()
-            wall.append(perf_counter() - started)
-            cpu.append(process_time() - used)
-        p95 = int(0.95 * CALLS)
-        print(f"{name}: p95 {sorted(wall)[p95] * 1000:.1f} ms, {sorted(cpu)[p95] * 1000:.1f} ms of it CPU")  # noqa: T201 - shown by -rP
-        assert sorted(cpu)[p95] < ROOM_SECS, name
+            spent.append(process_time() - started)
+            if number % 4 == 0:
+                walks.append(walked_secs(folder.place))
+        p95 = sorted(spent)[int(0.95 * CALLS)]
+        print(f"{name}: p95 {p95 * 1000:.1f} ms, {p95 / median(walks):.1f} walks")  # noqa: T201 - shown by -rP
+        assert p95 < MOST_WALKS * median(walks), name
 
     await measured("list", lambda: service.listed(None, 500, 0))
     await measured("glob", lambda: service.category("desk", "**/*77*"))

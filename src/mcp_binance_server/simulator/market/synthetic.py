@@ -57,7 +57,7 @@ class Ladder:
 def _ladder(symbol: Symbol, origins: Origins, ended_ms: int | None) -> Ladder:
     usual = _history(symbol, origins, ended_ms).window(DELISTED_MS - DAY_MS, DELISTED_MS)
     book = Book(symbol, origins.seed, 0 if usual is None else usual.lots // 20_000, origins.temper)
-    return Ladder(book, Lru(2_000))
+    return Ladder(book, Lru(1_000))
 
 
 @lru_cache(maxsize=16)
