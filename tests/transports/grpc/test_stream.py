@@ -202,22 +202,26 @@ async def test_so_many_streams_and_no_more() -> None:
         assert told
 
 
-async def test_a_server_that_stops_tells_its_readers_at_once() -> None:
-    async with live_market() as market, anyio.create_task_group() as tasks:
+@pytest.mark.parametrize("turns", range(0, 40, 2))
+async def test_a_server_that_stops_tells_its_readers_at_once(turns: int) -> None:
+    """Also one to which the very first message is on its way."""
+    async with open_floor() as floor, floor.reading(), anyio.create_task_group() as tasks:
         bound, is_time = list[ListeningAddress](), anyio.Event()
 
         async def serve() -> None:
-            async with running_service(market.app.dispatcher, ListeningAddress("127.0.0.1", 0)) as address:
+            async with running_service(floor.market.app.dispatcher, ListeningAddress("127.0.0.1", 0)) as address:
                 bound.append(address)
                 await is_time.wait()
 
         tasks.start_soon(serve)
         await until(lambda: bound)
         async with insecure_channel(str(bound[0])) as channel:
-            call = Provider(channel).stream(BTC)
-            await call.read()
+            reader = Reader(Provider(channel).stream(BTC))
+            await until(lambda: floor.readers == [2])
+            for _ in range(turns):
+                await anyio.lowlevel.checkpoint()
             is_time.set()
             async with refused() as seen:
-                await Reader(call).read()
+                await reader.read()
         assert (seen[0].status, seen[0].error["data"]["error_type"]) == (StatusCode.UNAVAILABLE, "server_stopping")
         assert seen[0].error["data"]["retryable"] is True

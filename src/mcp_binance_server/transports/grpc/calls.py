@@ -198,7 +198,16 @@ class ProviderCalls:
 
     def _streaming(self) -> "grpc.RpcMethodHandler[Any, Any]":
         async def handle(requests: AsyncIterable[bytes], context: Context) -> None:
+            is_open = False
+
             async def write(event: pb.CloudEvent) -> None:
+                nonlocal is_open
+                if not is_open:
+                    # The library sends them with the first message, and if that is cut off once more with the reason
+                    # for the end, which then never arrives.
+                    with anyio.CancelScope(shield=True):
+                        await context.send_initial_metadata(())
+                    is_open = True
                 await context.write(event.SerializeToString())
 
             async def tell(request: pb.StreamRequest, who: Who) -> None:
