@@ -14,7 +14,7 @@ from mcp_binance_server.settings import read_settings
 
 CANARY = "987654321987654"
 # What no answer rests on, and what is not a number.
-NOT_OFFERED = {"kyle_min_n", "kyle_min_t", "amihud_min_n", "gap_z", "profile_max_bins"}
+NOT_OFFERED = {"kyle_min_n", "kyle_min_t", "amihud_min_n", "profile_max_bins"}
 
 
 def tune(**given: str) -> Thresholds:
@@ -111,9 +111,7 @@ def test_all_problems_are_told_at_once() -> None:
     ("given", "named"),
     [
         ({"STALE_MS": "6000"}, ("STALE_MS", "DEAD_MS")),
-        ({"FRESH_MS": "5000"}, ("FRESH_MS", "DEAD_MS")),
         ({"HEAVY_SHARE": "0.2"}, ("MODERATE_SHARE", "HEAVY_SHARE")),
-        ({"ICEBERG_RATIO": "6"}, ("ICEBERG_RATIO", "ICEBERG_HIGH_RATIO")),
         ({"WALL_NEIGHBOURS": "2"}, ("WALL_MIN_NEIGHBOURS", "WALL_NEIGHBOURS")),
     ],
 )

@@ -1,6 +1,6 @@
-"""How far a number can be trusted: intervals of 95 %, and the one rule that turns them into a word."""
+"""How far a number can be trusted: intervals of 95 %, and the age of what is exact for an instant."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import shake_128
 from math import sqrt
@@ -35,10 +35,6 @@ class Interval:
     n: int
     method: IntervalMethod
 
-    def side_of(self, neutral: float) -> int:
-        """Return 1 or -1 when all of the interval lies above or below a value, else 0: no direction can be named."""
-        return (self.low > neutral) - (self.high < neutral)
-
 
 def wilson(successes: int, trials: int) -> Interval | None:
     """Bound a proportion of independent trials; trades come in clusters, so for them the truth is wider."""
@@ -64,39 +60,26 @@ def bootstrap_ratio(blocks: Sequence[Block], seed: int, *, resamples: int = DEFA
     return Interval(value, low, high, len(used), "block_bootstrap_by_second")
 
 
-def confidence(
-    whole: Interval | None,
-    halves: Sequence[Interval | None],
-    neutral: float,
-    *,
-    n: int,
-    minimum: int = DEFAULTS.min_events,
-    gaps: int = 0,
-) -> Confidence:
-    """Return the first that holds: too little or broken, not distinguishable from neutral, or on one side of it."""
-    if whole is None or n < minimum or gaps:
-        return "none"
-    side = whole.side_of(neutral)
-    if not side:
-        return "low"
-    agreed = bool(halves) and all(half is not None and half.side_of(neutral) == side for half in halves)
-    return "high" if agreed else "medium"
-
-
 def confidence_of_instant(age_ms: int, *, stale_ms: int = DEFAULTS.stale_ms) -> Confidence:
     """Return the word for a measure without an interval: exact for its instant while that is fresh."""
     return "high" if age_ms <= stale_ms else "none"
 
 
+def redraws(places: int, times: int, seed: int, *, resamples: int) -> Iterator[list[int]]:
+    """Draw so many of the places with replacement, by the stream of a hash of the seed.
+
+    Equal seeds draw alike on every machine and version.
+    """
+    stream = shake_128(seed.to_bytes(_SEED_BYTES, "little", signed=True)).digest(_DRAW_BYTES * times * resamples)
+    for words in iter_unpack(f"<{times}I", stream):
+        yield list(map(places.__rmod__, words))
+
+
 def _resample(blocks: Sequence[Block], seed: int, resamples: int) -> list[float]:
-    """Draw by the stream of a hash of the seed: equal seeds draw alike on every machine and version."""
     parts, wholes = [block.part for block in blocks], [block.whole for block in blocks]
-    count = len(blocks)
-    stream = shake_128(seed.to_bytes(_SEED_BYTES, "little", signed=True)).digest(_DRAW_BYTES * count * resamples)
     ratios = list[float]()
     # The loops inside are those of map and sum: 500 resamples of 300 seconds are 150 000 draws.
-    for words in iter_unpack(f"<{count}I", stream):
-        drawn = list(map(count.__rmod__, words))
+    for drawn in redraws(len(blocks), len(blocks), seed, resamples=resamples):
         ratios.append(sum(map(parts.__getitem__, drawn)) / sum(map(wholes.__getitem__, drawn)))
     ratios.sort()
     return ratios

@@ -6,7 +6,7 @@ from typing import Literal
 
 from mcp_binance_server.domain.periods import Candle
 
-Unit = Literal["quote", "base", "bps", "ratio", "percent", "ticks", "per_second", "score_0_100", "usd"]
+Unit = Literal["quote", "base", "bps", "ratio", "percent", "ticks", "per_second", "score_0_100", "usd", "queues"]
 
 Confidence = Literal["none", "low", "medium", "high"]
 Severity = Literal["Low", "Medium", "High", "Critical"]
@@ -22,23 +22,24 @@ WhyNull = Literal[
     "insufficient_buckets",
     "insufficient_bars",
     "insufficient_history",
-    "insufficient_components",
-    "insufficient_baseline",
+    "no_support",
     "gap_in_window",
     "no_flow_variance",
     "zero_variance",
     "degenerate",
-    "autocov_not_negative",
     "not_fitted",
+    "no_gain",
     "flat_range",
     "stop_not_below_entry",
     "below_min_notional",
+    "outside_price_filter",
     "empty_portfolio",
     "no_route",
     "collecting",
     "upstream_unavailable",
     "stream_late",
 ]
+PastUnit = Literal["minutes", "windows"]
 Source = Literal["book", "depth", "aggTrade", "aggTrades", "bookTicker", "klines_1s", "klines", "ticker24h"]
 
 
@@ -76,9 +77,32 @@ class Progress:
     need_n: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class BaseRate:
+    """How often the like was seen in the symbol's own past: in k of n minutes or windows, and a 95 % interval."""
+
+    k: int
+    n: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """How much of its own past a symbol has, how much a judgement needs, and why it cannot where that is not it."""
+
+    have: int
+    need: int
+    unit: PastUnit = "minutes"
+    why: WhyNull | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One member of an answer; money, prices and quantities are text, and no value always says why."""
+    """One member of an answer; money, prices and quantities are text, and no value always says why.
+
+    A judgement adds its rank `p` in the own past and its base rate, or that it is not judged yet.
+    """
 
     value: object
     unit: Unit | None = None
@@ -86,6 +110,9 @@ class Metric:
     why_null: WhyNull | None = None
     method: str | None = None
     progress: Progress | None = None
+    p: float | None = None
+    base_rate: BaseRate | None = None
+    not_judged: NotJudged | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

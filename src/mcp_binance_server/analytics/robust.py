@@ -56,15 +56,6 @@ def robust_z_of(value: float, others: Sequence[float], measure: Measure = "raw")
     )
 
 
-def robust_zs(values: Sequence[float]) -> list[float | None]:
-    """Compare each value with all of them, in one pass."""
-    if not values:
-        return []
-    spread = _Spread.of(values)
-    unit = spread.unit
-    return [None if unit is None else (each - spread.middle) / unit for each in values]
-
-
 class _Spread(NamedTuple):
     middle: float
     mad: float

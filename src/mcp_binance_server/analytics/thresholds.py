@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 Strategy = Literal["aggressive", "balanced", "conservative"]
 RiskTolerance = Literal["low", "medium", "high"]
 Rows = Literal[1, 2]
-Component = Literal["spread", "depth", "balance", "resilience", "freshness"]
 
 
 class RangeFactors(NamedTuple):
@@ -46,9 +45,6 @@ _REWARD_RISK: Mapping[Strategy, Decimal] = MappingProxyType(
 _RISK_FRACTION: Mapping[RiskTolerance, Decimal] = MappingProxyType(
     {"low": Decimal("0.005"), "medium": Decimal("0.01"), "high": Decimal("0.02")}
 )
-_HEALTH_WEIGHTS: Mapping[Component, float] = MappingProxyType(
-    {"spread": 0.25, "depth": 0.30, "balance": 0.20, "resilience": 0.15, "freshness": 0.10}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +61,16 @@ class Thresholds:
 
     swing_side: int = 3
     cluster_atr: Decimal = Decimal("0.25")
-    cluster_min_strength: int = 2
+    level_atr: Decimal = Decimal("0.5")
     range_factors: Mapping[Strategy, RangeFactors] = field(default_factory=lambda: _RANGE)
     range_stop: Mapping[RiskTolerance, Decimal] = field(default_factory=lambda: _RANGE_STOP)
     atr_band: Mapping[Strategy, Decimal] = field(default_factory=lambda: _ATR_BAND)
     atr_stop: Mapping[RiskTolerance, Decimal] = field(default_factory=lambda: _ATR_STOP)
     min_reward_risk: Mapping[Strategy, Decimal] = field(default_factory=lambda: _REWARD_RISK)
     risk_fraction: Mapping[RiskTolerance, Decimal] = field(default_factory=lambda: _RISK_FRACTION)
-    bias_min_votes: int = 3
-    momentum_percent: Decimal = Decimal("0.5")
+    bias_t: float = 2.1
+    momentum_sigmas: float = 1.0
+    sentiment_sigmas: float = 1.96
 
     hhi_edges: tuple[float, float] = (0.15, 0.25)
     var_level: int = 95
@@ -92,8 +89,6 @@ class Thresholds:
     min_events: int = 30
     min_seconds: int = 8
     resamples: int = 500
-    direction_edges: tuple[float, float, float, float] = (0.5, 0.8, 1.2, 2.0)
-    large_trade_quote: float = 50_000.0
     large_trade_percentile: int = 99
     large_trade_min_n: int = 200
     vpin_buckets: int = 50
@@ -108,41 +103,15 @@ class Thresholds:
     wall_persistence: float = 0.7
     wall_min_s: int = 30
     wall_min_snapshots: int = 30
-    gap_z: float = 3.5
     vacuum_fraction: float = 0.10
-    vacuum_merge_pct: float = 0.1
-    vacuum_min_trades: int = 1000
-    vacuum_min_bars: int = 120
-    vacuum_edges: tuple[float, float, float] = (0.5, 0.8, 0.9)
+    vacuum_min_trades: int = 300
+    vacuum_min_bars: int = 240
 
-    iceberg_ratio: float = 2.0
-    iceberg_high_ratio: float = 5.0
-    iceberg_refills: int = 2
-    refill_ms: int = 1000
-    absorption_drop: float = 0.2
-    absorption_times: int = 3
-    spoof_z: float = 3.5
-    spoof_life_ms: int = 3000
-    spoof_traded: float = 0.05
-    stuffing_z: float = 3.5
-    stuffing_per_s: float = 500.0
-    stuffing_edges: tuple[float, float] = (750.0, 1000.0)
-    baseline_ms: int = 3_600_000
-    crash_depth_percentile: int = 20
-    crash_spread_percentile: int = 95
-    crash_volatility_ratio: float = 2.0
-    crash_ofi_z: float = 3.0
-
-    health_weights: Mapping[Component, float] = field(default_factory=lambda: _HEALTH_WEIGHTS)
-    health_min_weight: float = 0.60
-    health_floor: float = 0.001
-    fresh_ms: int = 1000
     dead_ms: int = 5000
     depletion_drop: float = 0.3
     depletion_ms: int = 1000
     recovery_share: float = 0.9
     recovery_ms: int = 5000
-    min_depletions: int = 3
 
 
 DEFAULTS = Thresholds()

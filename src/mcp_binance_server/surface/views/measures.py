@@ -1,10 +1,10 @@
 """Measures in words and in tables, with the thresholds they were held against."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, cast
 
-from mcp_binance_server.analytics.envelope import Basis, Metric, Progress
+from mcp_binance_server.analytics.envelope import BaseRate, Basis, Metric, NotJudged, Progress
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.tuning import changes, plain_number
 from mcp_binance_server.domain.money import decimals_of, round_to_places
@@ -23,7 +23,8 @@ UNCHANGED = "project defaults"
 
 Members = Mapping[str, Mapping[str, Any]]
 
-COLUMNS = ("Measure", "Value", "Unit", "Confidence", "Method")
+COLUMNS = ("Measure", "Value", "Unit", "Confidence", "P", "Base rate", "Not judged", "Method")
+P_PLACES = 4
 UNITS = {"percent": "%", "per_second": "per second", "score_0_100": "0 to 100"}
 SHORT = frozenset({"cvd", "ofi", "poc", "vah", "val", "vpin", "vwap", "z"})
 NOTHING = "none"
@@ -41,13 +42,13 @@ WHY: dict[str, str] = {
     "insufficient_buckets": "too few full volume buckets",
     "insufficient_bars": "too few bars",
     "insufficient_history": "too little history",
-    "insufficient_components": "too few components are known",
-    "insufficient_baseline": "too little baseline yet",
+    "no_support": "no support lies below the price",
     "gap_in_window": "events are missing in the window",
     "degenerate": "all values are alike",
     "zero_variance": "all values are alike",
     "no_flow_variance": "the flow does not vary",
     "not_fitted": "not fitted",
+    "no_gain": "no better than the mid",
     "collecting": "collecting",
     "upstream_unavailable": "the exchange did not answer",
     "stream_late": "the live stream lags",
@@ -91,8 +92,35 @@ def metric_member(metric: Metric) -> dict[str, Any]:
         "why_null": metric.why_null,
         "method": metric.method,
         "progress": None if metric.progress is None else _progress(metric.progress),
+        "p": None if metric.p is None else round(metric.p, P_PLACES),
+        "base_rate": None if metric.base_rate is None else base_rate_member(metric.base_rate),
+        "not_judged": None if metric.not_judged is None else not_judged_member(metric.not_judged),
     }
     return member | {name: value for name, value in said.items() if value is not None}
+
+
+def base_rate_member(seen: BaseRate) -> dict[str, Any]:
+    """Return how often the like was seen, and Wilson's interval of it."""
+    return {"k": seen.k, "n": seen.n, "low": round(seen.low, P_PLACES), "high": round(seen.high, P_PLACES)}
+
+
+def not_judged_member(waiting: NotJudged) -> dict[str, Any]:
+    """Return how much of the own past there is, and how much is needed."""
+    said = {"have": waiting.have, "need": waiting.need, "unit": waiting.unit}
+    return said if waiting.why is None else {**said, "why": waiting.why}
+
+
+def base_rate_words(seen: BaseRate, unit: str = "minutes") -> str:
+    """Say how often the like was seen: `seen in 3 of the last 240 minutes (1.3 %)`."""
+    percent = Decimal(100 * seen.k) / seen.n if seen.n else Decimal(0)
+    return f"seen in {seen.k} of the last {seen.n} {unit} ({percent.quantize(Decimal('0.1'), ROUND_HALF_UP)} %)"
+
+
+def not_judged_words(waiting: NotJudged) -> str:
+    """Say how far the own past has come: `not judged: 12 of 49 minutes`."""
+    if waiting.why is not None:
+        return f"not judged: {why(waiting.why)}"
+    return f"not judged: {waiting.have} of {waiting.need} {waiting.unit}"
 
 
 def why(metric_or_code: str | None) -> str:
@@ -214,13 +242,17 @@ def _row(name: str, measure: Mapping[str, Any], units: Mapping[str, str]) -> lis
         cell,
         units.get(unit, words(unit)),
         measure.get("confidence", ""),
+        _cell(measure.get("p")),
+        _cell(measure.get("base_rate")),
+        _cell(measure.get("not_judged")),
         words(measure.get("method", "")),
     ]
 
 
 def _title(name: str, measure: Mapping[str, Any], units: Mapping[str, str]) -> str:
-    _, _, unit, confidence, method = _row(name, {**measure, "value": None}, units)
-    said = [unit, confidence and f"confidence {confidence}", method]
+    _, _, unit, confidence, p, seen, waiting, method = _row(name, {**measure, "value": None}, units)
+    judged = [p and f"p {p}", seen and f"base rate {seen}", waiting and f"not judged: {waiting}"]
+    said = [unit, confidence and f"confidence {confidence}", *judged, method]
     aside = "; ".join(each for each in said if each)
     return f"{titled(name)} ({aside})" if aside else titled(name)
 

@@ -1,0 +1,133 @@
+"""How rare a score is among a symbol's own minutes: the one rule by which a judgement may speak.
+
+If the minute is exchangeable with those before, p = (1 + past scores at least as high) / (n + 1) is at most alpha in a
+share alpha of minutes, whatever their distribution (Vovk, Gammerman and Shafer 2005). The floor keeps trifles silent
+however rare they are.
+"""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mcp_binance_server.analytics.confidence import wilson
+from mcp_binance_server.analytics.envelope import BaseRate, Confidence, NotJudged, PastUnit
+
+# Eight hours of minutes.
+MOST_SCORES = 480
+# Rarer than this is worth a word in a tool, and none on a page.
+LOW_ALPHA = 0.05
+# A judgement that spoke in more than one of ten of the last hour's minutes no longer names single ones.
+CHANGED_MINUTES = 60
+CHANGED_SHARE = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """When a judgement speaks: its score reaches `floor`, and no more than a share `alpha` of its past was as high."""
+
+    name: str
+    floor: float
+    alpha: float = 0.02
+    least: int = 49
+    unit: PastUnit = "minutes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What the rule made of one score; `again` when the minute just before spoke as well.
+
+    The base rate counts past scores as high as this one, or as the floor where this one lies below it.
+    """
+
+    criterion: Criterion
+    score: float
+    p: float | None = None
+    base_rate: BaseRate | None = None
+    not_judged: NotJudged | None = None
+    again: bool = False
+
+    @property
+    def is_unusual(self) -> bool:
+        return self.p is not None and self._matters and self.p <= self.criterion.alpha
+
+    @property
+    def confidence(self) -> Confidence:
+        """None while it is not judged; low is rare but not rare enough to be spoken of."""
+        if self.p is None or self.not_judged is not None or not self._matters or self.p > LOW_ALPHA:
+            return "none"
+        if not self.is_unusual:
+            return "low"
+        return "high" if self.again else "medium"
+
+    @property
+    def _matters(self) -> bool:
+        return self.not_judged is None and self.score >= self.criterion.floor
+
+
+class OwnPast:
+    """The newest scores of one judgement, and which of them spoke, oldest first; five bytes a minute.
+
+    Scores are of single precision, those that are held against them as well: equal ones must stay equal.
+    """
+
+    __slots__ = ("_most", "_scores", "_spoke")
+
+    def __init__(
+        self, scores: Iterable[float] = (), *, spoke: Iterable[bool] | None = None, most: int = MOST_SCORES
+    ) -> None:
+        self._most = most
+        self._scores = array("f", scores)[-most:]
+        self._spoke = array("b", (int(each) for each in spoke or ()))[-most:]
+        if spoke is None:
+            self._spoke = array("b", bytes(len(self._scores)))
+        if len(self._spoke) != len(self._scores):
+            raise ValueError(f"{len(self._scores)} scores and {len(self._spoke)} marks of those that spoke")
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def add(self, score: float, *, spoke: bool = False) -> None:
+        """Take a minute that was judged, also one that spoke; the oldest makes room."""
+        if len(self._scores) >= self._most:
+            del self._scores[0], self._spoke[0]
+        self._scores.append(score)
+        self._spoke.append(spoke)
+
+    def scores(self) -> "array[float]":
+        """Return the scores, oldest first."""
+        return self._scores[:]
+
+    def spoke(self) -> list[bool]:
+        """Return which of the scores spoke, oldest first."""
+        return [bool(each) for each in self._spoke]
+
+    def at_least(self, score: float) -> int:
+        """Count past scores as high."""
+        least = array("f", (score,))[0]
+        return sum(each >= least for each in self._scores)
+
+    def p(self, score: float) -> float:
+        """Return the share of minutes, this one among them, whose score is as high."""
+        return (1 + self.at_least(score)) / (len(self._scores) + 1)
+
+    def judge(self, criterion: Criterion, score: float, *, again: bool = False) -> Judgement:
+        """Hold a score against the past; below the least number of minutes nothing is said."""
+        have = len(self._scores)
+        if have < criterion.least:
+            waiting = NotJudged(have, criterion.least, criterion.unit)
+            return Judgement(criterion=criterion, score=score, not_judged=waiting)
+        seen = base_rate(self.at_least(max(score, criterion.floor)), have)
+        return Judgement(criterion=criterion, score=score, p=self.p(score), base_rate=seen, again=again)
+
+    def has_changed(self) -> BaseRate | None:
+        """Count the minutes of the last hour that spoke, once they are so many that none is an exception."""
+        newest = self._spoke[-CHANGED_MINUTES:]
+        if len(newest) < CHANGED_MINUTES or sum(newest) <= CHANGED_SHARE * CHANGED_MINUTES:
+            return None
+        return base_rate(sum(newest), len(newest))
+
+
+def base_rate(k: int, n: int) -> BaseRate:
+    """Return how often something was seen, with Wilson's interval of 95 %; of nothing known, anything is possible."""
+    seen = wilson(k, n)
+    return BaseRate(k, n, 0.0, 1.0) if seen is None else BaseRate(k, n, seen.low, seen.high)
