@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from analytics.samples import levels, price, trade
+from analytics.samples import levels, trade
 from mcp_binance_server.analytics.book import impact
-from mcp_binance_server.analytics.book.behaviour import fleeting_level, iceberg
 from mcp_binance_server.analytics.book.metrics import (
     AmountUnit,
     Taker,
@@ -17,14 +16,11 @@ from mcp_binance_server.analytics.book.metrics import (
     walk,
 )
 from mcp_binance_server.analytics.book.metrics import imbalance_of_levels as of_levels
-from mcp_binance_server.analytics.book.report import gaps
 from mcp_binance_server.analytics.confidence import wilson
 from mcp_binance_server.analytics.flow.book_events import QuoteState, multi_level_imbalance, order_flow_imbalance
-from mcp_binance_server.analytics.flow.direction import bulk_shares, vpin, vpin_of_shares
-from mcp_binance_server.analytics.flow.volume import cvd_path, flow_of_trades, rate
-from mcp_binance_server.analytics.market import microstructure as health
+from mcp_binance_server.analytics.flow.volume import cvd_path, flow_of_trades
+from mcp_binance_server.analytics.flow.vpin import SidedVolume, fill_buckets
 from mcp_binance_server.analytics.robust import Measure, robust_z
-from mcp_binance_server.analytics.thresholds import Component
 from mcp_binance_server.domain.market import BookSnapshot
 
 Pairs = list[list[float]]
@@ -84,25 +80,18 @@ def flow(rows: list[tuple[float, float, bool]]) -> dict[str, Any]:
     return {**asdict(flow_of_trades(trades)), "cvd_path": cvd_path(trades)}
 
 
-def vpin_bulk(moves: list[float], deviation: float, _volume: float) -> dict[str, Any]:
-    shares = bulk_shares(moves, deviation)
-    return {"buy_frac": shares, "vpin": vpin_of_shares(shares)}
-
-
 def vpin_true(rows: list[tuple[float, bool]], volume: float, n: int) -> dict[str, Any]:
-    got = vpin([trade(1, size, sold=maker) for size, maker in rows], volume, n)
-    return {**asdict(got), "vpin": got.value, "reason": got.why_null}
+    bars = [SidedVolume(0, size) if maker else SidedVolume(size, 0) for size, maker in rows]
+    full, leftover = fill_buckets(bars, volume)
+    enough = len(full) >= n
+    value, reason = (sum(full[-n:]) / n, None) if enough else (None, "insufficient_buckets")
+    return {"vpin": value, "reason": reason, "buckets": len(full), "leftover": leftover}
 
 
 def of_share(successes: int, trials: int) -> dict[str, Any]:
     got = wilson(successes, trials)
     assert got is not None
     return {"p": got.value, "lo": got.low, "hi": got.high}
-
-
-def stuffing(events: int, seconds: float, trades: int) -> dict[str, Any]:
-    got = rate(events, seconds, trades)
-    return {"per_s": got.per_second, "otr": got.per_trade}
 
 
 def kyle(volumes: list[float], moves: list[float]) -> dict[str, Any]:
@@ -119,50 +108,13 @@ def spreads(paid: float, side: Taker, mid: float, later: float) -> dict[str, Any
     return asdict(impact.spread_parts(paid, side, mid, later))
 
 
-def roll(changes: list[float]) -> dict[str, Any]:
-    got = impact.roll_spread(changes)
-    return {"autocov": got.autocovariance, "spread": got.value}
-
-
 def unusual(sizes: list[float], at: int, measure: Measure, leave_out: bool) -> dict[str, Any]:  # noqa: FBT001
     return asdict(robust_z(sizes, at, measure, leave_out=leave_out))
-
-
-def between(prices: list[float], tick: float) -> dict[str, Any]:
-    got = gaps([price(each) for each in prices], price(tick))
-    return {"ticks": [each.ticks for each in got], "z": [each.z for each in got]}
 
 
 def microprice(quiet: Pairs, moving: Pairs, steps: list[float], after_move: Pairs) -> dict[str, Any]:
     got = price_adjustment(quiet, moving, steps, after_move)
     return {"G1": got.first, "Gstar": got.total}
-
-
-def hidden(displayed: float, executed: float, refilled: int) -> dict[str, Any]:
-    return asdict(iceberg(displayed, executed, refilled))
-
-
-def fleeting(added: float, traded: float, life_ms: int) -> dict[str, Any]:
-    return asdict(fleeting_level(added, traded, life_ms))
-
-
-def geomean(scores: list[float], weights: list[float]) -> dict[str, Any]:
-    return {"score": 100 * health.geometric_mean(scores, weights)}
-
-
-def health_sub(kind: Component, current: float, usual: float = 0) -> float | None:
-    scores: dict[Component, Callable[[], float | None]] = {
-        "spread": lambda: health.spread_score(current, usual),
-        "depth": lambda: health.depth_score(current, usual),
-        "balance": lambda: health.balance_score(current),
-        "freshness": lambda: health.freshness_score(current),
-        "resilience": lambda: health.resilience_score(health.Recoveries(int(current), int(usual))),
-    }
-    return scores[kind]()
-
-
-def health_score(components: dict[Component, float | None], state: health.HealthState) -> dict[str, Any]:
-    return asdict(health.health(components, state))
 
 
 MICROSTRUCTURE: dict[str, Callable[..., object]] = {
@@ -178,19 +130,9 @@ MICROSTRUCTURE: dict[str, Callable[..., object]] = {
     "mlofi": mlofi,
     "flow": flow,
     "vpin_true": vpin_true,
-    "vpin_bvc": vpin_bulk,
     "wilson": of_share,
-    "rate": stuffing,
     "kyle": kyle,
     "amihud": illiquidity,
     "spreads": spreads,
-    "roll": roll,
     "robust_z": unusual,
-    "gaps": between,
-    "iceberg": hidden,
-    "spoof": fleeting,
-    "geomean": geomean,
-    "health_sub": health_sub,
-    "health_score": health_score,
-    "health_level": health.health_level,
 }

@@ -92,7 +92,6 @@ def test_a_gap_takes_the_book_away_until_the_next_snapshot(feed: SymbolFeed) -> 
 
     assert (feed.is_live, feed.needs_snapshot, feed.unbroken_ms) == (False, True, None)
     assert feed.counts.gaps == 1
-    assert len(feed.changes) == 0
 
     # The event that showed the gap is kept: with it a snapshot of the moment before joins.
     outcome = feed.on_snapshot(book_of(15, [level(90)], [level(91)]), asked=ASKED, time_ms=START_MS + 300)
@@ -175,3 +174,31 @@ def test_a_market_that_nears_the_end_of_what_is_known_is_renewed_without_a_break
     assert not feed.needs_snapshot
     assert feed.unbroken_ms == START_MS
     assert not feed.book.is_thin(LEAST_KNOWN)
+
+
+def test_what_is_cheap_to_take_is_kept_for_half_a_minute(feed: SymbolFeed) -> None:
+    feed.on_quiet()
+    bids, asks = (
+        [("99.99", "5.000"), ("99.00", "90.000")],
+        [("100.01", "3.000"), ("100.02", "4.000"), ("101.00", "9.000")],
+    )
+    feed.on_snapshot(book_of(10, bids, asks), asked=ASKED, time_ms=START_MS)
+
+    for at in range(1, 41):
+        gone = [("100.02", "0.000")] if at == 20 else []
+        feed.on_depth(delta_of(10 + at, asks=gone), START_MS + at * 1000)
+
+    kept = [*feed.cheap]
+    assert len(kept) == 30
+    assert kept[-1].time_ms - kept[0].time_ms == 29_000
+    assert {(each.cheap, each.touch) for each in kept} == {(500.0, 300.0), (300.0, 300.0)}
+    assert not any(each.truncated for each in kept)
+
+
+def test_a_book_that_ends_within_reach_is_kept_as_a_lower_bound(feed: SymbolFeed) -> None:
+    feed.on_quiet()
+    feed.on_snapshot(book_of(10, [("99.99", "5.000")], [("100.01", "3.000")]), asked=ASKED, time_ms=START_MS)
+
+    feed.on_depth(delta_of(11, 11), START_MS + 2_000)
+
+    assert [(each.cheap, each.truncated) for each in feed.cheap] == [(300.0, True)]

@@ -1,25 +1,41 @@
-"""Corners of the microstructure page that a healthy market never shows."""
+"""Corners of the microstructure page that a calm market never shows."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.analytics.book.metrics import capacity, imbalance_of_band, top_of_book
-from mcp_binance_server.analytics.envelope import Basis, Window
+from mcp_binance_server.analytics.book.cost import market_order_cost
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.metrics import imbalance_of_band, top_of_book
+from mcp_binance_server.analytics.envelope import Basis, NotJudged, Unknown, Window
+from mcp_binance_server.analytics.market.health import HealthNow, HealthWord
 from mcp_binance_server.analytics.market.microstructure import (
     AnomalyReport,
     HealthReport,
     MarketPart,
     Recoveries,
     TouchReport,
-    health,
 )
-from mcp_binance_server.analytics.thresholds import Component
-from mcp_binance_server.domain.market import PriceLevel
+from mcp_binance_server.analytics.market.own_hour import StressParts
+from mcp_binance_server.analytics.market.pasts import EndedMinute, EventName, SymbolPasts
+from mcp_binance_server.analytics.market.stress import StressNow
+from mcp_binance_server.analytics.own_past import OwnPast, base_rate
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.surface.views.health import health_rows, health_title
+from mcp_binance_server.surface.views.anomalies import (
+    NAMES,
+    anomalies_line,
+    anomaly_metrics,
+    anomaly_rows,
+    not_judged_line,
+    stress_line,
+)
+from mcp_binance_server.surface.views.book.cost import spread_words
+from mcp_binance_server.surface.views.health import health_line, health_metrics, health_rows, health_title
 from mcp_binance_server.surface.views.microstructure import recommendation
+from support.own_past import START_MS, live_through, unusual_minute
 
 RULES = SymbolRules(
     Symbol("BTCUSDT"),
@@ -30,79 +46,235 @@ RULES = SymbolRules(
     Quantity(Decimal("0.00001")),
     Quantity(Decimal(5)),
 )
-BASIS = Basis(window=Window(0, 3_600_000), n={}, coverage=1.0, source=("book",), as_of_ms=0, age_ms=0)
-SOUND: dict[Component, float | None] = {
-    "spread": 0.9, "depth": 0.8, "balance": 0.7, "resilience": 0.6, "freshness": 1.0
-}  # fmt: skip
+BASIS = Basis(window=Window(0, 60_000), n={}, coverage=1.0, source=("book",), as_of_ms=0, age_ms=0)
 
 
 def level(price: str, quantity: str) -> PriceLevel:
     return PriceLevel(Price(Decimal(price)), Quantity(Decimal(quantity)))
 
 
+BIDS = [level("99.99", "30"), level("99.90", "500")]
+ASKS = [level("100.00", "25.678"), level("100.10", "500")]
+
+
+def health(word: HealthWord = "Usual", *, spread: float = 1.0, depth: float = 1.0, past: int = 60) -> HealthReport:
+    now = HealthNow(92.4 if word == "Usual" else 35.2, word, {"spread": spread, "depth": depth})
+    return HealthReport(
+        rules=RULES,
+        basis=BASIS,
+        grid=PriceGrid(0.01, 0.00001),
+        now=now,
+        unknown=None,
+        not_judged=None,
+        top=top_of_book(BIDS, ASKS),
+        imbalance=-0.06,
+        recoveries=Recoveries(3, 4),
+        hour_recoveries=Recoveries(10, 20),
+        past_minutes=past,
+    )
+
+
 def part(
-    components: dict[Component, float | None],
-    bids: list[PriceLevel] | None = None,
-    asks: list[PriceLevel] | None = None,
+    report: HealthReport, bids: list[PriceLevel] | None = None, asks: list[PriceLevel] | None = None
 ) -> MarketPart:
-    bids = [level("99.995", "30"), level("99.9", "500")] if bids is None else bids
-    asks = [level("100.005", "25.678"), level("100.1", "500")] if asks is None else asks
+    bids, asks = BIDS if bids is None else bids, ASKS if asks is None else asks
     top = top_of_book(bids, asks)
     book = TouchReport(
         top=top,
         band=imbalance_of_band(bids, asks, 10),
-        buy=None if top.mid is None else capacity(asks, top.mid, "buy", 2),
-        sell=None if top.mid is None else capacity(bids, top.mid, "sell", 2),
+        cost=market_order_cost(BookSnapshot(1, tuple(bids), tuple(asks)), (), 0),
         is_live=True,
         age_ms=0,
         levels=(len(bids), len(asks)),
     )
-    scored = HealthReport(
-        rules=RULES,
-        basis=BASIS,
-        health=health(components, top.state),
-        unknown={},
-        recoveries=Recoveries(9, 15),
-        baseline_ms=3_599_500,
-    )
-    return MarketPart(
-        book=book, anomalies=AnomalyReport(rules=RULES, basis=BASIS, verdicts=()), health=scored, day_volatility=None
-    )
+    anomalies = AnomalyReport(rules=RULES, basis=BASIS)
+    return MarketPart(book=book, flow=None, anomalies=anomalies, health=report, day_volatility=None)
 
 
 def test_a_usual_market_is_called_so_and_its_capacity_never_rounded_up() -> None:
-    assert recommendation(RULES, part(SOUND)) == (
-        "Conditions are usual for this symbol over the last hour; market orders up to $2,500 cost under 2 bps now."
+    assert recommendation(RULES, part(health())) == (
+        "Conditions are usual for this symbol; market orders up to $2,500 cost under 2 bps now (this instant only), "
+        "plus 10 bps taker fee."
     )
 
 
 @pytest.mark.parametrize(
-    ("depth", "words"),
+    ("report", "words"),
     [
-        (0.4, "Conditions are usual for this symbol over the last hour, but depth is weak (0.40);"),
-        (0.1, "Conditions are weaker than usual for this symbol over the last hour, weakest in depth (0.10):"),
-        (0.001, "Conditions are poor for this symbol over the last hour, weakest in depth (0.00):"),
+        (health(past=45), "Nothing beyond usual in 45 minutes of own past;"),
+        (health(depth=0.9), "Nothing beyond usual in 60 minutes of own past;"),
+        (
+            health("Broken", depth=0.1, spread=0.5),
+            "The book is broken for this symbol, pulled down by depth of the thinner side (0.10), and by spread (0.50)",
+        ),
+        (replace(health(), now=None, not_judged=NotJudged(12, 30)), "Conditions are not judged: 12 of 30 minutes;"),
+        (replace(health(), now=None, unknown=Unknown("stale_book")), "Conditions are not judged: the book is too old;"),
     ],
 )
-def test_the_weakest_part_is_named(depth: float, words: str) -> None:
-    assert recommendation(RULES, part({**SOUND, "depth": depth})).startswith(words)
-
-
-def test_a_capacity_that_is_nothing_or_only_a_lower_bound_says_so() -> None:
-    far = recommendation(RULES, part(SOUND, bids=[level("99", "1")], asks=[level("101", "1")]))
-    short = recommendation(RULES, part(SOUND, bids=[level("99.995", "30")], asks=[level("100.005", "30")]))
-
-    assert far.endswith("no market order costs under 2 bps now.")
-    assert short.endswith("cost under 2 bps now (at least: the known book ends there).")
+def test_conditions_are_named_only_as_far_as_they_are_known(report: HealthReport, words: str) -> None:
+    assert recommendation(RULES, part(report)).startswith(words)
 
 
 def test_an_empty_and_a_one_sided_book_are_told_apart() -> None:
-    assert recommendation(RULES, part(SOUND, [], [])).startswith("No judgement, the book is empty:")
-    assert recommendation(RULES, part(SOUND, [])).startswith("No judgement, one side of the book is empty:")
+    assert recommendation(RULES, part(health(), [], [])).startswith("No judgement, the book is empty:")
+    assert recommendation(RULES, part(health(), [])).startswith("No judgement, one side of the book is empty:")
 
 
-def test_a_whole_score_shows_every_part_and_what_resilience_was_counted_from() -> None:
-    report = part(SOUND).health
+def test_health_shows_its_parts_and_beside_them_what_has_no_share_in_it() -> None:
+    report = health("Broken", depth=0.1)
 
-    assert health_title(report) == "78.6 (Good)"
-    assert "| 0.90 | 0.80 | 0.70 | 0.60 (9 of 15) | 1.00 |" in health_rows(report)
+    assert health_title(report) == "Broken (35)"
+    assert "| 1 tick, at its minimum (1.00 bps) | 1.00 | 0.10 | 57% (3 of 4 in 5 min, drawn to the hour) | -0.06 |" in (
+        health_rows(report)
+    )
+    assert health_line(report) == (
+        "BTCUSDT market health: Broken (35). Pulled down by depth of the thinner side (0.10)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("bid", "ask", "tick", "words"),
+    [
+        ("0.00000830", "0.00000831", 1e-8, "1 tick, at its minimum (12.04 bps)"),
+        ("0.00000830", "0.00000833", 1e-8, "3 ticks"),
+        ("99.97", "100.00", 0.01, "3 ticks"),
+        ("99990.00", "100010.00", 0.01, "2.00 bps (2,000 ticks)"),
+    ],
+)
+def test_a_spread_of_one_tick_is_its_minimum_and_coarse_ticks_are_counted(
+    bid: str, ask: str, tick: float, words: str
+) -> None:
+    top = top_of_book([level(bid, "1")], [level(ask, "1")])
+
+    assert spread_words(tick, top.mid, top.spread) == words
+
+
+def report_of(*minutes: EndedMinute, pasts: SymbolPasts) -> AnomalyReport:
+    stress = StressNow(*pasts.stress(StressParts(-2.0, -7.0, 0.004)))
+    return AnomalyReport(rules=RULES, basis=BASIS, minutes=minutes, stress=stress, past_minutes=120)
+
+
+@pytest.fixture(scope="module")
+def lived() -> SymbolPasts:
+    pasts = SymbolPasts()
+    live_through(pasts, 120)
+    return pasts
+
+
+def unusual(ended: EndedMinute, *, again: bool = False) -> EndedMinute:
+    """Let the flood of a minute be the highest of its past."""
+    flood = ended.of("flood")
+    judged = OwnPast([0.0] * 240).judge(flood.judgement.criterion, 1.5, again=again)
+    made = replace(flood, judgement=judged, measured={"times_usual": 4.5})
+    return EndedMinute(ended.end_ms, tuple(made if each.name == "flood" else each for each in ended.verdicts))
+
+
+def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(lived: SymbolPasts) -> None:
+    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+
+    rows = "\n".join(anomaly_rows(report_of(unusual(calm), pasts=lived)))
+
+    assert "| Flood of changes | unusual: flood of changes | 4.5x the usual changes" in rows
+    assert "| seen in 0 of the last 240 minutes (0.0 %) |" in rows
+    assert "| Hidden size | none beyond usual (120 min of own past) |" in rows
+    assert "1 of 5 judged unusual; by chance at least one in about 10% of minutes" in rows
+    assert not any(word in rows for word in ("Critical", "High", "Medium", "Severity", "accumulation"))
+
+
+def test_twice_running_is_a_finding_and_the_rarest_minute_of_several_is_shown(lived: SymbolPasts) -> None:
+    calm = live_through(SymbolPasts.restored(lived.series()), 2, seed=4)
+    report = report_of(unusual(calm[0], again=True), calm[1], pasts=lived)
+
+    assert [each.name for each in report.findings] == ["flood"]
+    assert "finding: flood of changes" in "\n".join(anomaly_rows(report))
+    assert "about 18% of stretches of 2 minutes" in "\n".join(anomaly_rows(report))
+    (flood,) = [each for each in anomaly_metrics(report)["events"].value if each["event"] == "flood"]  # type: ignore[attr-defined]
+    assert (flood["confidence"], flood["finding"], flood["minute"]) == ("high", True, "2023-11-14T22:14:20.000Z")
+
+
+def test_a_market_that_changed_names_no_single_minute(lived: SymbolPasts) -> None:
+    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+    report = replace(report_of(unusual(calm), pasts=lived), changed={"flood": base_rate(9, 60)})
+
+    rows = "\n".join(anomaly_rows(report))
+
+    assert "_Flood of changes: unusual in 9 of the last 60 minutes: compare with the hours before_" in rows
+    assert "unusual: flood" not in rows
+    assert "0 of 5 judged unusual" in rows
+
+
+def test_stress_is_told_with_its_parts(lived: SymbolPasts) -> None:
+    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+
+    said = stress_line(report_of(calm, pasts=lived))
+
+    assert said.startswith("depth 86% below its median, spread 7.")
+    assert said.endswith("price moved 40.1 bps in 10 s (rarer than 1 in 111 minutes)")
+    assert anomalies_line(report_of(calm, pasts=lived)).startswith(
+        "BTCUSDT, the minute to 22:14:20 UTC: none beyond usual (120 min of own past). Stress: depth"
+    )
+
+
+def test_what_cannot_be_judged_yet_is_one_line(lived: SymbolPasts) -> None:
+    short = SymbolPasts()
+    newest = live_through(short, 12)[-1]
+    waiting = report_of(newest, pasts=short)
+
+    assert anomaly_rows(waiting) == [
+        "_Hidden size, Absorption: not judged: 12 of 49 minutes; Size that came and went: not judged: 12 of 62 "
+        "minutes; Flood of changes, Large standing size: not judged: 12 of 59 minutes_"
+    ]
+    nothing = AnomalyReport(rules=RULES, basis=BASIS, past_minutes=240)
+    assert not_judged_line(nothing) == "Not judged: the first whole minute is not over yet"
+    assert not_judged_line(replace(nothing, past_minutes=3)) == "Not judged: 3 of 49 minutes"
+    late = replace(nothing, unknown=Unknown("stream_late"))
+    assert not_judged_line(late) == "Not judged: the live stream lags"
+    assert stress_line(late) == "not judged: the live stream lags"
+    assert anomaly_metrics(late)["stress"].why_null == "stream_late"
+    assert lived.scores["flood"].has_changed() is None
+    assert newest.end_ms == START_MS + 12 * 60_000
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            "hidden_size",
+            "unusual: consistent with hidden size at $98.50 (bid) | 8 equal refills of 0.50000 BTC, 1.50000 BTC",
+        ),
+        (
+            "absorption",
+            "unusual: the price hardly answered the selling, most of it at $99.00 | net -45.00000 BTC moved the",
+        ),
+        (
+            "came_and_went",
+            "unusual: size that came and went, the largest at $101.50 (ask) | 80.0% of its side without the",
+        ),
+        (
+            "standing_size",
+            "unusual: large standing size at $96.00 (bid) | 40.00000 BTC, 40.0% of its side, stood 30 s or",
+        ),
+    ],
+)
+def test_an_event_is_told_where_it_was_and_what_was_measured(lived: SymbolPasts, event: EventName, words: str) -> None:
+    report = report_of(lived.judge(unusual_minute(event), START_MS), pasts=lived)
+
+    assert f" {words}" in "\n".join(anomaly_rows(report))
+    (member,) = [each for each in anomaly_metrics(report)["events"].value if each["event"] == event]  # type: ignore[attr-defined]
+    assert member["unusual"] is True
+    assert member["base_rate"]["k"] == 0
+    assert f"{NAMES[event]} unusual, " in anomalies_line(report)
+
+
+def test_health_answers_with_its_word_and_what_stands_beside() -> None:
+    known = health_metrics(health("Broken", depth=0.1))
+    unknown = health_metrics(
+        replace(health(), now=None, not_judged=NotJudged(12, 30), hour_recoveries=Recoveries(0, 1))
+    )
+
+    assert (known["word"].value, known["pulled_down_by"].value) == ("Broken", "depth")
+    assert known["resilience"].value == {
+        "share": 0.571, "recovered": 3, "depletions": 4, "hour_recovered": 10, "hour_depletions": 20
+    }  # fmt: skip
+    assert (unknown["score"].value, unknown["score"].why_null) == (None, "insufficient_history")
+    assert unknown["resilience"].why_null == "insufficient_events"

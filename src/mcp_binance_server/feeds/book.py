@@ -207,6 +207,15 @@ class LocalBook:
         self._event_ms = delta.event_ms
         return Applied(changed, self.is_crossed)
 
+    def follows(self, delta: BookDelta) -> bool:
+        """Tell whether a delta is the next one, or at least brings what is not known yet."""
+        return delta.first_update_id <= self._last_update_id + 1 <= delta.last_update_id
+
+    def size_at(self, price: float, *, is_bid: bool) -> float:
+        """Return what stands at a price; 0 for nothing."""
+        level = (self._bids if is_bid else self._asks).levels.get(price)
+        return 0.0 if level is None else float(level[1])
+
     def prune(self, *, most: int | None = None) -> int:
         """Forget the levels beyond what is known, and all but the best `most` of a side; return how many went.
 

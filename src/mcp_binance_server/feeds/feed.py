@@ -4,24 +4,29 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
+from mcp_binance_server.analytics.book.cost import HELD_MS, CheapSize
 from mcp_binance_server.analytics.book.report import WallSighting
 from mcp_binance_server.analytics.flow.book_events import QuoteState
+from mcp_binance_server.analytics.market.pasts import SymbolPasts
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import sent_ms
 from mcp_binance_server.feeds.book import Applied, JoinBuffer, Joined, LocalBook, MissedUpdates, Stale, TooOld
-from mcp_binance_server.feeds.sampling import Changes, Quotes, Second, Seconds, sample
+from mcp_binance_server.feeds.minutes import SymbolMinutes
+from mcp_binance_server.feeds.paid import MOST_PAID, PaidTrades
+from mcp_binance_server.feeds.sampling import NO_GRID, Quotes, Second, Seconds, sample
 from mcp_binance_server.feeds.tape import Tape
 
 FeedState = Literal["connecting", "syncing", "live", "closed"]
 
 HOUR_MS = 3_600_000
-CHANGES_MS = 300_000
 QUOTES_MS = 15_000
 MOST_QUOTES = 4_000
 SIGHTINGS = 300
 MANY_SYMBOLS = 100
+# A book that is silent for longer is not read on as if it still stood.
+MOST_QUIET = 60
 # A book held for an hour gathers levels that were never removed, because they were never part of what is known.
 PRUNE_SECONDS = 60
 MOST_LEVELS = 3_000
@@ -36,13 +41,12 @@ class Room:
     """How much one symbol may keep: the pools of a process are shared out by the most symbols it watches."""
 
     trades: int
-    changed_levels: int
 
     @classmethod
     def shared_by(cls, symbols: int) -> "Room":
         # Beyond a hundred symbols the books themselves take the memory.
-        pool = 600_000 if symbols <= MANY_SYMBOLS else 200_000
-        return cls(trades=max(500, pool // 2 // symbols), changed_levels=max(500, pool // symbols))
+        pool = 300_000 if symbols <= MANY_SYMBOLS else 100_000
+        return cls(trades=max(500, pool // symbols))
 
 
 @dataclass(slots=True)
@@ -66,6 +70,7 @@ class _RunningSecond:
     trades: int = 0
     ofi: float = 0.0
     quotes: int = 0
+    touch: float = 0.0
 
 
 class SymbolFeed:
@@ -80,6 +85,7 @@ class SymbolFeed:
         self.counts = FeedCounts()
         self._room = room
         self._thresholds = thresholds
+        self.minutes = SymbolMinutes()
         # A symbol's second begins at its own time: all books measured in the same moment would make each other late.
         self._phase_ms = sum(symbol.encode()) * 100 % 1000
         self._begin()
@@ -88,12 +94,14 @@ class SymbolFeed:
         room = self._room
         self.state: FeedState = "connecting"
         self.book = LocalBook()
+        self.minutes.break_off()
         self.tape = Tape(span_ms=HOUR_MS, most=room.trades)
-        self.changes = Changes(span_ms=CHANGES_MS, most=room.changed_levels)
         self.quotes = Quotes(span_ms=QUOTES_MS, most=MOST_QUOTES)
+        self.paid = PaidTrades(min(MOST_PAID, room.trades))
         self.seconds = Seconds()
         self.bid_walls: deque[WallSighting] = deque(maxlen=SIGHTINGS)
         self.ask_walls: deque[WallSighting] = deque(maxlen=SIGHTINGS)
+        self.cheap: deque[CheapSize] = deque(maxlen=HELD_MS // 1000)
         self.ticker: Ticker | None = None
         self.unbroken_ms: int | None = None
         self.book_ms = 0
@@ -102,6 +110,15 @@ class SymbolFeed:
         self._buffer = JoinBuffer()
         self._running = _RunningSecond()
         self._is_refreshing = False
+
+    @property
+    def pasts(self) -> SymbolPasts:
+        """What the symbol's minutes are judged by; set it to go on from a past that was kept."""
+        return self.minutes.pasts
+
+    @pasts.setter
+    def pasts(self, pasts: SymbolPasts) -> None:
+        self.minutes.pasts = pasts
 
     @property
     def needs_snapshot(self) -> bool:
@@ -134,6 +151,8 @@ class SymbolFeed:
             self._buffer.add(delta)
         self._turn(time_ms)
         try:
+            if self.book.follows(delta):
+                self.minutes.on_depth(self._running.second, delta, self.book)
             outcome = self.book.apply(delta)
         except ValueError:
             self.on_malformed()
@@ -175,8 +194,16 @@ class SymbolFeed:
         """Print a trade; one that was told already changes nothing."""
         self.heard_ms = time_ms
         newest = self.tape.newest
-        if not isinstance(self.tape.add(trade), Stale):
+        if self.state == "live":
+            self._turn(time_ms)
+        outcome = self.tape.add(trade)
+        if not isinstance(outcome, Stale):
             self._running.trades += 1
+            self.paid.add(trade, self.quotes.mid_before(trade.time_ms))
+            if isinstance(outcome, MissedUpdates):
+                self.minutes.skip()
+            else:
+                self.minutes.on_trade(self._running.second, trade)
         elif newest is not None and trade.time_ms - newest.time_ms > IDS_WENT_BACK_MS:
             self.tape = Tape(span_ms=HOUR_MS, most=self._room.trades)
 
@@ -187,6 +214,7 @@ class SymbolFeed:
         if flow is not None:
             self._running.ofi += flow
             self._running.quotes += 1
+            self._running.touch += quote.size
 
     def on_ticker(self, ticker: Ticker, time_ms: int) -> None:
         """Take the statistics of the last 24 hours, which come once a second."""
@@ -231,7 +259,6 @@ class SymbolFeed:
             return
         # When it was sent: on a stream that lags, what has just arrived is old.
         self.book_ms = sent_ms(delta.event_ms, time_ms)
-        self.changes.add(time_ms, delta)
         running = self._running
         running.updates += delta.last_update_id - delta.first_update_id + 1
         running.additions_bid += len(delta.bids)
@@ -243,23 +270,32 @@ class SymbolFeed:
         if second <= running.second:
             return
         self._running = _RunningSecond(second=second)
-        self._write_down(running)
+        self._write_down(running, second)
         if second // PRUNE_SECONDS != running.second // PRUNE_SECONDS:
             self.book.prune(most=MOST_LEVELS)
         if not self._is_refreshing and self.book.is_thin(LEAST_KNOWN):
             self._is_refreshing = True
             self._buffer = JoinBuffer()
 
-    def _write_down(self, over: _RunningSecond) -> None:
-        taken = sample(self.book, thresholds=self._thresholds)
+    def _write_down(self, over: _RunningSecond, next_second: int) -> None:
+        grid = self.minutes.grid or NO_GRID
+        taken = sample(self.book, grid=grid, thresholds=self._thresholds)
         if taken is None:
+            self.minutes.break_off()
             return
         end_ms = (over.second + 1) * 1000 - self._phase_ms
         self.bid_walls.append(WallSighting(end_ms, taken.bid_walls))
         self.ask_walls.append(WallSighting(end_ms, taken.ask_walls))
-        book = taken.mid, taken.spread_bps, taken.bid_depth, taken.ask_depth, taken.wide_depth
+        self.cheap.append(CheapSize(end_ms, *taken.cheap))
+        moment = taken.moment
+        book = moment.mid, taken.spread_bps, moment.bid_near, moment.ask_near, moment.wide
         happened = over.updates, over.additions_bid, over.additions_ask, over.trades, over.ofi, over.quotes
-        self.seconds.add(Second(end_ms, *book, *happened))
+        newest = self.quotes.newest
+        self.seconds.add(Second(end_ms, *book, *happened, over.touch, newest.state.lean if newest else 0.5))
+        # In seconds of which nothing was told the book stood as it was.
+        for second in range(over.second, min(next_second, over.second + MOST_QUIET)):
+            quiet_ms = (second - over.second) * 1000
+            self.minutes.on_second(second, end_ms + quiet_ms, moment, self.book)
 
     def _start_over(self, delta: BookDelta | None) -> None:
         """Keep the hours, which a break does not falsify, and drop what rests on an unbroken sequence."""
@@ -268,5 +304,5 @@ class SymbolFeed:
             self._buffer.add(delta)
         self._is_refreshing = False
         self.unbroken_ms = None
-        self.changes.clear()
+        self.minutes.break_off()
         self.state = "syncing"

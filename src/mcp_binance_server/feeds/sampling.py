@@ -1,24 +1,32 @@
 """What is kept of a moving book: quotes, samples of its depth, its seconds."""
 
 from array import array
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import NamedTuple
 
+from mcp_binance_server.analytics.book.cost import CHEAP_BPS
+from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.report import WallCandidate, wall_places
+from mcp_binance_server.analytics.book.standing import Levels
 from mcp_binance_server.analytics.flow.book_events import QuoteState, change
+from mcp_binance_server.analytics.market.minute import NEAR_BPS, WIDE_BPS, WIDE_TICKS, BookMoment
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
-from mcp_binance_server.domain.market import BookDelta, WrittenLevel
+from mcp_binance_server.domain.market import WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.feeds.book import LocalBook
 
-NEAR_BPS, WIDE_BPS = 10, 50
+# Of a symbol whose steps nobody has told yet a band is measured in basis points alone.
+NO_GRID = PriceGrid(0.0, 0.0)
 # Enough to know what is large for a side; parsing all levels of 400 books every second would take most of a core.
 WALL_LEVELS = 200
 # As many as a snapshot tells; what a book holds beyond them is known only in part.
 MOST_LEVELS = 1_000
 _BPS = 10_000
+# A level on the edge must not depend on the rounding of floats.
+_ROUNDING = 1e-12
 
 HOUR_SECONDS = 3_600
 
@@ -62,6 +70,13 @@ class Quotes:
     def since(self, from_ms: int) -> list[SeenQuote]:
         return [each for each in self._quotes if each.time_ms >= from_ms]
 
+    def mid_before(self, time_ms: int) -> float | None:
+        """Return the mid of the newest state that was here before a moment: a trade changes those after it."""
+        for each in reversed(self._quotes):
+            if each.time_ms < time_ms:
+                return (each.state.bid + each.state.ask) / 2
+        return None
+
     @property
     def first_ms(self) -> int | None:
         return self._quotes[0].time_ms if self._quotes else None
@@ -72,15 +87,21 @@ class Quotes:
 
 
 class BookSample(NamedTuple):
-    """One moment of a book with two sides; depths are base quantities."""
+    """One moment of a book with two sides, and the sizes in it that stand out; depths are base quantities."""
 
-    mid: float
+    moment: BookMoment
     spread_bps: float
-    bid_depth: float
-    ask_depth: float
-    wide_depth: float
     bid_walls: tuple[WallCandidate, ...]
     ask_walls: tuple[WallCandidate, ...]
+    cheap: "CheapSample"
+
+
+class CheapSample(NamedTuple):
+    """What the lesser side holds within 2 bps of the mid, and the lesser at the touch, in quote units at the mid."""
+
+    within: float
+    touch: float
+    truncated: bool
 
 
 class _SideSample(NamedTuple):
@@ -89,33 +110,52 @@ class _SideSample(NamedTuple):
     walls: tuple[WallCandidate, ...]
 
 
-def sample(book: LocalBook, *, thresholds: Thresholds = DEFAULTS) -> BookSample | None:
+def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID, thresholds: Thresholds = DEFAULTS) -> BookSample | None:
     """Read a book; None when one of its sides is empty."""
     best_bids, best_asks = book.written_top(1)
     if not best_bids or not best_asks:
         return None
     bid, ask = float(best_bids[0][0]), float(best_asks[0][0])
     mid = (bid + ask) / 2
-    bids, asks = book.near(mid * (1 - WIDE_BPS / _BPS), mid * (1 + WIDE_BPS / _BPS), WALL_LEVELS, MOST_LEVELS)
-    below, above = _side(bids, mid, thresholds), _side(asks, mid, thresholds)
-    return BookSample(
-        mid, (ask - bid) / mid * _BPS, below.near, above.near, below.wide + above.wide, below.walls, above.walls
-    )
+    bids, asks = _near(book, mid, grid, WALL_LEVELS)
+    below, above = _side(bids, mid, grid, thresholds), _side(asks, mid, grid, thresholds)
+    moment = BookMoment(mid, ask - bid, below.near, above.near, below.wide, above.wide)
+    return BookSample(moment, moment.spread / mid * _BPS, below.walls, above.walls, _cheap(bids, asks, mid))
 
 
-def _side(levels: list[WrittenLevel], mid: float, thresholds: Thresholds) -> _SideSample:
+def _cheap(bids: list[WrittenLevel], asks: list[WrittenLevel], mid: float) -> CheapSample:
+    reach = mid * (CHEAP_BPS / _BPS + _ROUNDING)
+    held = list[tuple[float, bool]]()
+    for levels in (bids, asks):
+        inside = bisect_right(levels, reach, key=lambda level: abs(float(level[0]) - mid))
+        held.append((mid * sum(float(size) for _, size in levels[:inside]), inside == len(levels)))
+    within, truncated = min(held)
+    return CheapSample(within, mid * min(float(bids[0][1]), float(asks[0][1])), truncated)
+
+
+def levels_near(book: LocalBook, mid: float, grid: PriceGrid) -> tuple[Levels, Levels]:
+    """Return the levels of both sides within the wide band, best first; a side has at least its best one."""
+    bids, asks = _near(book, mid, grid, 1)
+    return [(float(p), float(q)) for p, q in bids], [(float(p), float(q)) for p, q in asks]
+
+
+def _near(book: LocalBook, mid: float, grid: PriceGrid, least: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
+    reach = grid.band(mid, WIDE_BPS, WIDE_TICKS)
+    return book.near(mid - reach, mid + reach, least, MOST_LEVELS)
+
+
+def _side(levels: list[WrittenLevel], mid: float, grid: PriceGrid, thresholds: Thresholds) -> _SideSample:
     sizes = [float(level[1]) for level in levels]
     walls = tuple(
         WallCandidate(Price(Decimal(levels[at][0])), Quantity(Decimal(levels[at][1])), z, share)
         for at, z, share in wall_places(sizes[:WALL_LEVELS], thresholds=thresholds)
     )
-    near = _within(levels, sizes, mid, NEAR_BPS)
-    return _SideSample(near, _within(levels, sizes, mid, WIDE_BPS), walls)
+    near = _within(levels, sizes, mid, grid.band(mid, NEAR_BPS))
+    return _SideSample(near, _within(levels, sizes, mid, grid.band(mid, WIDE_BPS, WIDE_TICKS)), walls)
 
 
-def _within(levels: list[WrittenLevel], sizes: list[float], mid: float, bps: float) -> float:
+def _within(levels: list[WrittenLevel], sizes: list[float], mid: float, reach: float) -> float:
     """Add up the levels within a distance of the mid, which come best first: the last one inside is searched for."""
-    reach = mid * bps / _BPS
     low, high = 0, len(levels)
     while low < high:
         middle = (low + high) // 2
@@ -126,56 +166,12 @@ def _within(levels: list[WrittenLevel], sizes: list[float], mid: float, bps: flo
     return sum(sizes[:low])
 
 
-class TimedDelta(NamedTuple):
-    """A delta and when it arrived, by the exchange's time."""
-
-    time_ms: int
-    delta: BookDelta
-
-
-class Changes:
-    """Deltas of at most `span_ms`, and of at most `most` levels in all."""
-
-    __slots__ = ("_changes", "_levels", "_most", "_since_ms", "_span_ms")
-
-    def __init__(self, *, span_ms: int, most: int) -> None:
-        self._span_ms = span_ms
-        self._most = most
-        self._changes: deque[TimedDelta] = deque()
-        self._levels = 0
-        self._since_ms: int | None = None
-
-    def __iter__(self) -> Iterator[TimedDelta]:
-        return iter(self._changes)
-
-    def __len__(self) -> int:
-        return len(self._changes)
-
-    @property
-    def since_ms(self) -> int | None:
-        """From when on every change is here; None before the first."""
-        return self._since_ms
-
-    def add(self, time_ms: int, delta: BookDelta) -> None:
-        if self._since_ms is None:
-            self._since_ms = time_ms
-        self._changes.append(TimedDelta(time_ms, delta))
-        self._levels += len(delta.bids) + len(delta.asks)
-        while self._changes and (self._levels > self._most or self._changes[0].time_ms < time_ms - self._span_ms):
-            gone = self._changes.popleft()
-            self._levels -= len(gone.delta.bids) + len(gone.delta.asks)
-            self._since_ms = gone.time_ms + 1
-
-    def clear(self) -> None:
-        self._changes.clear()
-        self._levels = 0
-        self._since_ms = None
-
-
 class Second(NamedTuple):
     """One second: the book at its end, and what happened in it.
 
-    Depths are base quantities within 10 and 50 bps of the mid; `ofi` is the order flow imbalance of its quote events.
+    Depths are base quantities within 10 and 50 bps of the mid, or some ticks where these are more; `ofi` is the order
+    flow imbalance of its quote events, `touch` the sum over them of the mean size at the touch, and `lean` the bid's
+    share of that size at the end.
     """
 
     time_ms: int
@@ -190,6 +186,8 @@ class Second(NamedTuple):
     trades: int
     ofi: float
     quotes: int
+    touch: float = 0.0
+    lean: float = 0.5
 
 
 class Seconds:
@@ -229,7 +227,7 @@ class Seconds:
 
 
 def _second(row: Iterable[float]) -> Second:
-    time_ms, mid, spread, bid, ask, wide, updates, add_bid, add_ask, trades, ofi, quotes = row
+    time_ms, mid, spread, bid, ask, wide, updates, add_bid, add_ask, trades, ofi, quotes, touch, lean = row
     return Second(
         int(time_ms),
         mid,
@@ -243,4 +241,6 @@ def _second(row: Iterable[float]) -> Second:
         int(trades),
         ofi,
         int(quotes),
+        touch,
+        lean,
     )

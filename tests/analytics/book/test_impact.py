@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.analytics.book.impact import amihud, kyle_lambda, roll_spread, spread_parts
+from analytics.samples import candle
+from mcp_binance_server.analytics.book.impact import (
+    MidTrade,
+    amihud,
+    illiquidity,
+    kyle_lambda,
+    paid_spread,
+    spread_parts,
+)
 
 prices = st.floats(50, 150)
 
@@ -67,7 +75,39 @@ def test_before_the_horizon_only_the_effective_spread_is_known() -> None:
     assert (parts.why_null, parts.horizon_ms) == ("collecting", 5000)
 
 
-def test_roll_needs_a_pair_of_changes_that_bounce() -> None:
-    assert roll_spread([1.0]).why_null == "insufficient_events"
-    assert roll_spread([1.0, 0.0]).why_null == "autocov_not_negative"
-    assert roll_spread([1.0, -1.0]).value == 2
+def test_what_takers_paid_is_the_median_beside_the_quote_and_needs_a_hundred_trades() -> None:
+    buys = [MidTrade(100.02, "buy", 100.0, 100.01)] * 60
+    sales = [MidTrade(99.97, "sell", 100.0, 100.0 if at % 2 else None) for at in range(80)]
+
+    got = paid_spread([*buys, *sales], [1.0, 3.0, 2.0])
+
+    assert got.effective_bps == pytest.approx(6.0)
+    assert (got.quoted_bps, got.n) == (2.0, 140)
+    assert got.realised_bps == pytest.approx(2.0)
+    assert got.impact_bps == pytest.approx(2.0)
+    assert paid_spread(buys, [1.0]).why_null == "insufficient_events"
+
+
+def test_what_came_after_needs_as_many_trades_that_are_old_enough() -> None:
+    fresh = [MidTrade(100.02, "buy", 100.0, None)] * 60 + [MidTrade(100.02, "buy", 100.0, 100.0)] * 99
+
+    got = paid_spread(fresh, [])
+
+    assert got.effective_bps == pytest.approx(4.0)
+    assert (got.realised_bps, got.impact_bps, got.quoted_bps) == (None, None, None)
+
+
+def test_illiquidity_of_the_last_day_is_ranked_among_the_own_days() -> None:
+    days = [candle(100, 120, 80, 100 + at % 2, 10, at=at) for at in range(30)]
+    last = candle(100, 120, 80, 120, 10, at=30)
+
+    got = illiquidity([*days, last])
+
+    assert got.mean.n == 30
+    assert got.rank == 1
+    assert got.last_day is not None
+    assert got.mean.per_million is not None
+    assert got.last_day > got.mean.per_million
+    assert illiquidity([*days, candle(100, 120, 80, 120, 0, at=30)]).rank is None
+    assert illiquidity(days[:20]).mean.why_null == "insufficient_bars"
+    assert illiquidity([]).last_day is None

@@ -1,99 +1,140 @@
-"""Health: one dead component sinks the score, and no data is Unknown."""
+"""Health of now: a score against the own hour that falls fast, recovers slowly, and a word that does not flicker."""
+
+from itertools import pairwise
+from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mcp_binance_server.analytics.market.microstructure import (
-    DepthSample,
-    HealthState,
-    Recoveries,
-    balance_score,
-    count_recoveries,
-    depth_score,
-    health,
-    health_level,
-    resilience_score,
-    spread_score,
-)
-from mcp_binance_server.analytics.thresholds import Component
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.market.health import HealthMeter, HealthWord, part_scores, shrunk_share, word_of
+from mcp_binance_server.analytics.market.microstructure import DepthSample, Recoveries, count_recoveries
+from mcp_binance_server.analytics.market.minute import BookMoment
+from mcp_binance_server.analytics.market.own_hour import HealthScale, OwnHour
+from mcp_binance_server.analytics.market.stress import StressMeter, stress_of
 
-NAMES: tuple[Component, ...] = ("spread", "depth", "balance", "resilience", "freshness")
-shares = st.floats(0, 1)
+GRID = PriceGrid(0.01, 0.001)
 
 
-def side(*depths: float, apart_ms: int = 500) -> list[DepthSample]:
-    return [DepthSample(at * apart_ms, depth) for at, depth in enumerate(depths)]
+def hour() -> HealthScale:
+    own, draw = OwnHour(), Random(3)
+    for _ in range(720):
+        own.add_health(draw.randint(1, 5), draw.uniform(8, 12))
+    return own.health_scale()
 
 
-@given(st.lists(st.none() | shares, min_size=5, max_size=5))
-def test_a_score_lies_between_its_worst_and_best_component(scores: list[float | None]) -> None:
-    components = dict(zip(NAMES, scores, strict=True))
-
-    got = health(components)
-
-    known = [max(each, 0.001) for each in scores if each is not None]
-    if got.score is None:
-        assert (got.level, got.why_null) == ("Unknown", "insufficient_components")
-        assert got.available_weight < 0.6
-    else:
-        assert 100 * min(known) * (1 - 1e-9) <= got.score <= 100 * max(known) * (1 + 1e-9)
-    assert set(got.missing) == {name for name in NAMES if components[name] is None}
+def moment(spread: float = 0.02, depth: float = 10.0) -> BookMoment:
+    return BookMoment(100.0, spread, depth, depth + 1, 50.0, 50.0)
 
 
-@given(st.lists(shares, min_size=5, max_size=5), st.integers(0, 4), shares)
-def test_a_better_component_never_lowers_the_score(scores: list[float], at: int, better: float) -> None:
-    raised = [max(each, better) if row == at else each for row, each in enumerate(scores)]
+def meter() -> HealthMeter:
+    made = HealthMeter(GRID)
+    made.compare_with(hour())
+    return made
 
-    before, after = (health(dict(zip(NAMES, each, strict=True))).score for each in (scores, raised))
 
-    assert before is not None
-    assert after is not None
-    assert after >= before - 1e-9
+def test_without_an_hour_there_is_no_health() -> None:
+    made = HealthMeter(GRID)
+    made.add(moment())
+
+    assert made.now is None
+
+
+def test_a_calm_book_is_usual_and_nothing_pulled_it_down() -> None:
+    made = meter()
+    for _ in range(10):
+        made.add(moment())
+
+    assert made.now is not None
+    assert (made.now.score, made.now.word, made.now.pulled_by) == (pytest.approx(100), "Usual", None)
+
+
+def test_a_book_that_loses_its_depth_falls_within_seconds_and_recovers_slowly() -> None:
+    made = meter()
+    for _ in range(10):
+        made.add(moment())
+    words: list[HealthWord] = []
+    for _ in range(15):
+        made.add(moment(depth=1.0))
+        assert made.now is not None
+        words.append(made.now.word)
+    assert made.now is not None
+    assert made.now.pulled_by == "depth"
+    for _ in range(15):
+        made.add(moment())
+
+    assert words[-1] == "Broken"
+    assert made.now is not None
+    assert made.now.score < 70, "good news is believed slowly"
+    made.clear()
+    assert made.now is None
+
+
+def test_a_spread_of_one_tick_is_at_its_minimum_whatever_the_hour_was() -> None:
+    always_narrow = HealthScale([1.0] * 100, [10.0] * 100)
+
+    assert part_scores(moment(spread=0.01), always_narrow, GRID)["spread"] == 1.0
+    assert part_scores(moment(spread=0.02), always_narrow, GRID)["spread"] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(
-    ("state", "why"), [("stale", "stale_book"), ("crossed", "crossed_book"), ("one_sided", "one_sided_book")]
-)
-def test_a_broken_book_has_no_score_however_good_its_parts(state: HealthState, why: str) -> None:
-    got = health(dict.fromkeys(NAMES, 1.0), state)
+    ("score", "before", "word"),
+    [(85, None, "Usual"), (79, None, "Thin"), (45, None, "Strained"), (39, None, "Broken"), (75, "Usual", "Usual"),
+     (71, "Usual", "Thin"), (85, "Thin", "Thin"), (89, "Thin", "Usual"), (45, "Broken", "Broken"),
+     (49, "Broken", "Strained")],
+)  # fmt: skip
+def test_a_word_is_left_only_beyond_a_margin(score: float, before: HealthWord | None, word: str) -> None:
+    assert word_of(score, before) == word
 
-    assert (got.score, got.level, got.why_null) == (None, "Unknown", why)
+
+def test_asked_every_five_seconds_a_calm_book_does_not_flicker() -> None:
+    made, draw = meter(), Random(8)
+    words: list[str] = []
+    for second in range(600):
+        made.add(moment(draw.randint(1, 5) / 100, draw.uniform(8, 12)))
+        if second % 5 == 4 and made.now is not None:
+            words.append(made.now.word)
+
+    assert sum(a != b for a, b in pairwise(words)) <= 1
+    assert set(words) <= {"Usual", "Thin"}
 
 
-def test_a_locked_book_has_a_score() -> None:
-    assert health(dict.fromkeys(NAMES, 1.0), "locked").score == pytest.approx(100)
+def test_a_share_of_few_is_drawn_to_its_long_run() -> None:
+    assert shrunk_share(0, 1, 0.8) == pytest.approx(8 / 11)
+    assert Recoveries(5, 5).shrunk(Recoveries(10, 20)) == pytest.approx(10 / 15)
+    assert Recoveries(0, 0).shrunk(Recoveries(0, 0)) is None
+
+
+def depths(*values: float) -> list[DepthSample]:
+    return [DepthSample(1_000 * at, value) for at, value in enumerate(values)]
 
 
 @pytest.mark.parametrize(
-    ("score", "word"),
-    [(80, "Excellent"), (60, "Good"), (40, "Fair"), (20, "Poor"), (19.9, "Critical"), (0, "Critical")],
+    ("samples", "counted"),
+    [
+        (depths(10, 6, 9.5, 10), (1, 1)),
+        (depths(10, 6, 6, 6, 6, 6, 6, 6), (0, 1)),
+        (depths(10, 8, 8, 8, 8, 8, 8), (0, 0)),
+        (depths(10, 6, 6), (0, 0)),
+        ([], (0, 0)),
+    ],
+    ids=["made good", "never made good", "too small", "not over yet", "nothing"],
 )
-def test_an_edge_belongs_to_the_level_above(score: float, word: str) -> None:
-    assert health_level(score) == word
+def test_sudden_losses_of_depth_are_counted(samples: list[DepthSample], counted: tuple[int, int]) -> None:
+    assert count_recoveries(samples) == counted
 
 
-def test_a_component_without_a_usual_value_is_missing() -> None:
-    assert spread_score(1.0, None) is None
-    assert spread_score(0.0, 1.0) == 1
-    assert depth_score(5.0, None) is depth_score(5.0, 0.0) is None
-    assert balance_score(None) is None
-    assert resilience_score(Recoveries(2, 3)) == pytest.approx(2 / 3)
+def test_stress_of_a_flat_hour_counts_any_departure() -> None:
+    own = OwnHour()
+    calm = StressMeter()
+    for _ in range(11):
+        calm.add(moment())
+    parts = calm.parts()
+    assert parts is not None
+    for _ in range(60):
+        own.add_stress(parts)
 
-
-def test_a_loss_made_good_within_five_seconds_is_a_recovery() -> None:
-    assert count_recoveries(side(100, 60, 80, 95)) == (1, 1)
-    assert count_recoveries(side(100, 60, 95, 100, 60, 95, 100, 69, 91)) == (3, 3)
-
-
-def test_a_loss_that_stays_is_counted_once_and_only_when_its_time_is_over() -> None:
-    stays = side(100, *[60] * 12)
-
-    assert count_recoveries(stays) == (0, 1)
-    assert count_recoveries(stays[:8]) == (0, 0)
-
-
-def test_a_slow_decline_and_an_empty_side_are_no_depletions() -> None:
-    assert count_recoveries(side(*[100 * 0.9**at for at in range(20)])) == (0, 0)
-    assert count_recoveries(side(0, 0, 0)) == (0, 0)
-    assert count_recoveries([]) == (0, 0)
+    assert stress_of(parts, own.stress_scale()).score == 0
+    wide = parts._replace(depth=parts.depth + 1, spread=parts.spread + 1)
+    assert stress_of(wide, own.stress_scale()).score == 6.0
+    calm.clear()
+    assert calm.parts() is None

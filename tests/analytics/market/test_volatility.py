@@ -1,14 +1,13 @@
 """Volatility: what the estimators agree on, and what they refuse."""
 
-from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import log, sqrt
+from math import exp, log, sqrt
+from random import Random
 
 import pytest
 from hypothesis import given
 
-from analytics.samples import candle, series, walk
-from mcp_binance_server.analytics.envelope import Measured
+from analytics.samples import candle, series
 from mcp_binance_server.analytics.indicators.basic import closes
 from mcp_binance_server.analytics.market import volatility
 from mcp_binance_server.analytics.thresholds import Thresholds
@@ -29,33 +28,20 @@ def test_one_return_is_no_volatility(prices: list[float]) -> None:
     assert measured.why_null == "insufficient_bars"
 
 
-@pytest.mark.parametrize(
-    "estimate",
-    [volatility.parkinson, volatility.garman_klass, volatility.rogers_satchell],
-    ids=lambda each: each.__name__,
-)
-def test_no_bars_are_no_estimate(estimate: Callable[[Sequence[Candle]], Measured]) -> None:
-    measured = estimate([])
+def test_no_bars_are_no_estimate() -> None:
+    measured = volatility.garman_klass([])
 
     assert measured.value is None
     assert (measured.n, measured.why_null) == (0, "insufficient_bars")
 
 
-def test_yang_zhang_needs_three_bars() -> None:
-    measured = volatility.yang_zhang(100.0, [candle(100, 102, 99, 101), candle(101, 103, 100, 102, at=1)])
-
-    assert measured.variance is measured.k is None
-    assert (measured.n, measured.why_null) == (2, "insufficient_bars")
-
-
 @given(series())
-def test_no_estimator_of_a_variance_is_negative(candles: list[Candle]) -> None:
-    for measured in (
-        volatility.parkinson(candles), volatility.garman_klass(candles), volatility.rogers_satchell(candles)
-    ):  # fmt: skip
-        assert measured.value is not None
-        assert measured.value >= -1e-12
-        assert measured.n == len(candles)
+def test_no_estimate_of_a_variance_is_negative(candles: list[Candle]) -> None:
+    measured = volatility.garman_klass(candles)
+
+    assert measured.value is not None
+    assert measured.value >= -1e-12
+    assert measured.n == len(candles)
 
 
 @given(series(min_size=3))
@@ -67,25 +53,6 @@ def test_scaling_every_price_leaves_volatility_unchanged(candles: list[Candle]) 
     assert volatility.realised_volatility(closes(doubled)).root == pytest.approx(
         volatility.realised_volatility(closes(candles)).root, rel=1e-9, abs=1e-12
     )
-
-
-def test_the_estimators_agree_on_a_walk_without_gaps_and_yang_zhang_sees_the_gaps() -> None:
-    walked = walk(3)
-    candles = [
-        candle(close, max(each.high, close), min(each.low, close), each.close, at=at)
-        for at, (close, each) in enumerate((before.close, each) for before, each in pairwise(walked))
-    ]
-    ranges = volatility.rogers_satchell(candles).value
-    ranges_inside_gaps = volatility.rogers_satchell(walked[1:]).value
-
-    gapless = volatility.yang_zhang(float(walked[0].close), candles).variance
-    gapped = volatility.yang_zhang(float(walked[0].close), walked[1:]).variance
-
-    assert ranges is not None
-    assert ranges_inside_gaps is not None
-    assert gapless == pytest.approx(ranges, rel=0.5)
-    assert gapped is not None
-    assert gapped > 1.2 * ranges_inside_gaps
 
 
 def test_a_year_has_365_days_of_24_hours() -> None:
@@ -151,3 +118,49 @@ def test_the_edges_can_be_set() -> None:
 
 def test_assets_have_the_names_people_use_and_else_their_code() -> None:
     assert [name_of(each) for each in ("BTC", "BNB", "USDT", "WIF")] == ["Bitcoin", "Binance Coin", "Tether", "WIF"]
+
+
+def swinging(*phases: tuple[float, int]) -> list[float]:
+    """Return daily closes that move up and down by what makes a volatility, for so many days, and then the next."""
+    closes = [100.0]
+    for yearly, days in phases:
+        for day in range(days):
+            closes.append(closes[-1] * exp((1 if day % 2 else -1) * yearly / sqrt(365)))
+    return closes
+
+
+@pytest.mark.parametrize(
+    ("after", "label", "near"),
+    [
+        (0.60, "Medium-high volatility", None),
+        (0.78, "Medium-high volatility", "High volatility"),
+        (0.90, "High volatility", None),
+        (0.47, "Medium-high volatility", "Medium volatility"),
+        (0.40, "Medium volatility", None),
+    ],
+)
+def test_a_class_is_left_only_a_tenth_beyond_its_edge(after: float, label: str, near: str | None) -> None:
+    measured = volatility.asset_volatility("XYZ", swinging((0.60, 40), (after, 400)))
+
+    assert (measured.label, measured.near) == (label, near)
+
+
+def test_a_class_that_was_kept_names_the_one_its_value_is_in() -> None:
+    fallen = volatility.asset_volatility("XYZ", swinging((0.95, 60), (0.70, 400)))
+
+    assert fallen.annual == pytest.approx(0.74, abs=0.01)
+    assert (fallen.label, fallen.near) == ("High volatility", "Medium-high volatility")
+
+
+def test_beside_an_edge_the_word_changes_much_less_often() -> None:
+    chance = Random(7)
+    closes = [100.0]
+    for _ in range(900):
+        closes.append(closes[-1] * exp(chance.gauss(0, 0.75 / sqrt(365))))
+    windows = [closes[at : at + 91] for at in range(len(closes) - 91)]
+
+    kept = [volatility.asset_volatility("XYZ", each) for each in windows]
+    plain = [volatility.volatility_class(each.annual) for each in kept]
+
+    changes = sum(one.label != other.label for one, other in pairwise(kept))
+    assert 0 < changes < 0.65 * sum(one != other for one, other in pairwise(plain))

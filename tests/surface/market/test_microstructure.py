@@ -13,11 +13,11 @@ from mcp import Client, MCPError, types
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.feeds.feed import SymbolFeed
-from mcp_binance_server.feeds.sampling import Second
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.golden import Golden
+from support.own_past import live_through
 from support.requirement import requirement
 from support.served import text_of
 from support.stepped import LiveMarket, live_market
@@ -60,38 +60,33 @@ def feed_of(market: LiveMarket) -> SymbolFeed:
     return watched.feed
 
 
-def remember(market: LiveMarket, seconds: int) -> None:
-    """Let a feed that has just begun look back on calm seconds."""
-    feed, now_s = feed_of(market), market.clock.now_ms() // 1000
-    feed.seconds.clear()
-    for at in range(seconds):
-        time_ms = (now_s - seconds + at + 1) * 1000
-        book = 118_000.0 + at % 3, 1.0 + at % 5 * 0.1, 10.0 + at % 4, 10.0 + at % 3, 90.0 + at % 7
-        feed.seconds.add(Second(time_ms, *book, 20 + at % 9, 9, 9, 1 + at % 2, float(at % 5 - 2), 6))
+def remember(market: LiveMarket, minutes: int) -> None:
+    """Let a feed that has just begun look back on calm minutes."""
+    live_through(feed_of(market).pasts, minutes)
 
 
 def refill_best_bid(market: LiveMarket, times: int) -> str:
-    """Let sellers take the whole best bid and have it shown again, the way the stream does it."""
+    """Let sellers take from the best bid and have it filled up by the same size, until the minute is over."""
     feed = feed_of(market)
     best, newest = feed.book.best_bid, feed.tape.newest
     assert best is not None
     assert newest is not None
-    price, size = f"{best.price:f}", Decimal(100)  # more than stood there
-    trade_id = newest.trade_id
+    price, size, taken = f"{best.price:f}", Decimal(100), Quantity(Decimal("0.5"))
+    ended = len(feed.minutes.ended)
 
-    def show(quantity: Decimal) -> None:
+    def show() -> None:
         market.clock.advance(200)
         following, now_ms = feed.book.last_update_id + 1, market.clock.now_ms()
-        feed.on_depth(BookDelta(following, following, now_ms, [(price, f"{quantity:f}")], []), now_ms)
+        feed.on_depth(BookDelta(following, following, now_ms, [(price, f"{size:f}")], []), now_ms)
 
-    show(size)
+    show()
     for at in range(1, times + 1):
-        market.clock.advance(100)
-        now_ms, number = market.clock.now_ms(), trade_id + at
-        trade = Trade(number, best.price, Quantity(size), now_ms, buyer_is_maker=True, first_id=number, last_id=number)
+        now_ms, number = market.clock.now_ms(), newest.trade_id + at
+        trade = Trade(number, best.price, taken, now_ms, buyer_is_maker=True, first_id=number, last_id=number)
         feed.on_trade(trade, now_ms)
-        show(Decimal(0))
-        show(size)
+        show()
+    while len(feed.minutes.ended) == ended:
+        show()
     return f"{best.price.normalize():f}"
 
 
@@ -103,12 +98,13 @@ async def test_without_streams_nothing_is_claimed_of_a_window(client: Client) ->
     found = (await measures(client, "detect_market_anomalies"))["metrics"]
     health = (await measures(client, "get_microstructure_health"))["metrics"]
 
-    assert found["anomalies"]["value"] == []
-    assert {each["why_null"] for each in found["not_assessed"]["value"]} == {"upstream_unavailable"}
-    assert len(found["not_assessed"]["value"]) == 5
-    assert (health["score"]["value"], health["score"]["why_null"]) == (None, "insufficient_components")
-    assert health["level"]["value"] == "Unknown"
-    assert [each["component"] for each in health["missing"]["value"]] == ["spread", "depth", "resilience"]
+    assert found["events"]["value"] == []
+    assert {each["why"] for each in found["not_judged"]["value"]} == {"upstream_unavailable"}
+    assert len(found["not_judged"]["value"]) == 5
+    assert found["stress"]["value"] is None
+    assert (health["score"]["value"], health["score"]["why_null"]) == (None, "upstream_unavailable")
+    assert health["word"]["value"] is None
+    assert health["spread_at_minimum"]["value"] is True
 
 
 @requirement("data-model/prompt-market-microstructure-analysis")
@@ -148,19 +144,26 @@ async def test_a_cold_page_says_when_the_rest_is_ready(market: LiveMarket, golde
 
     text = await market.page(PROMPT, symbol="BTCUSDT")
 
-    assert "## Market Health: Unknown" in text
-    assert re.search(r"Spoof-like: Collecting: [01] of 60 s \([12]%\), ready about [\d:]{8} UTC_", text)
+    assert "## Market Health: not judged" in text
+    assert "_Not judged: 0 of 49 minutes_" in section(text, "Market Anomalies")
+    assert "ready about" not in text
     golden.check("views/microstructure.cold.md", text + "\n")
 
 
 @pytest.mark.flood
 async def test_a_warm_page_of_a_calm_market(market: LiveMarket, golden: Golden) -> None:
-    await market.watch("BTCUSDT", 70)
+    await market.watch("BTCUSDT", 1)
+    remember(market, 64)
+    await market.run(125)
 
     text = await market.page(PROMPT, symbol="btcusdt", profile_hours="24", analysis_depth="Standard")
 
-    assert re.search(r"^## Market Health: \d+\.\d \((Excellent|Good|Fair), without resilience\)$", text, re.MULTILINE)
-    assert "| Iceberg | none found |" in text
+    assert re.search(r"^## Market Health: (Usual|Thin|Strained|Broken) \(\d+\)$", text, re.MULTILINE)
+    assert re.search(r"^\| Hidden size \| none beyond usual \(6\d min of own past\) \|", text, re.MULTILINE)
+    assert re.search(r"seen in \d+ of the last 6\d minutes \(\d+\.\d %\)", text)
+    assert "judged unusual; by chance at least one in about" in text
+    assert text.splitlines()[1].startswith("**Spread**: 1 tick, at its minimum")
+    assert [line.split("**")[1] for line in text.splitlines()[1:6]] == ["Spread", "Depth", "Flow", "Cost", "Health"]
     golden.check("views/microstructure.warm.md", text + "\n")
 
 
@@ -185,7 +188,7 @@ async def test_a_market_without_any_data_prints_no_number_it_does_not_know(golde
         text = await market.page(PROMPT, symbol="BTCUSDT")
         health = (await measures(market.client, "get_microstructure_health"))["metrics"]
 
-    assert "## Market Health: Unknown" in text
+    assert "## Market Health: not judged" in text
     assert "_Unavailable: the book is empty_" in section(text, "Order Book")
     assert "_Unavailable: nothing was traded_" in section(text, "Volume Profile")
     assert "$" not in text
@@ -193,97 +196,96 @@ async def test_a_market_without_any_data_prints_no_number_it_does_not_know(golde
     golden.check("views/microstructure.no_data.md", text + "\n")
 
 
-async def test_the_flags_need_minutes_and_a_flood_an_hour(market: LiveMarket) -> None:
+@pytest.mark.flood
+async def test_a_symbol_watched_for_twelve_minutes_is_not_judged_and_nothing_is_found(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 1)
-    remember(market, 400)
-    after_minutes = (await measures(market.client, "detect_market_anomalies"))["metrics"]["not_assessed"]["value"]
+    remember(market, 11)
+    price = None
+    while price is None:  # the first whole minute
+        await market.run(30)
+        price = refill_best_bid(market, times=6) if feed_of(market).minutes.ended else None
+    answer = await measures(market.client, "detect_market_anomalies")
 
-    waiting = {each["type"]: each for each in after_minutes}
-    assert "flash_crash_flags" not in waiting
-    assert waiting["quote_stuffing"]["why_null"] == "insufficient_baseline"
-    assert waiting["quote_stuffing"]["progress"]["need_ms"] == 3_600_000
-    assert 399_000 <= waiting["quote_stuffing"]["progress"]["have_ms"] <= 401_000
+    waiting = {each["event"]: (each["have"], each["need"]) for each in answer["metrics"]["not_judged"]["value"]}
+    assert waiting["hidden_size"] == (13, 49)
+    assert len(waiting) == 5
+    assert answer["metrics"]["events"]["value"] == []
+    assert "not judged: 13 of 49 minutes" in answer["summary"]
 
 
 @pytest.mark.flood
-async def test_after_an_hour_every_rule_is_applied(market: LiveMarket) -> None:
+async def test_equal_refills_in_the_stream_are_told_with_their_base_rate_and_nobodys_intent(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 1)
-    remember(market, 3_600)
+    remember(market, 64)
     await market.run(62)
+    price = refill_best_bid(market, times=6)
 
     answer = await measures(market.client, "detect_market_anomalies")
-    text = await market.page(PROMPT, symbol="BTCUSDT")
+    text = await market.page(PROMPT, symbol="BTCUSDT", analysis_depth="quick")
 
-    assert answer["metrics"]["not_assessed"]["value"] == []
-    assert "not assessed" not in text
-    assert "Collecting" not in text
-    assert "for this symbol over the last hour" in text
-
-
-@pytest.mark.flood
-async def test_an_iceberg_in_the_stream_is_told_with_its_rule_and_nobodys_intent(market: LiveMarket) -> None:
-    await market.watch("BTCUSDT", 62)
-    price = refill_best_bid(market, times=3)
-
-    answer = await measures(market.client, "detect_market_anomalies")
-    text = await market.page(PROMPT, symbol="BTCUSDT")
-
-    (found,) = [each for each in answer["metrics"]["anomalies"]["value"] if each["type"] == "iceberg"]
-    assert (found["price"], found["side"], found["severity"]) == (price, "bid", "Medium")
-    assert found["measured"]["executed_over_displayed"] == pytest.approx(3.0, abs=0.1)
-    assert found["measured"]["refills"] >= 3
+    assert answer["metrics"]["not_judged"]["value"] == []
+    (found,) = [each for each in answer["metrics"]["events"]["value"] if each["event"] == "hidden_size"]
+    assert (found["price"], found["side"], found["unusual"], found["finding"]) == (price, "bid", True, False)
+    assert found["measured"]["equal_refills"] >= 6
+    assert (found["base_rate"]["k"], found["confidence"]) == (0, "medium")
+    assert found["p"] == pytest.approx(1 / (found["base_rate"]["n"] + 1), abs=1e-4)
     assert found["text"].startswith("consistent with hidden size at $")
-    assert found["rule"] == "executed/displayed >=2, >=2 refills within 1 s"
-    assert "| Iceberg | consistent with hidden size at $" in text
+    assert "| Hidden size | unusual: consistent with hidden size at $" in text
+    assert re.search(r"seen in 0 of the last 6\d minutes \(0\.0 %\)", section(text, "Market Anomalies"))
     assert not INTENT.search(text)
 
 
 @pytest.mark.flood
-async def test_a_window_fills_second_by_second_and_a_lost_connection_empties_it(market: LiveMarket) -> None:
-    await market.watch("BTCUSDT", 40)
-    half = (await measures(market.client, "detect_market_anomalies"))["metrics"]["not_assessed"]["value"]
-    await market.run(30)
-    full = (await measures(market.client, "detect_market_anomalies"))["metrics"]["not_assessed"]["value"]
-    feed_of(market).on_lost()
-    lost = (await measures(market.client, "detect_market_anomalies"))["metrics"]["not_assessed"]["value"]
+async def test_a_lost_connection_spoils_its_minute_and_no_other(market: LiveMarket) -> None:
+    await market.watch("BTCUSDT", 125)
+    feed = feed_of(market)
+    before = len(feed.minutes.ended)
+    feed.on_lost()
+    await market.run(5)
+    lost = await measures(market.client, "get_microstructure_health")
+    await market.run(125)
 
-    waiting = {each["type"]: each for each in half}
-    assert waiting["iceberg"]["why_null"] == "collecting"
-    assert 38_000 <= waiting["iceberg"]["progress"]["have_ms"] <= 40_000
-    assert {each["type"] for each in full} == {"quote_stuffing", "flash_crash_flags"}
-    assert {each["type"]: each for each in lost}["iceberg"]["progress"]["have_ms"] == 0
+    assert before >= 1
+    assert lost["metrics"]["score"]["value"] is None
+    assert len(feed.minutes.ended) == before + 1, "the minute of the loss is none"
 
 
-async def test_health_has_a_score_half_a_minute_after_the_first_call(market: LiveMarket) -> None:
+@pytest.mark.flood
+async def test_health_has_a_score_once_there_is_half_an_hour(market: LiveMarket) -> None:
     cold = await measures(market.client, "get_microstructure_health")
-    await market.run(35)
+    await market.run(2)
+    remember(market, 29)
+    await market.run(62)
+    short = await measures(market.client, "get_microstructure_health")
+    remember(market, 2)
+    await market.run(62)
     warm = await measures(market.client, "get_microstructure_health")
 
-    assert cold["metrics"]["score"]["value"] is None
-    assert cold["metrics"]["available_weight"]["value"] == pytest.approx(0.3)
-    score = warm["metrics"]["score"]
-    assert 0 < score["value"] <= 100
-    assert score["confidence"] == "low"
-    assert [each["component"] for each in warm["metrics"]["missing"]["value"]] == ["resilience"]
-    assert warm["metrics"]["available_weight"]["value"] == pytest.approx(0.85)
+    assert cold["metrics"]["score"]["not_judged"] == {"have": 0, "need": 30, "unit": "minutes"}
+    assert short["metrics"]["score"]["value"] is not None or short["metrics"]["score"]["not_judged"]["have"] >= 29
+    assert 0 <= warm["metrics"]["score"]["value"] <= 100
+    assert warm["metrics"]["score"]["confidence"] == "medium"
+    assert warm["metrics"]["word"]["value"] in ("Usual", "Thin", "Strained", "Broken")
+    assert set(warm["metrics"]["parts"]["value"]) == {"spread", "depth"}
     assert warm["context"]["source"] == ["book"]
 
 
 @pytest.mark.flood
-async def test_a_book_that_falls_silent_loses_freshness_then_is_asked_for_again(market: LiveMarket) -> None:
-    await market.watch("BTCUSDT", 40)
-    market.clock.advance(4_000)
-    stale = await measures(market.client, "get_microstructure_health")
-    market.clock.advance(2_000)
+async def test_a_book_that_falls_silent_has_no_health_at_all(market: LiveMarket) -> None:
+    await market.watch("BTCUSDT", 2)
+    remember(market, 31)
+    await market.run(62)
+    known = await measures(market.client, "get_microstructure_health")
+    market.clock.advance(6_000)
     asked = await measures(market.client, "get_microstructure_health")
 
-    assert stale["metrics"]["score"]["confidence"] == "none"
-    assert stale["metrics"]["components"]["value"]["freshness"] < 0.3
+    assert known["metrics"]["score"]["value"] is not None
+    assert (asked["metrics"]["score"]["value"], asked["metrics"]["score"]["why_null"]) == (None, "stale_book")
     assert asked["context"]["source"] == ["depth"]
 
 
 @pytest.mark.parametrize("depth", ["quick", "deep"])
-async def test_the_depth_of_an_analysis_is_its_baseline(market: LiveMarket, depth: str) -> None:
+async def test_the_deepest_analysis_says_what_a_minute_usually_moves(market: LiveMarket, depth: str) -> None:
     await market.watch("BTCUSDT", 40)
     market.asked()
 
@@ -291,7 +293,7 @@ async def test_the_depth_of_an_analysis_is_its_baseline(market: LiveMarket, dept
 
     intervals = [request.params.get("interval") for request in market.exchange.requests]
     assert ("5m" in intervals) is (depth == "deep")
-    assert ("_Volatility compared with a day of 5m bars" in text) is (depth == "deep")
+    assert ("_What a minute usually moves: " in text) is (depth == "deep")
 
 
 @pytest.mark.parametrize(

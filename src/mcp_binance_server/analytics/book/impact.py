@@ -4,13 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
-from statistics import fmean
+from statistics import fmean, median
+from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.metrics import BPS, Taker
 from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.domain.periods import Candle
 
 REALISED_HORIZON_MS = 5000
+# Fewer trades than this have no median to speak of.
+PAID_TRADES = 100
 _ROUNDING = 1e-15
 
 
@@ -38,6 +42,15 @@ class Amihud:
 
 
 @dataclass(frozen=True, slots=True)
+class IlliquidityRank:
+    """Illiquidity of the own days: the mean, that of the last whole day, and the share of days that were no higher."""
+
+    mean: Amihud
+    last_day: float | None
+    rank: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class SpreadParts:
     """What a trade paid against the mid, split into what its maker kept and how far the mid went on."""
 
@@ -49,13 +62,25 @@ class SpreadParts:
     why_null: WhyNull | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RollSpread:
-    """The spread that the bounce between bid and ask implies; undefined while prices trend."""
+class MidTrade(NamedTuple):
+    """A trade, the mid before it, and the mid a horizon after it where that is known."""
 
-    value: float | None
-    autocovariance: float | None
+    price: float
+    side: Taker
+    mid: float
+    later_mid: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PaidSpread:
+    """What takers of a window paid: medians over its trades in bps, beside the spread that was quoted."""
+
+    effective_bps: float | None
+    realised_bps: float | None
+    impact_bps: float | None
+    quoted_bps: float | None
     n: int
+    horizon_ms: int = REALISED_HORIZON_MS
     why_null: WhyNull | None = None
 
 
@@ -93,6 +118,17 @@ def amihud(returns: Sequence[float], quote_volumes: Sequence[float], *, minimum:
     return Amihud(mean, mean * 1e6, len(ratios))
 
 
+def illiquidity(days: Sequence[Candle], *, minimum: int = DEFAULTS.amihud_min_n) -> IlliquidityRank:
+    """Measure whole days, oldest first; the first one is only where the second began."""
+    moves = [abs(float(day.close) / float(before.close) - 1) for before, day in pairwise(days)]
+    volumes = [float(day.quote_volume) for day in days[1:]]
+    mean = amihud(moves, volumes, minimum=minimum)
+    ratios = [move / volume * 1e6 for move, volume in zip(moves, volumes, strict=True) if volume > 0]
+    if mean.value is None or not volumes[-1]:
+        return IlliquidityRank(mean, None, None)
+    return IlliquidityRank(mean, ratios[-1], sum(each <= ratios[-1] for each in ratios) / len(ratios))
+
+
 def spread_parts(price: float, side: Taker, mid: float, later_mid: float | None) -> SpreadParts:
     """Split the cost of one trade by the mid before it and the mid a horizon later, once that is known."""
     sign = 1 if side == "buy" else -1
@@ -102,12 +138,18 @@ def spread_parts(price: float, side: Taker, mid: float, later_mid: float | None)
     return SpreadParts(effective, effective / mid * BPS, 2 * sign * (price - later_mid), 2 * sign * (later_mid - mid))
 
 
-def roll_spread(changes: Sequence[float]) -> RollSpread:
-    """Read a spread off the mean product of neighbouring price changes, which is negative when prices bounce."""
-    n = len(changes)
-    if n < 2:
-        return RollSpread(None, None, n, "insufficient_events")
-    autocovariance = fmean(before * after for before, after in pairwise(changes))
-    if autocovariance >= 0:
-        return RollSpread(None, autocovariance, n, "autocov_not_negative")
-    return RollSpread(2 * sqrt(-autocovariance), autocovariance, n)
+def paid_spread(trades: Sequence[MidTrade], quoted_bps: Sequence[float], *, minimum: int = PAID_TRADES) -> PaidSpread:
+    """Take the medians over trades; the parts after the horizon need as many trades that are old enough."""
+    if len(trades) < minimum:
+        return PaidSpread(None, None, None, None, len(trades), why_null="insufficient_events")
+    parts = [(each.mid, spread_parts(each.price, each.side, each.mid, each.later_mid)) for each in trades]
+    realised = [part.realised / mid * BPS for mid, part in parts if part.realised is not None]
+    impact = [part.impact / mid * BPS for mid, part in parts if part.impact is not None]
+    enough = len(realised) >= minimum
+    return PaidSpread(
+        median(part.effective_bps for _, part in parts),
+        median(realised) if enough else None,
+        median(impact) if enough else None,
+        median(quoted_bps) if quoted_bps else None,
+        len(trades),
+    )

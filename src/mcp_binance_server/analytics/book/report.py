@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from mcp_binance_server.analytics.book.impact import IlliquidityRank
 from mcp_binance_server.analytics.book.metrics import (
     AmountUnit,
     BandImbalance,
@@ -19,9 +19,10 @@ from mcp_binance_server.analytics.book.metrics import (
     top_of_book,
     walk,
 )
+from mcp_binance_server.analytics.book.microprice import Microprice
 from mcp_binance_server.analytics.confidence import Interval, wilson
-from mcp_binance_server.analytics.envelope import WhyNull
-from mcp_binance_server.analytics.robust import robust_z_of, robust_zs
+from mcp_binance_server.analytics.envelope import Unknown, WhyNull
+from mcp_binance_server.analytics.robust import robust_z_of
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
@@ -74,15 +75,6 @@ class Wall:
     why_null: WhyNull | None = None
 
 
-class LevelGap(NamedTuple):
-    """Two neighbouring levels and the ticks between them; `z` is None where all gaps are alike."""
-
-    low: Price
-    high: Price
-    ticks: int
-    z: float | None
-
-
 def wall_candidates(levels: Sequence[PriceLevel], *, thresholds: Thresholds = DEFAULTS) -> tuple[WallCandidate, ...]:
     """Find the levels of one side that are large twice over; many are tested, so some are large by chance."""
     present = [each for each in levels if each.quantity > 0]
@@ -123,24 +115,12 @@ def judge_walls(sightings: Sequence[WallSighting], *, thresholds: Thresholds = D
     return tuple(walls)
 
 
-def gaps(prices: Sequence[Price], tick: Price) -> tuple[LevelGap, ...]:
-    """Measure the distance between neighbouring levels; beyond the last one nothing is known."""
-    ordered = sorted(prices)
-    ticks = [round((after - before) / tick) for before, after in pairwise(ordered)]
-    return tuple(
-        LevelGap(ordered[at], ordered[at + 1], count, z)
-        for at, (count, z) in enumerate(zip(ticks, robust_zs(ticks), strict=True))
-    )
-
-
-def wide_gaps(prices: Sequence[Price], tick: Price, *, thresholds: Thresholds = DEFAULTS) -> tuple[LevelGap, ...]:
-    """Return the gaps that stand out."""
-    return tuple(each for each in gaps(prices, tick) if each.z is not None and each.z >= thresholds.gap_z)
-
-
 @dataclass(frozen=True, slots=True)
 class BookReport:
-    """Everything one snapshot tells; `walks` are by amount, a purchase and then a sale."""
+    """Everything one snapshot tells, and two measures of the hour and of the days before it.
+
+    `walks` are by amount, a purchase and then a sale.
+    """
 
     top: TopOfBook
     five: Imbalance
@@ -151,6 +131,8 @@ class BookReport:
     bid_walls: tuple[WallCandidate, ...]
     ask_walls: tuple[WallCandidate, ...]
     walks: dict[int, tuple[BookWalk, BookWalk]]
+    microprice: Microprice | Unknown | None = None
+    illiquidity: IlliquidityRank | Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,29 @@
-"""Health of a market, and with it all that is known of its microstructure."""
+"""What is known of how one market trades: its last whole minutes, its stress and health of now, its book."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import exp, log
+from dataclasses import dataclass, field
+from math import sqrt
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.book.metrics import BandImbalance, BookState, Depth, TopOfBook
-from mcp_binance_server.analytics.envelope import Basis, Unknown, WhyNull
-from mcp_binance_server.analytics.market.anomalies import AnomalyVerdict
+from mcp_binance_server.analytics.book.cost import MarketOrderCost
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.impact import PaidSpread
+from mcp_binance_server.analytics.book.metrics import BandImbalance, BookState, TopOfBook
+from mcp_binance_server.analytics.envelope import BaseRate, Basis, NotJudged, Unknown, WhyNull
+from mcp_binance_server.analytics.market.health import HealthNow, shrunk_share
+from mcp_binance_server.analytics.market.pasts import ALPHA, EVENTS, EndedMinute, EventName, EventVerdict
 from mcp_binance_server.analytics.market.profile import ProfileReport
-from mcp_binance_server.analytics.thresholds import DEFAULTS, Component, Thresholds
+from mcp_binance_server.analytics.market.stress import StressNow
+from mcp_binance_server.analytics.market.volatility import log_returns
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
 
-HealthLevel = Literal["Excellent", "Good", "Fair", "Poor", "Critical", "Unknown"]
-HealthState = BookState | Literal["stale"]
-
-_EDGES: tuple[tuple[float, HealthLevel], ...] = ((80, "Excellent"), (60, "Good"), (40, "Fair"), (20, "Poor"))
-_NO_SCORE: Mapping[HealthState, WhyNull] = {
-    "stale": "stale_book", "crossed": "crossed_book", "one_sided": "one_sided_book"
-}  # fmt: skip
-
 AnalysisDepth = Literal["quick", "standard", "deep"]
+
+MINUTE_MS = 60_000
+LEAST_DEPLETIONS = 5
+
+NO_SCORE: Mapping[BookState, WhyNull] = {"crossed": "crossed_book", "one_sided": "one_sided_book"}
 
 
 class DepthSample(NamedTuple):
@@ -36,48 +39,11 @@ class Recoveries(NamedTuple):
     recovered: int
     depletions: int
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BookHealth:
-    """The score, its word, and the components it was made of."""
-
-    score: float | None
-    level: HealthLevel
-    components: Mapping[Component, float | None]
-    available_weight: float
-    missing: tuple[Component, ...]
-    method: Literal["weighted_geometric_mean"] = "weighted_geometric_mean"
-    why_null: WhyNull | None = None
-
-
-def spread_score(current_bps: float, median_bps: float | None) -> float | None:
-    """Return 1 while the spread is no wider than usual."""
-    if median_bps is None:
-        return None
-    return min(1.0, median_bps / current_bps) if current_bps else 1.0
-
-
-def depth_score(current: float, median_depth: float | None) -> float | None:
-    """Return 1 while there is no less depth than usual."""
-    return min(1.0, current / median_depth) if median_depth else None
-
-
-def balance_score(imbalance: float | None) -> float | None:
-    """Return 1 for sides of equal weight."""
-    return None if imbalance is None else 1 - abs(imbalance)
-
-
-def freshness_score(age_ms: float, *, thresholds: Thresholds = DEFAULTS) -> float:
-    """Return 1 for a fresh book, falling to 0 for a dead one."""
-    span = thresholds.dead_ms - thresholds.fresh_ms
-    return max(0.0, min(1.0, 1 - (age_ms - thresholds.fresh_ms) / span))
-
-
-def resilience_score(recoveries: Recoveries, *, thresholds: Thresholds = DEFAULTS) -> float | None:
-    """Return the share of losses that were made good, once there were enough to speak of."""
-    if recoveries.depletions < thresholds.min_depletions:
-        return None
-    return recoveries.recovered / recoveries.depletions
+    def shrunk(self, hour: "Recoveries") -> float | None:
+        """Return the share made good, drawn to that of the hour; None when the hour saw hardly any loss."""
+        if hour.depletions < LEAST_DEPLETIONS:
+            return None
+        return shrunk_share(self.recovered, self.depletions, hour.recovered / hour.depletions)
 
 
 def count_recoveries(samples: Sequence[DepthSample], *, thresholds: Thresholds = DEFAULTS) -> Recoveries:
@@ -104,50 +70,6 @@ def count_recoveries(samples: Sequence[DepthSample], *, thresholds: Thresholds =
     return Recoveries(recovered, depletions)
 
 
-def geometric_mean(scores: Sequence[float], weights: Sequence[float], *, floor: float = DEFAULTS.health_floor) -> float:
-    """Return the weighted geometric mean of scores from 0 to 1, each raised to the floor."""
-    total = sum(weights)
-    logs = (weight * log(max(score, floor)) for score, weight in zip(scores, weights, strict=True))
-    return exp(sum(logs) / total)
-
-
-def health(
-    components: Mapping[Component, float | None], state: HealthState = "normal", *, thresholds: Thresholds = DEFAULTS
-) -> BookHealth:
-    """Score what is known, with the weights of what is missing shared out; a broken book has no score."""
-    weights = thresholds.health_weights
-    known: dict[Component, float] = {}
-    missing = list[Component]()
-    for name in weights:
-        each = components.get(name)
-        if each is None:
-            missing.append(name)
-        else:
-            known[name] = each
-    available = round(sum(weights[name] for name in known), 9)  # 0.6 is enough, whatever order made it
-    why = _NO_SCORE.get(state)
-    if why is None and available < thresholds.health_min_weight:
-        why = "insufficient_components"
-    score = None
-    if why is None:
-        used = [weights[name] for name in known]
-        score = 100 * geometric_mean(list(known.values()), used, floor=thresholds.health_floor)
-    return BookHealth(
-        score=score, level=health_level(score), components=components, available_weight=available,
-        missing=tuple(missing), why_null=why,
-    )  # fmt: skip
-
-
-def health_level(score: float | None) -> HealthLevel:
-    """Name a score; no score is Unknown, never Critical."""
-    if score is None:
-        return "Unknown"
-    for edge, word in _EDGES:
-        if score >= edge:
-            return word
-    return "Critical"
-
-
 def _peak_before(samples: Sequence[DepthSample], at: int, within_ms: int) -> float:
     peak, earlier = samples[at].depth, at
     while earlier >= 0 and samples[at].time_ms - samples[earlier].time_ms <= within_ms:
@@ -156,37 +78,113 @@ def _peak_before(samples: Sequence[DepthSample], at: int, within_ms: int) -> flo
     return peak
 
 
+def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
+    """Return the root of the mean squared move, scaled to a minute; fewer than two moves tell nothing."""
+    returns = log_returns(prices)
+    if len(returns) < 2:
+        return None
+    return sqrt(sum(each * each for each in returns) / len(returns) * MINUTE_MS / step_ms)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnomalyReport:
-    """Every rule's verdict on one window."""
+    """The last whole minutes of a market and its stress of now; without a stream only why there is nothing.
+
+    `changed` names the judgements that spoke so often within the hour that no single minute of it is an exception.
+    """
 
     rules: SymbolRules
     basis: Basis
-    verdicts: tuple[AnomalyVerdict, ...]
+    minutes: tuple[EndedMinute, ...] = ()
+    stress: StressNow | None = None
+    changed: Mapping[EventName, BaseRate] = field(default_factory=dict[EventName, BaseRate])
+    past_minutes: int = 0
+    unknown: Unknown | None = None
     thresholds: Thresholds = DEFAULTS
+
+    @property
+    def verdicts(self) -> tuple[EventVerdict, ...]:
+        """Return of each event the minute that is rarest, the newest of equal ones."""
+        if not self.minutes:
+            return ()
+        return tuple(min((each.of(name) for each in reversed(self.minutes)), key=_rarity) for name in EVENTS)
+
+    @property
+    def judged(self) -> tuple[EventVerdict, ...]:
+        return tuple(each for each in self.verdicts if each.judgement.not_judged is None)
+
+    @property
+    def unusual(self) -> tuple[EventVerdict, ...]:
+        """Return the events that speak; one whose usual has changed names no single minute."""
+        return tuple(each for each in self.judged if each.judgement.is_unusual and each.name not in self.changed)
+
+    @property
+    def findings(self) -> tuple[EventVerdict, ...]:
+        """Return those that stand although so many were asked: rarer by their number, or in two minutes running."""
+        most = ALPHA / len(EVENTS)
+        return tuple(
+            each
+            for each in self.unusual
+            if each.judgement.again or (each.judgement.p is not None and each.judgement.p <= most)
+        )
+
+    @property
+    def chance_of_any(self) -> float:
+        """Return how often at least one of so many judgements speaks by chance."""
+        return 1 - (1 - ALPHA) ** (len(self.judged) * max(1, len(self.minutes)))
+
+
+def _rarity(verdict: EventVerdict) -> tuple[float, float]:
+    judgement = verdict.judgement
+    speaks = judgement.p is not None and judgement.score >= judgement.criterion.floor
+    return (judgement.p or 1.0) if speaks else 2.0, -judgement.score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
-    """The index, why each missing component is missing, and what resilience was counted from."""
+    """The index with its parts, or why there is none, and what is shown beside it without a share in it."""
 
     rules: SymbolRules
     basis: Basis
-    health: BookHealth
-    unknown: Mapping[Component, Unknown]
+    grid: PriceGrid
+    now: HealthNow | None
+    unknown: Unknown | None
+    not_judged: NotJudged | None
+    top: TopOfBook
+    imbalance: float | None
     recoveries: Recoveries
-    baseline_ms: int
+    hour_recoveries: Recoveries
+    past_minutes: int
     thresholds: Thresholds = DEFAULTS
+
+    @property
+    def resilience(self) -> float | None:
+        return self.recoveries.shrunk(self.hour_recoveries)
+
+
+@dataclass(frozen=True, slots=True)
+class TakerFlow:
+    """What takers bought and sold within a window, in the base asset."""
+
+    bought: float
+    sold: float
+    trades: int
+    window_ms: int
+    is_complete: bool
+
+    @property
+    def bought_share(self) -> float | None:
+        total = self.bought + self.sold
+        return self.bought / total if total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchReport:
-    """One book: its touch, what it holds within 10 bps, and what a market order may take within 2 bps of the mid."""
+    """One book: its touch, what it holds within 10 bps, and what a market order may take cheaply."""
 
     top: TopOfBook
     band: BandImbalance
-    buy: Depth | None
-    sell: Depth | None
+    cost: MarketOrderCost | None
     is_live: bool
     age_ms: int
     levels: tuple[int, int]
@@ -197,9 +195,11 @@ class MarketPart:
     """What the page says of the book; `day_volatility`, per minute, is only asked for by the deepest analysis."""
 
     book: TouchReport
+    flow: TakerFlow | None
     anomalies: AnomalyReport
     health: HealthReport
     day_volatility: float | None
+    paid: PaidSpread | Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,36 +2,36 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
-from mcp_binance_server.analytics.book.metrics import BandImbalance, TopOfBook, capacity, imbalance_of_band, top_of_book
-from mcp_binance_server.analytics.envelope import Basis, Unknown, Window
+from mcp_binance_server.analytics.book.cost import MarketOrderCost
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.metrics import BandImbalance, TopOfBook, imbalance_of_band, top_of_book
+from mcp_binance_server.analytics.envelope import Basis, NotJudged, Unknown, Window
+from mcp_binance_server.analytics.market.health import LEAST_MINUTES
 from mcp_binance_server.analytics.market.microstructure import (
+    NO_SCORE,
     AnalysisDepth,
     DepthSample,
     HealthReport,
-    HealthState,
     MarketPart,
     MicrostructureReport,
     Recoveries,
+    TakerFlow,
     TouchReport,
-    balance_score,
     count_recoveries,
-    depth_score,
-    freshness_score,
-    health,
-    resilience_score,
-    spread_score,
+    minute_volatility,
 )
-from mcp_binance_server.analytics.market.stress import minute_volatility
-from mcp_binance_server.analytics.thresholds import Component, Thresholds
+from mcp_binance_server.analytics.market.minute import NEAR_BPS
+from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.exchange.spot.rest import SpotClient
-from mcp_binance_server.feeds.sampling import MOST_LEVELS, NEAR_BPS, Second
+from mcp_binance_server.feeds.sampling import HOUR_SECONDS, MOST_LEVELS, Second
 from mcp_binance_server.services.analysis.anomalies import COLD_LEVELS, AnomalyService
+from mcp_binance_server.services.analysis.cost import order_cost
+from mcp_binance_server.services.analysis.flow_live import takers_paid
 from mcp_binance_server.services.analysis.liquidity import VolumeProfileService
-from mcp_binance_server.services.analysis.tape_window import INTERVAL_MS, closed_candles, collecting, settled_ms
+from mcp_binance_server.services.analysis.tape_window import INTERVAL_MS, closed_candles, settled_ms
 from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.services.live.service import BookView, LiveService, Watch
 
@@ -39,41 +39,43 @@ SECOND_MS = 1_000
 
 WAIT_MS = 1_500
 BOOK_LEVELS = 1_000
-WINDOW_MS = 60_000
-# A market order within this distance of the mid is called cheap.
-CHEAP_BPS = 2
+PAID_MS = 300_000
+FLOW_MS = 60_000
 DAY_MS = 86_400_000
-# The feed remembers an hour; a day of bars adds what is usual in volatility.
-BASELINE_MS: dict[AnalysisDepth, int] = {"quick": 300_000, "standard": 3_600_000, "deep": 3_600_000}
+# How many of the last whole minutes an analysis looks at; the deepest also asks what a day's minutes moved.
+WINDOW_MS: dict[AnalysisDepth, int] = {"quick": 60_000, "standard": 180_000, "deep": 300_000}
+RESILIENCE_MS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
 class MarketHealthService:
-    """Scores a symbol's book by what is usual for it."""
+    """Scores a symbol's book by its own last hour."""
 
     live: LiveService
 
     async def measure(self, text: str, window_secs: int) -> HealthReport:
-        """Score the book against the last seconds; the symbol is streamed from here on."""
+        """Return the health of now, and how the book recovered over the last seconds; the symbol is streamed on."""
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, COLD_LEVELS if watch.live is None else MOST_LEVELS)
             return self.assess(watch, view, window_secs * SECOND_MS)
 
     def assess(self, watch: Watch, view: BookView, window_ms: int) -> HealthReport:
-        """Score a book that was just read."""
+        """Tell the health of a book that was just read."""
         now_ms, thresholds = self.live.time.now_ms(), self.live.thresholds
         book, feed = view.snapshot, watch.feed
-        rows = feed.seconds.since(now_ms - window_ms) if feed is not None else []
-        top, band = top_of_book(book.bids, book.asks), imbalance_of_band(book.bids, book.asks, NEAR_BPS)
+        hour = feed.seconds.since(now_ms - HOUR_SECONDS * SECOND_MS) if feed is not None else []
+        rows = [row for row in hour if row.time_ms >= now_ms - window_ms]
+        grid = PriceGrid(float(watch.rules.tick), float(watch.rules.step))
+        top = top_of_book(book.bids, book.asks)
+        band = _band(view, top, grid)
         recoveries = _recoveries(rows, thresholds)
-        least = _least(window_ms, thresholds)
-        components = _components(view, top, band, rows if len(rows) >= least else (), recoveries)
-        scored = health(components, _state(top, view), thresholds=thresholds)
-        waiting = _waiting(watch, len(rows), least, now_ms)
+        past_minutes = feed.pasts.hour.health_minutes if feed is not None else 0
+        now = feed.minutes.health if feed is not None else None
+        unknown = _unknown(watch, view, top)
         basis = Basis(
             window=Window(max(now_ms - window_ms, rows[0].time_ms - SECOND_MS) if rows else now_ms, now_ms),
             requested_ms=window_ms,
-            n={"snapshots": max(1, len(rows)), "depletions": recoveries.depletions},
+            n={"snapshots": max(1, len(rows)), "depletions": recoveries.depletions, "past_minutes": past_minutes},
             coverage=min(1.0, len(rows) * SECOND_MS / window_ms),
             source=("book",) if view.is_live else ("depth",),
             as_of_ms=view.as_of_ms,
@@ -85,36 +87,23 @@ class MarketHealthService:
         return HealthReport(
             rules=watch.rules,
             basis=basis,
-            health=scored,
-            unknown={name: _why(name, waiting, top) for name in scored.missing},
+            grid=grid,
+            now=now if unknown is None else None,
+            unknown=unknown,
+            not_judged=NotJudged(past_minutes, LEAST_MINUTES) if unknown is None and now is None else None,
+            top=top,
+            imbalance=band.value,
             recoveries=recoveries,
-            baseline_ms=basis.window.to_ms - basis.window.from_ms,
+            hour_recoveries=_recoveries(hour, thresholds),
+            past_minutes=past_minutes,
             thresholds=thresholds,
         )
 
 
-def _components(
-    view: BookView, top: TopOfBook, band: BandImbalance, usual: Sequence[Second], recoveries: Recoveries
-) -> dict[Component, float | None]:
-    fresh = freshness_score(view.age_ms, thresholds=view.thresholds)
-    if top.spread_bps is None or band.bids is None or band.asks is None:
-        return {"freshness": fresh}
-    usual_spread = median(row.spread_bps for row in usual) if usual else None
-    # A book that ends within the band cannot be compared with one that does not.
-    comparable = usual and (view.is_live or not _is_truncated(band))
-    usual_depth = median(row.bid_depth + row.ask_depth for row in usual) if comparable else None
-    return {
-        "spread": spread_score(top.spread_bps, usual_spread),
-        "depth": depth_score(band.bids.base + band.asks.base, usual_depth),
-        "balance": balance_score(band.value),
-        "resilience": resilience_score(recoveries, thresholds=view.thresholds),
-        "freshness": fresh,
-    }
-
-
-def _least(window_ms: int, thresholds: Thresholds) -> int:
-    """Half of a short window is enough to know its median, and as many seconds as events elsewhere in any case."""
-    return min(thresholds.min_events, window_ms // SECOND_MS // 2)
+def _band(view: BookView, top: TopOfBook, grid: PriceGrid) -> BandImbalance:
+    """Measure what both sides hold near the mid: within 10 bps, and within three ticks where these are more."""
+    bps = NEAR_BPS if top.mid is None else 10_000 * grid.band(top.mid, NEAR_BPS) / top.mid
+    return imbalance_of_band(view.snapshot.bids, view.snapshot.asks, bps)
 
 
 def _recoveries(rows: Sequence[Second], thresholds: Thresholds) -> Recoveries:
@@ -123,31 +112,18 @@ def _recoveries(rows: Sequence[Second], thresholds: Thresholds) -> Recoveries:
     return Recoveries(bids.recovered + asks.recovered, bids.depletions + asks.depletions)
 
 
-def _state(top: TopOfBook, view: BookView) -> HealthState:
-    return "stale" if view.age_ms > view.thresholds.dead_ms else top.state
+def _unknown(watch: Watch, view: BookView, top: TopOfBook) -> Unknown | None:
+    """Say why a book has no health at all: it is broken, nobody tells of it, or it has been silent for too long."""
+    if (why := NO_SCORE.get(top.state)) is not None:
+        return Unknown(why)
+    if watch.feed is None:
+        return watch.unknown
+    is_silent = not view.is_live and watch.feed.minutes.health is not None
+    return Unknown("stale_book") if is_silent else None
 
 
 def _is_truncated(band: BandImbalance) -> bool:
     return band.bids is None or band.asks is None or band.bids.truncated or band.asks.truncated
-
-
-def _waiting(watch: Watch, have: int, need: int, now_ms: int) -> Unknown | None:
-    """Say how far the seconds have come that a median needs; None when there are enough."""
-    if watch.feed is None:
-        return watch.unknown
-    if have >= need:
-        return None
-    return collecting(have * SECOND_MS, need * SECOND_MS, now_ms)
-
-
-def _why(name: Component, waiting: Unknown | None, top: TopOfBook) -> Unknown:
-    if top.why_null is not None:
-        return Unknown(top.why_null)
-    if waiting is not None and name in ("spread", "depth", "resilience"):
-        return waiting
-    if name == "resilience":
-        return Unknown("insufficient_events")
-    return Unknown("degenerate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +163,16 @@ class MicrostructureService:
         async with self.live.watching(text, wait_ms=WAIT_MS) as watch:
             day = await self._day_volatility(watch.rules.symbol) if depth == "deep" else None
             view = await self.live.book(watch, BOOK_LEVELS)
-            baseline_ms = BASELINE_MS[depth]
-            anomalies = await self.anomalies.assess(
-                watch, view, WINDOW_MS, baseline_ms=baseline_ms, usual_volatility=day
+            cost = await order_cost(self.live, watch, view)
+            to_ms = settled_ms(self.live.time.now_ms())
+            return MarketPart(
+                book=_book(view, cost),
+                flow=_flow(watch, self.live.time.now_ms()),
+                anomalies=self.anomalies.assess(watch, view, WINDOW_MS[depth]),
+                health=self.health.assess(watch, view, RESILIENCE_MS),
+                day_volatility=day,
+                paid=takers_paid(watch, Window(to_ms - PAID_MS, to_ms)),
             )
-            health = self.health.assess(watch, view, baseline_ms)
-            return MarketPart(book=_book(view), anomalies=anomalies, health=health, day_volatility=day)
 
     async def _day_volatility(self, symbol: Symbol) -> float | None:
         """Return what a minute usually moves, from a day of bars; without them the hour has to do."""
@@ -207,14 +187,23 @@ class MicrostructureService:
         return minute_volatility([float(each.close) for each in bars], step_ms)
 
 
-def _book(view: BookView) -> TouchReport:
+def _flow(watch: Watch, now_ms: int) -> TakerFlow | None:
+    """Add up what takers bought and sold within the last minute; None without a tape."""
+    if watch.feed is None:
+        return None
+    window = watch.feed.tape.window(now_ms - FLOW_MS)
+    volume = window.volume
+    return TakerFlow(float(volume.buy), float(volume.sell), len(window.trades), FLOW_MS, window.is_complete)
+
+
+def _book(view: BookView, cost: MarketOrderCost | None) -> TouchReport:
     bids, asks = view.snapshot.bids, view.snapshot.asks
     top = top_of_book(bids, asks)
+    grid = PriceGrid(float(view.rules.tick), float(view.rules.step))
     return TouchReport(
         top=top,
-        band=imbalance_of_band(bids, asks, NEAR_BPS),
-        buy=None if top.mid is None else capacity(asks, top.mid, "buy", CHEAP_BPS),
-        sell=None if top.mid is None else capacity(bids, top.mid, "sell", CHEAP_BPS),
+        band=_band(view, top, grid),
+        cost=cost,
         is_live=view.is_live,
         age_ms=view.age_ms,
         levels=(len(bids), len(asks)),

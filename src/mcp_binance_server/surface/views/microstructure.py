@@ -3,22 +3,25 @@
 from decimal import Decimal
 
 from mcp_binance_server.analytics.book.metrics import Depth
-from mcp_binance_server.analytics.market.anomalies import AnomalyVerdict
-from mcp_binance_server.analytics.market.microstructure import MarketPart, MicrostructureReport, TouchReport
+from mcp_binance_server.analytics.envelope import Unknown
+from mcp_binance_server.analytics.market.microstructure import MarketPart, MicrostructureReport, TakerFlow, TouchReport
 from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.health import NAMES, anomaly_rows, health_rows, health_title
+from mcp_binance_server.surface.views.anomalies import anomaly_rows, minutes_words, stress_line
+from mcp_binance_server.surface.views.book.cost import cost_words, spread_words
+from mcp_binance_server.surface.views.flow import paid_line
+from mcp_binance_server.surface.views.health import health_rows, health_title, health_words, pulled_words
 from mcp_binance_server.surface.views.liquidity import compact_money
-from mcp_binance_server.surface.views.markdown import average, bps, money, percent, plain, price, share, span, stamp
-from mcp_binance_server.surface.views.measures import collecting, in_percent, threshold_line, why
+from mcp_binance_server.surface.views.markdown import average, bps, percent, plain, price, share, span, stamp
+from mcp_binance_server.surface.views.market import reading_words
+from mcp_binance_server.surface.views.measures import in_percent, threshold_line, why
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 PLACES = {"inside": "inside value area", "above": "above value area", "below": "below value area"}
 ROWS = {"value_area_one_row": "one-row rule", "value_area_two_row": "two-row rule"}
-CHEAP_BPS = 2
-HOUR_MS = 3_600_000
-WEAK = 0.5
+# Only a whole hour of own past allows the word.
+USUAL_MINUTES = 60
 
 
 def microstructure_page(report: MicrostructureReport) -> str:
@@ -26,6 +29,7 @@ def microstructure_page(report: MicrostructureReport) -> str:
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Market Microstructure Analysis",
+            *_first(report),
             "",
             f"## Volume Profile (Last {report.hours}h)",
             *_profile(report),
@@ -38,6 +42,43 @@ def microstructure_page(report: MicrostructureReport) -> str:
             f"*Last updated: {stamp(report.now_ms)}*",
         ]
     )
+
+
+def _first(report: MicrostructureReport) -> list[str]:
+    """Answer what is looked for first: spread, depth, flow, cost, and whether the market is as usual."""
+    part = report.market
+    if part is None:
+        return []
+    health, book = part.health, part.book
+    return [
+        f"**Spread**: {spread_words(health.grid.tick, health.top.mid, health.top.spread)}",
+        f"**Depth** (10 bps, 3 ticks at least): {_depth(report.rules, book)}",
+        f"**Flow**: {_flow(part.flow)}",
+        f"**Cost**: {_cost(report.rules, book)}",
+        f"**Health**: {health_words(health)}; **Stress**: {stress_line(part.anomalies)}",
+    ]
+
+
+def _flow(flow: TakerFlow | None) -> str:
+    if flow is None:
+        return "unknown, no live stream for this symbol"
+    bought = flow.bought_share
+    if bought is None:
+        return f"nothing traded in the last {span(flow.window_ms)}"
+    known = "" if flow.is_complete else ", some trades unseen"
+    counted = f"{flow.trades:,} trade{'' if flow.trades == 1 else 's'}"
+    return f"{share(bought)} of taker volume bought in the last {span(flow.window_ms)} ({counted}{known})"
+
+
+def _cost(rules: SymbolRules, book: TouchReport) -> str:
+    return f"unknown, {_no_mid(book)}" if book.cost is None else cost_words(rules, book.cost)
+
+
+def _depth(rules: SymbolRules, book: TouchReport) -> str:
+    band = book.band
+    if band.bids is None or band.asks is None:
+        return "n/a"
+    return f"{_held(rules, band.bids)} bid / {_held(rules, band.asks)} ask"
 
 
 def _profile(report: MicrostructureReport) -> list[str]:
@@ -58,9 +99,9 @@ def _profile(report: MicrostructureReport) -> list[str]:
 
 def _place(rules: SymbolRules, seen: ProfileReport) -> str:
     away, place = seen.percent_from_poc, seen.place
-    if seen.price is None or away is None or place is None:
+    if seen.reading is None or away is None or place is None:
         return "unknown"
-    return f"{_price(rules, seen.price)} ({percent(Decimal(repr(away)))} vs POC, {PLACES[place]})"
+    return f"{reading_words(rules, seen.reading)} ({percent(Decimal(repr(away)))} vs POC, {PLACES[place]})"
 
 
 def _source(seen: ProfileReport) -> str:
@@ -74,11 +115,12 @@ def _market(report: MicrostructureReport) -> list[str]:
     part = report.market
     if part is None:
         unavailable = f"_Unavailable: {plain(report.no_market)}_"
-        headings = "## Order Book", "## Market Anomalies", "## Market Health: Unknown"
+        headings = "## Order Book", "## Market Anomalies", "## Market Health: not judged"
         sections = [line for heading in headings for line in (heading, unavailable, "")]
         return [*sections, "**Recommendation**: *No judgement without the order book.*"]
     return [
         *_book(report.rules, part.book, report.thresholds),
+        *_paid(part),
         "",
         *_anomalies(report, part),
         "",
@@ -95,19 +137,16 @@ def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list
     top, band = book.top, book.band
     if top.mid is None or top.spread is None or top.spread_bps is None:
         return [heading, f"_Unavailable: {_no_mid(book)}_"]
-    depth = (
-        "n/a" if band.bids is None or band.asks is None else f"{_held(rules, band.bids)} / {_held(rules, band.asks)}"
-    )
     cells = [
         f"{_price(rules, Decimal(repr(top.spread)))} ({bps(top.spread_bps)} bps)",
         _average(rules, top.mid),
         "n/a" if top.weighted_mid is None else _average(rules, top.weighted_mid),
         "n/a" if band.value is None else f"{band.value:+.2f}",
-        depth,
+        _depth(rules, book),
     ]
     lines = [
         heading,
-        "| Spread | Mid | Weighted mid | Imbalance 10 bps | Depth 10 bps bid/ask |",
+        "| Spread | Mid | Weighted mid | Imbalance near the mid | Depth near the mid |",
         "|-|-|-|-|-|",
         f"| {' | '.join(cells)} |",
     ]
@@ -115,44 +154,28 @@ def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list
     return [*lines, "", f"_Stale: the book has been silent for {span(book.age_ms)}_"] if stale else lines
 
 
+def _paid(part: MarketPart) -> list[str]:
+    """Return what takers really paid beside the spread that is quoted, once there are trades enough."""
+    if part.paid is None or isinstance(part.paid, Unknown) or part.paid.effective_bps is None:
+        return []
+    return ["", f"**Takers paid** (last 5 min): {paid_line(part.paid)}"]
+
+
 def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
-    found, basis = part.anomalies, part.anomalies.basis
-    counted = ", ".join(_count(basis.n[name], word) for name, word in _COUNTS.items() if name in basis.n)
-    window = f"window {basis.requested_ms // 1000} s" + (f", {counted}" if counted else "")
-    lines = [f"## Market Anomalies ({window})", *anomaly_rows(found)]
-    known_ms = basis.window.to_ms - basis.window.from_ms
-    if part.book.is_live and basis.coverage < 1 and not any(_is_filling(each) for each in found.verdicts):
-        lines += ["", f"_Changes of the book are held for the last {span(known_ms)}: older ones have made room_"]
-    waiting = [
-        (each.unknown.progress, NAMES[each.type]) for each in found.verdicts if each.unknown and each.unknown.progress
-    ]
-    for need_ms in sorted({progress.need_ms for progress, _ in waiting}):
-        alike = [(progress, name) for progress, name in waiting if progress.need_ms == need_ms]
-        names = ", ".join(name for _, name in alike)
-        lines += ["", f"_{names}: {collecting(alike[0][0])}_"]
+    lines = [f"## Market Anomalies ({minutes_words(part.anomalies)})", *anomaly_rows(part.anomalies)]
     if report.depth == "deep":
-        day = "a day of 5m bars" if part.day_volatility is not None else "the last hour, the day's bars are unavailable"
-        lines += ["", f"_Volatility compared with {day}; the book itself is remembered for one hour_"]
+        usual = part.day_volatility
+        day = "the day's bars are unavailable" if usual is None else f"{bps(10_000 * usual, 1)} bps (a day of 5m bars)"
+        lines += ["", f"_What a minute usually moves: {day}_"]
     return lines
 
 
-_COUNTS = {"level_changes": "level change", "trades": "trade"}
-
-
-def _count(n: int, word: str) -> str:
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
-
-
-def _is_filling(verdict: AnomalyVerdict) -> bool:
-    return verdict.unknown is not None and verdict.unknown.why_null == "collecting"
-
-
 def recommendation(rules: SymbolRules, part: MarketPart) -> str:
-    """Make one sentence of the health, its weakest part, and what a market order may take within 2 bps."""
+    """Make one sentence of the health, its weakest part, and what a market order may take cheaply."""
     book = part.book
-    if book.buy is None or book.sell is None:
+    if book.cost is None:
         return f"No judgement, {_no_mid(book)}: a market order may not be filled."
-    return f"{_conditions(part)}; {_capacity(rules, book.buy, book.sell)}."
+    return f"{_conditions(part)}; {cost_words(rules, book.cost)}."
 
 
 def _no_mid(book: TouchReport) -> str:
@@ -161,38 +184,19 @@ def _no_mid(book: TouchReport) -> str:
 
 def _conditions(part: MarketPart) -> str:
     report = part.health
-    if report.health.score is None:
-        return f"Conditions cannot be judged yet ({why(report.health.why_null)})"
-    over = f"for this symbol over the last {_baseline(report.baseline_ms)}"
-    known = {name: score for name, score in report.health.components.items() if score is not None}
-    weakest = min(known, key=lambda name: known[name])
-    weak = known[weakest] < WEAK
-    if report.health.level in ("Excellent", "Good"):
-        return f"Conditions are usual {over}" + (f", but {weakest} is weak ({known[weakest]:.2f})" if weak else "")
-    word = "weaker than usual" if report.health.level == "Fair" else "poor"
-    return (
-        f"Conditions are {word} {over}, weakest in {weakest} ({known[weakest]:.2f}): smaller or limit orders fit better"
-    )
+    now = report.now
+    if now is None:
+        return f"Conditions are {_lowered(pulled_words(report))}"
+    if now.word != "Usual":
+        why_so = _lowered(pulled_words(report))
+        return f"The book is {now.word.lower()} for this symbol, {why_so}: smaller or limit orders fit better"
+    if report.past_minutes >= USUAL_MINUTES and now.pulled_by is None:
+        return "Conditions are usual for this symbol"
+    return f"Nothing beyond usual in {report.past_minutes} minutes of own past"
 
 
-def _baseline(span_ms: int) -> str:
-    # The newest second is still running, so a full hour is always a little short.
-    return "hour" if span_ms >= HOUR_MS - 2_000 else span(round(span_ms, -3))
-
-
-def _capacity(rules: SymbolRules, buy: Depth, sell: Depth) -> str:
-    least = min(buy, sell, key=lambda each: each.quote)
-    if not least.quote:
-        return f"no market order costs under {CHEAP_BPS} bps now"
-    bound = " (at least: the known book ends there)" if least.truncated else ""
-    return f"market orders up to {_round_down(rules, least.quote)} cost under {CHEAP_BPS} bps now{bound}"
-
-
-def _round_down(rules: SymbolRules, value: float) -> str:
-    """Write an amount with two digits that count, never more than it is."""
-    size = Decimal(10) ** (Decimal(repr(value)).adjusted() - 1)
-    rounded = Decimal(repr(value)) // size * size
-    return money(rounded, rules.quote, rules.tick).removesuffix(".00").replace(".00 ", " ")
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _held(rules: SymbolRules, depth: Depth) -> str:

@@ -4,7 +4,8 @@ from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MeasuredAnswer, Pair, WindowSecs, measured
-from mcp_binance_server.surface.views.health import anomalies_line, anomaly_metrics, health_line, health_metrics
+from mcp_binance_server.surface.views.anomalies import anomalies_line, anomaly_metrics
+from mcp_binance_server.surface.views.health import health_line, health_metrics
 
 
 class DetectMarketAnomalies(Arguments):
@@ -21,9 +22,10 @@ DETECT_MARKET_ANOMALIES = ToolSpec(
     name="detect_market_anomalies",
     title="Market anomalies",
     description=(
-        "Patterns in the live book and tape of one pair that are consistent with icebergs, absorption, spoofing, quote "
-        "stuffing or a fragile market, each with its rule; the first call starts collecting. Not for proof of intent, "
-        "and not for a single score: get_microstructure_health."
+        "What was unusual in the last whole minutes of one pair's live book and tape by its own past: hidden size, "
+        "absorption, size that came and went, floods of changes, large standing size, stress; with how often the like "
+        "is seen here. Needs an hour of own past; the first call starts it. Not for intent, and not for a single "
+        "score: get_microstructure_health."
     ),
     arguments=DetectMarketAnomalies,
     answer=MeasuredAnswer,
@@ -48,9 +50,9 @@ GET_MICROSTRUCTURE_HEALTH = ToolSpec(
     name="get_microstructure_health",
     title="Market health",
     description=(
-        "A score from 0 to 100 of one pair's book against its own last minutes: spread, depth, balance, resilience, "
-        "freshness; half a minute after the first call it has a value. Not for comparing pairs, and not for the state "
-        "of the stream."
+        "A score from 0 to 100 of how far one pair's book is from its own last hour, by spread and depth, with "
+        "resilience and imbalance beside. Needs half an hour of own past; the first call starts it. Not for comparing "
+        "pairs, and not for the state of the stream."
     ),
     arguments=GetMicrostructureHealth,
     answer=MeasuredAnswer,

@@ -1,0 +1,61 @@
+"""What a market order may take before it costs more than a trifle, now and in the last seconds."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mcp_binance_server.analytics.book.metrics import capacity, top_of_book
+from mcp_binance_server.domain.market import BookSnapshot
+
+# A market order within this distance of the mid is called cheap.
+CHEAP_BPS = 2
+# A book refilled a moment ago is not there when an order arrives: the least of these seconds counts.
+HELD_MS = 30_000
+# What Binance takes of everybody without a discount: https://www.binance.com/en/fee/trading
+TAKER_FEE_BPS = 10
+
+
+class CheapSize(NamedTuple):
+    """What both sides hold within 2 bps of the mid, and at the touch: of the lesser side, in quote units."""
+
+    time_ms: int
+    cheap: float
+    touch: float
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarketOrderCost:
+    """The least of the last seconds; `seconds` of 0 is the instant alone, `dollars` what a quote unit is worth."""
+
+    mid: float
+    half_spread_bps: float
+    cheap: float
+    touch: float
+    truncated: bool
+    seconds: int
+    dollars: float | None = None
+
+
+def market_order_cost(
+    book: BookSnapshot, before: Iterable[CheapSize], now_ms: int, *, dollars: float | None = None
+) -> MarketOrderCost | None:
+    """Take the least of a book and of the seconds before it; None where there is no middle to measure from."""
+    top = top_of_book(book.bids, book.asks)
+    if top.mid is None or top.spread_bps is None or top.bid is None or top.ask is None:
+        return None
+    sides = capacity(book.asks, top.mid, "buy", CHEAP_BPS), capacity(book.bids, top.mid, "sell", CHEAP_BPS)
+    lesser = min(sides, key=lambda each: each.quote)
+    touch = min(float(each.price * each.quantity) for each in (top.bid, top.ask))
+    now = CheapSize(now_ms, lesser.quote, touch, lesser.truncated)
+    held = [each for each in before if now_ms - HELD_MS <= each.time_ms <= now_ms]
+    least = min([now, *held], key=lambda each: each.cheap)
+    return MarketOrderCost(
+        mid=top.mid,
+        half_spread_bps=top.spread_bps / 2,
+        cheap=least.cheap,
+        touch=min(each.touch for each in [now, *held]),
+        truncated=least.truncated,
+        seconds=len(held),
+        dollars=dollars,
+    )

@@ -1,0 +1,172 @@
+"""What single prices of a book did within a minute: equal refills under fire, and large size that came and went.
+
+Books without order ids show the net of a message, so what others did in the same tenth of a second blurs it: much is
+missed, and nothing here knows intent.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping
+from heapq import nlargest
+from typing import NamedTuple
+
+from mcp_binance_server.analytics.book.grid import BookSide, PriceGrid
+
+# Sizes are alike within this share of them, or one lot.
+ALIKE = 0.005
+# A refill may be of several peaks at once.
+MOST_PEAKS = 3
+LEAST_EQUAL = 2
+MOST_REFILLED = 3
+
+# What is followed from its arrival: at least this share of its side, withdrawn nearly untraded within seconds.
+LEAST_SHARE = 0.01
+LIFE_MS = 3_000
+GONE_SHARE = 0.9
+TRADED_SHARE = 0.05
+MOST_PASSED = 5
+# Nobody places so many in a minute; a feed gone mad must not fill the memory.
+MOST_FOLLOWED = 2_000
+
+_ROUNDING = 1e-9
+
+Place = tuple[BookSide, float]
+
+
+class Refilled(NamedTuple):
+    """A price that grew by one and the same size in the very messages that traded there."""
+
+    score: float
+    side: BookSide
+    price: float
+    refills: int
+    peak: float
+    executed: float
+    beyond_displayed: float
+
+
+class PassedSize(NamedTuple):
+    """Size that came to a price and was withdrawn, as a share of its side."""
+
+    share: float
+    side: BookSide
+    price: float
+    life_ms: int
+
+
+class _Place:
+    __slots__ = ("added", "beyond", "executed", "shown")
+
+    def __init__(self) -> None:
+        self.added: list[float] = []
+        self.executed = self.shown = self.beyond = 0.0
+
+
+class Refills:
+    """Counts equal net additions at prices that traded, after Frey and Sandås (2009) who read them from messages.
+
+    An order that hides most of itself shows its next peak when the last is filled: where nobody else moved, after -
+    before + traded is that peak.
+    """
+
+    __slots__ = ("_lot", "_places")
+
+    def __init__(self, grid: PriceGrid) -> None:
+        self._lot = grid.lot
+        self._places: dict[Place, _Place] = {}
+
+    def add(self, side: BookSide, price: float, traded: float, before: float, after: float) -> None:
+        """Take a price that traded in a message: what it showed before and after it."""
+        place = self._places.get((side, price))
+        if place is None:
+            place = self._places[side, price] = _Place()
+        place.executed += traded
+        place.shown = max(place.shown, before, after)
+        if not before:
+            return
+        place.beyond += max(0.0, traded - before)
+        net = after - before + traded
+        if net > self._lot / 2:
+            place.added.append(net)
+
+    def largest(self) -> tuple[Refilled, ...]:
+        """Return the prices with most equal refills."""
+        found = [
+            refilled
+            for (side, price), place in self._places.items()
+            if len(place.added) >= LEAST_EQUAL and (refilled := self._judge(side, price, place)) is not None
+        ]
+        return tuple(nlargest(MOST_REFILLED, found))
+
+    def _judge(self, side: BookSide, price: float, place: _Place) -> Refilled | None:
+        ordered = sorted(place.added)
+        refills, peak = max((self._alike(ordered, each), -each) for each in {*ordered})
+        if not refills:
+            return None
+        # Among equal counts the price with more executed over displayed comes first; it never makes up for a refill.
+        rank = refills + min(0.9, place.executed / (10 * place.shown))
+        return Refilled(rank, side, price, refills, -peak, place.executed, place.beyond)
+
+    def _alike(self, ordered: list[float], peak: float) -> int:
+        """Count additions of this size and of small multiples; 0 unless two are of the very size."""
+        slack = max(self._lot, ALIKE * peak) * (1 + _ROUNDING)
+        counts = [
+            bisect_right(ordered, peaks * peak + slack) - bisect_left(ordered, peaks * peak - slack)
+            for peaks in range(1, MOST_PEAKS + 1)
+        ]
+        # Of a peak of a few lots every size is a multiple.
+        is_coarse = 2 * slack >= peak
+        return 0 if counts[0] < LEAST_EQUAL else counts[0] if is_coarse else sum(counts)
+
+
+class _Growth(NamedTuple):
+    from_ms: int
+    before: float
+    most: float
+    traded: float
+
+
+class Passing:
+    """Follows large additions of both sides until they are withdrawn, traded, or have stood too long to be passing."""
+
+    __slots__ = ("_found", "_growing", "_totals")
+
+    def __init__(self, totals: Mapping[BookSide, float]) -> None:
+        """Begin; an addition is measured by the size near the best price of its side as the minute began."""
+        self._totals = totals
+        self._growing: dict[Place, _Growth] = {}
+        self._found: list[PassedSize] = []
+
+    def least(self, side: BookSide) -> float:
+        """Return the size from which on an addition is followed."""
+        return LEAST_SHARE * self._totals[side]
+
+    def follows(self, side: BookSide, price: float) -> bool:
+        return (side, price) in self._growing
+
+    def read(self, place: Place, time_ms: int, before: float, after: float, traded: float) -> None:
+        """Take a level that changed in a message; only large and followed ones need be told."""
+        side, price = place
+        growth = self._growing.get(place)
+        if growth is None:
+            if after - before >= self.least(side) and len(self._growing) < MOST_FOLLOWED:
+                self._growing[place] = _Growth(time_ms, before, after, 0.0)
+            return
+        traded += growth.traded
+        grown = growth.most - growth.before
+        if time_ms - growth.from_ms > LIFE_MS:
+            del self._growing[place]
+        elif growth.most - after >= GONE_SHARE * grown:
+            if traded < TRADED_SHARE * grown:
+                share = grown / self._totals[side]
+                self._found.append(PassedSize(share, side, price, time_ms - growth.from_ms))
+            del self._growing[place]
+        else:
+            self._growing[place] = _Growth(growth.from_ms, growth.before, max(growth.most, after), traded)
+
+    def largest(self) -> tuple[PassedSize, ...]:
+        return tuple(nlargest(MOST_PASSED, self._found))
+
+
+def came_and_went(passed: Iterable[PassedSize]) -> float:
+    """Return the score: the shares of the second to fifth largest together, for a single one is ordinary."""
+    return sum(each.share for each in [*passed][1:])

@@ -1,0 +1,108 @@
+"""The microprice: the mid and what the sizes at the touch have been followed by, where that beats the mid itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+from statistics import fmean
+from typing import Literal, NamedTuple
+
+from mcp_binance_server.analytics.book.metrics import price_adjustment
+
+STATES = 5
+LEAST_IN_STATE = 50
+TEST_SECONDS = 600
+HORIZON_SECONDS = 10
+# One-sided 5 % of the normal distribution.
+LEAST_T = 1.645
+_SECOND_MS = 1000
+# Moves of the mid in half ticks that have a chance of their own; larger ones count as the largest.
+_STEPS = (-2, -1, 1, 2)
+
+NoMicroprice = Literal["not_fitted", "no_gain"]
+
+
+class TouchMoment(NamedTuple):
+    """The mid at the end of a second, and the bid's share of the size at the touch."""
+
+    time_ms: int
+    mid: float
+    lean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Microprice:
+    """What to add to the mid by the bid's share of the touch, in price; or why the plain weighted mid has to do."""
+
+    adjustments: tuple[float, ...]
+    n: int
+    t: float | None = None
+    why_null: NoMicroprice | None = None
+
+    def at(self, mid: float, lean: float) -> float | None:
+        """Return the microprice of a touch; None where it was not fitted, or did not beat the mid."""
+        return None if self.why_null else mid + self.adjustments[_state(lean)]
+
+
+def fit_microprice(moments: Sequence[TouchMoment], tick: float) -> Microprice:
+    """Fit all but the last ten minutes (Stoikov 2018), and keep it only where it foretold these better than the mid."""
+    train, test = moments[:-TEST_SECONDS], moments[-TEST_SECONDS:]
+    adjustments = _fit(train, tick)
+    if adjustments is None or len(test) < TEST_SECONDS:
+        return Microprice((), len(train), why_null="not_fitted")
+    t = _gain(test, adjustments)
+    return Microprice(adjustments, len(train), t, None if t is not None and t >= LEAST_T else "no_gain")
+
+
+def _state(lean: float) -> int:
+    return min(STATES - 1, int(lean * STATES))
+
+
+def _fit(moments: Sequence[TouchMoment], tick: float) -> tuple[float, ...] | None:
+    """Count what follows each state; every pair is counted once more with its sides exchanged, as the sum requires."""
+    quiet = [[0.0] * STATES for _ in range(STATES)]
+    moving = [[0.0] * len(_STEPS) for _ in range(STATES)]
+    after = [[0.0] * STATES for _ in range(STATES)]
+    seen = [0] * STATES
+    for before, now in pairwise(moments):
+        if now.time_ms - before.time_ms != _SECOND_MS:
+            continue
+        halves = max(-2, min(2, round((now.mid - before.mid) / tick * 2)))
+        here, there = _state(before.lean), _state(now.lean)
+        seen[here] += 1
+        for state, other, move in ((here, there, halves), (STATES - 1 - here, STATES - 1 - there, -halves)):
+            if move:
+                moving[state][_STEPS.index(move)] += 1
+                after[state][other] += 1
+            else:
+                quiet[state][other] += 1
+    if min(seen) < LEAST_IN_STATE:
+        return None
+    for state in range(STATES):
+        total = sum(quiet[state]) + sum(moving[state])
+        for row in (quiet[state], moving[state], after[state]):
+            row[:] = [each / total for each in row]
+    got = price_adjustment(quiet, moving, [step / 2 for step in _STEPS], after)
+    return None if got.why_null else tuple(each * tick for each in got.total)
+
+
+def _gain(moments: Sequence[TouchMoment], adjustments: Sequence[float]) -> float | None:
+    """Return the t of how much smaller the squared error is than the mid's.
+
+    Neighbouring stretches overlap, so their deviation is that of Newey and West (1987).
+    """
+    gains = list[float]()
+    for now, later in zip(moments, moments[HORIZON_SECONDS:], strict=False):
+        if later.time_ms - now.time_ms == HORIZON_SECONDS * _SECOND_MS:
+            move = later.mid - now.mid
+            gains.append(move * move - (move - adjustments[_state(now.lean)]) ** 2)
+    n = len(gains)
+    if n <= HORIZON_SECONDS:
+        return None
+    mean = fmean(gains)
+    off = [each - mean for each in gains]
+    spread = sum(each * each for each in off)
+    for lag in range(1, HORIZON_SECONDS):
+        shared = sum(one * other for one, other in zip(off, off[lag:], strict=False))
+        spread += 2 * (1 - lag / HORIZON_SECONDS) * shared
+    return mean * n / sqrt(spread) if spread > 0 else None

@@ -1,0 +1,50 @@
+"""A flood of changes: many more of them in ten seconds than is usual here, and not because more is traded."""
+
+from array import array
+from collections.abc import Sequence
+from math import log
+from statistics import median
+
+from mcp_binance_server.analytics.market.minute import HALF_BLOCKS, HalfBlock, blocks_of_ten
+
+USUAL_MINUTES = 60
+# A handful of trades more says nothing.
+_FEW_TRADES = 5
+
+
+class UsualRates:
+    """What ten seconds of the last hour usually held: changes of the book, and trades."""
+
+    __slots__ = ("_trades", "_updates")
+
+    def __init__(self) -> None:
+        self._updates: array[float] = array("f")
+        self._trades: array[float] = array("f")
+
+    def __len__(self) -> int:
+        return len(self._updates)
+
+    def add(self, blocks: Sequence[HalfBlock]) -> None:
+        """Take a minute's mean of ten seconds."""
+        for column, total in (
+            (self._updates, sum(each.updates for each in blocks)),
+            (self._trades, sum(each.trades for each in blocks)),
+        ):
+            column.append(2 * total / HALF_BLOCKS)
+            del column[:-USUAL_MINUTES]
+
+    def score(self, blocks: Sequence[HalfBlock]) -> float:
+        """Return the largest logarithm of changes over the usual, less that of trades where these rose as well."""
+        changes, trades = median(self._updates), median(self._trades)
+        return max(
+            log((ten.updates + 1) / (changes + 1)) - max(0.0, log((ten.trades + _FEW_TRADES) / (trades + _FEW_TRADES)))
+            for ten in blocks_of_ten(blocks)
+        )
+
+    def series(self) -> "array[float]":
+        """Return changes and trades by turns, to be kept."""
+        return array("d", [each for pair in zip(self._updates, self._trades, strict=True) for each in pair])
+
+    def restore(self, row: Sequence[float]) -> None:
+        """Take back what `series` returned."""
+        self._updates, self._trades = array("f", row[::2][-USUAL_MINUTES:]), array("f", row[1::2][-USUAL_MINUTES:])

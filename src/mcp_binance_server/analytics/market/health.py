@@ -1,0 +1,125 @@
+"""How far a book is from its own last hour: an index of departures, not of goodness."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.market.minute import BookMoment
+from mcp_binance_server.analytics.market.own_hour import HealthScale, single
+
+HealthWord = Literal["Usual", "Thin", "Strained", "Broken"]
+HealthPart = Literal["spread", "depth"]
+
+LEAST_MINUTES = 30
+WEIGHTS: dict[HealthPart, float] = {"spread": 0.4, "depth": 0.6}
+EDGES: tuple[tuple[float, HealthWord], ...] = ((80, "Usual"), (60, "Thin"), (40, "Strained"))
+# A word is left only this far beyond its edge.
+MARGIN = 8.0
+MEAN_S = 5
+FALL_HALF_S, RISE_HALF_S = 5.0, 30.0
+# A part begins to count when less than one second in 25 was as bad, and never counts less than this.
+_BEGINS, _SLACK, _LEAST_PART = 0.05, 0.01, 0.02
+# Beyond the worst fiftieth of the hour it also counts how far depth is below its worst tenth.
+_RARE, _TENTH, _STEEPNESS, _LEAST_DEPTH = 0.02, 0.1, 1.5, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class HealthNow:
+    """The smoothed score with its word, and the parts of the last seconds, 1 being usual."""
+
+    score: float
+    word: HealthWord
+    parts: dict[HealthPart, float]
+
+    @property
+    def pulled_by(self) -> HealthPart | None:
+        """Return the part that pulled the score down; None while both are usual."""
+        worst = min(self.parts, key=lambda name: self.parts[name] ** WEIGHTS[name])
+        return worst if self.parts[worst] < 1 else None
+
+
+class HealthMeter:
+    """Scores second by second: bad news fast, good news slowly, and a word that does not flicker at its edge."""
+
+    __slots__ = ("_grid", "_recent", "_scale", "_score", "_word")
+
+    def __init__(self, grid: PriceGrid) -> None:
+        self._grid = grid
+        self._scale: HealthScale | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew after a gap."""
+        self._recent: deque[dict[HealthPart, float]] = deque(maxlen=MEAN_S)
+        self._score: float | None = None
+        self._word: HealthWord | None = None
+
+    def compare_with(self, scale: HealthScale) -> None:
+        """Take the hour against which the next seconds are scored."""
+        self._scale = scale
+
+    def add(self, moment: BookMoment) -> None:
+        """Take a second."""
+        if self._scale is None:
+            return
+        self._recent.append(part_scores(moment, self._scale, self._grid))
+        raw = sum(_mean(each) for each in self._recent) / len(self._recent)
+        before = raw if self._score is None else self._score
+        keep = 0.5 ** (1 / (FALL_HALF_S if raw < before else RISE_HALF_S))
+        self._score = score = keep * before + (1 - keep) * raw
+        self._word = word_of(score, self._word)
+
+    @property
+    def now(self) -> HealthNow | None:
+        """Return the state of the last second; None before there is half an hour to compare with."""
+        if self._score is None or self._word is None:
+            return None
+        seconds = len(self._recent)
+        parts: dict[HealthPart, float] = {name: sum(each[name] for each in self._recent) / seconds for name in WEIGHTS}
+        return HealthNow(self._score, self._word, parts)
+
+
+def part_scores(moment: BookMoment, scale: HealthScale, grid: PriceGrid) -> dict[HealthPart, float]:
+    """Return 1 for a part that is usual, less for one that few seconds of the hour had as bad."""
+    ticks = grid.ticks(moment.spread)
+    # A spread of one tick is at its minimum, whatever the hour was like.
+    spread = 1.0 if ticks <= 1 else _part(scale.as_wide(ticks))
+    thinner = single(moment.thinner)
+    share = scale.as_thin(thinner)
+    depth = _part(share)
+    if share < _RARE:
+        worst = scale.depths[int(_TENTH * len(scale.depths))]
+        depth *= max(_LEAST_DEPTH, min(1.0, (thinner / worst) ** _STEEPNESS)) if worst else 1.0
+    return {"spread": spread, "depth": depth}
+
+
+def word_of(score: float, before: HealthWord | None = None) -> HealthWord:
+    """Name a score; the word before stays until its edge is passed by a margin."""
+    if before is not None:
+        words = [word for _, word in EDGES]
+        at = words.index(before) if before in words else len(words)
+        high = EDGES[at - 1][0] + MARGIN if at else 101.0
+        low = EDGES[at][0] - MARGIN if at < len(EDGES) else -1.0
+        if low <= score < high:
+            return before
+    for edge, word in EDGES:
+        if score >= edge:
+            return word
+    return "Broken"
+
+
+def shrunk_share(recovered: int, depletions: int, long_run: float, trials: float = 10.0) -> float:
+    """Return a share drawn to its long-run rate, which is worth ten trials (Efron and Morris 1975)."""
+    return (recovered + trials * long_run) / (depletions + trials)
+
+
+def _part(share: float) -> float:
+    return max(_LEAST_PART, min(1.0, (share + _SLACK) / _BEGINS))
+
+
+def _mean(parts: dict[HealthPart, float]) -> float:
+    score = 100.0
+    for name, weight in WEIGHTS.items():
+        score *= parts[name] ** weight
+    return score

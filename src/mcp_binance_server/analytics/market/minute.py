@@ -1,0 +1,166 @@
+"""One whole minute of a live market, read as it passes: what prices did, what stood, what was traded and moved."""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from mcp_binance_server.analytics.book.events import PassedSize, Passing, Refilled, Refills
+from mcp_binance_server.analytics.book.grid import SIDES, BookSide, PriceGrid
+from mcp_binance_server.analytics.book.standing import Levels, StandingBook, StandingReader
+
+SECONDS = 60
+HALF_BLOCK_S = 5
+HALF_BLOCKS = SECONDS // HALF_BLOCK_S
+# What is to stand must be seen over the last half minute, every few seconds.
+STANDING_FROM_S = 30
+STANDING_EVERY_S = 3
+# Trades that the book has not shown yet; it is told ten times a second.
+MOST_PENDING = 10_000
+
+NEAR_BPS, WIDE_BPS = 10, 50
+WIDE_TICKS = 10
+
+# What a price of one side showed before a message.
+SizeBefore = Callable[[BookSide, float], float]
+
+
+class BookMoment(NamedTuple):
+    """A book with two sides at the end of a second; `near` is 10 bps of the mid, `wide` 50, and some ticks at least."""
+
+    mid: float
+    spread: float
+    bid_near: float
+    ask_near: float
+    bid_wide: float
+    ask_wide: float
+
+    @property
+    def thinner(self) -> float:
+        return min(self.bid_near, self.ask_near)
+
+    @property
+    def wide(self) -> float:
+        return self.bid_wide + self.ask_wide
+
+
+class DepthMessage(NamedTuple):
+    """What one message of the book sets, and how many changes it counts."""
+
+    event_ms: int
+    updates: int
+    bids: Levels
+    asks: Levels
+
+
+class HalfBlock(NamedTuple):
+    """How often the book changed in five seconds, and how often it traded."""
+
+    updates: int
+    trades: int
+
+
+class _Pending(NamedTuple):
+    time_ms: int
+    side: BookSide
+    price: float
+    quantity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinuteFacts:
+    """All that is kept of a minute; sizes are base quantities, `flow` is bought less sold, `move` that of the mid."""
+
+    refilled: tuple[Refilled, ...]
+    passed: tuple[PassedSize, ...]
+    standing: StandingBook | None
+    blocks: tuple[HalfBlock, ...]
+    flow: float
+    volume: float
+    move: float
+    heaviest: Mapping[BookSide, float]
+
+
+class MinuteReader:
+    """Takes the messages, trades and seconds of one minute in the order in which they arrive."""
+
+    def __init__(self, grid: PriceGrid, start: BookMoment) -> None:
+        """Begin a minute with the book as it stood at the end of the last."""
+        self._reach = grid.band(start.mid, WIDE_BPS, WIDE_TICKS)
+        self._first = self._last = start
+        self._refills = Refills(grid)
+        self._passing = Passing({"bid": start.bid_wide, "ask": start.ask_wide})
+        self._standing = StandingReader(grid)
+        self._pending: deque[_Pending] = deque(maxlen=MOST_PENDING)
+        self._blocks = [[0, 0] for _ in range(HALF_BLOCKS)]
+        self._traded: dict[BookSide, dict[float, float]] = {side: {} for side in SIDES}
+        self._bought = self._sold = 0.0
+
+    def on_trade(self, second: int, time_ms: int, price: float, quantity: float, *, sold: bool) -> None:
+        """Take a trade of the minute's `second`; a seller who acts takes from the bids."""
+        side: BookSide = "bid" if sold else "ask"
+        self._pending.append(_Pending(time_ms, side, price, quantity))
+        self._blocks[_block(second)][1] += 1
+        by_price = self._traded[side]
+        by_price[price] = by_price.get(price, 0.0) + quantity
+        if sold:
+            self._sold += quantity
+        else:
+            self._bought += quantity
+
+    def on_depth(self, second: int, message: DepthMessage, before: SizeBefore) -> None:
+        """Take a message before the book does: the trades until then show in it."""
+        self._blocks[_block(second)][0] += message.updates
+        taken = self._taken(message.event_ms)
+        passing = self._passing
+        for side, levels in zip(SIDES, (message.bids, message.asks), strict=True):
+            traded, least = taken.get(side), passing.least(side)
+            low, high = self._last.mid - self._reach, self._last.mid + self._reach
+            for price, after in levels:
+                # What stands farther off is another market.
+                if (after >= least and low <= price <= high) or passing.follows(side, price):
+                    of_it = traded.get(price, 0.0) if traded else 0.0
+                    passing.read((side, price), message.event_ms, before(side, price), after, of_it)
+            if traded:
+                shown = dict(levels)
+                for price, quantity in traded.items():
+                    was = before(side, price)
+                    self._refills.add(side, price, quantity, was, shown.get(price, was))
+
+    def on_second(self, second: int, moment: BookMoment, look: Callable[[], tuple[Levels, Levels]]) -> None:
+        """Take the book at the end of a second; its levels are asked for only when they are needed."""
+        self._last = moment
+        if second >= STANDING_FROM_S and second % STANDING_EVERY_S == STANDING_EVERY_S - 1:
+            self._standing.look(*look())
+
+    def facts(self) -> MinuteFacts:
+        """Return what the minute told."""
+        return MinuteFacts(
+            refilled=self._refills.largest(),
+            passed=self._passing.largest(),
+            standing=self._standing.book(),
+            blocks=tuple(HalfBlock(*each) for each in self._blocks),
+            flow=self._bought - self._sold,
+            volume=self._bought + self._sold,
+            move=self._last.mid - self._first.mid,
+            heaviest={side: max(each, key=lambda price: each[price]) for side, each in self._traded.items() if each},
+        )
+
+    def _taken(self, event_ms: int) -> dict[BookSide, dict[float, float]]:
+        taken: dict[BookSide, dict[float, float]] = {}
+        pending = self._pending
+        while pending and pending[0].time_ms <= event_ms:
+            each = pending.popleft()
+            by_price = taken.setdefault(each.side, {})
+            by_price[each.price] = by_price.get(each.price, 0.0) + each.quantity
+        return taken
+
+
+def _block(second: int) -> int:
+    return min(HALF_BLOCKS - 1, second // HALF_BLOCK_S)
+
+
+def blocks_of_ten(blocks: Sequence[HalfBlock]) -> list[HalfBlock]:
+    """Return every ten seconds that begin with a half block."""
+    return [HalfBlock(a.updates + b.updates, a.trades + b.trades) for a, b in pairwise(blocks)]

@@ -1,0 +1,273 @@
+"""A symbol's own pasts: one for each judgement, what their lines need, and the verdict on a minute that has ended."""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+from statistics import median
+from typing import Literal
+
+from mcp_binance_server.analytics.book.events import came_and_went
+from mcp_binance_server.analytics.book.grid import BookSide
+from mcp_binance_server.analytics.book.standing import StandingProfile, StandingSize
+from mcp_binance_server.analytics.envelope import NotJudged
+from mcp_binance_server.analytics.market.absorption import LEAST_PAIRS, FlowAnswers, KyleLine, MinuteFlow
+from mcp_binance_server.analytics.market.flood import UsualRates
+from mcp_binance_server.analytics.market.minute import MinuteFacts
+from mcp_binance_server.analytics.market.own_hour import OwnHour, StressParts
+from mcp_binance_server.analytics.market.stress import StressReading, stress_of
+from mcp_binance_server.analytics.own_past import Criterion, Judgement, OwnPast
+
+EventName = Literal["hidden_size", "absorption", "came_and_went", "flood", "standing_size"]
+JudgementName = EventName | Literal["stress"]
+
+# Raised when a score changes its meaning: what an older version wrote is not comparable.
+VERSION = 1
+ALPHA = 0.02
+LEAST = 49
+# So many minutes only teach what is usual, before the first is scored against it.
+LEARN_MINUTES = 10
+USUAL_VOLUMES = 60
+# A standing size that the market trades through in a quarter of a usual minute does not matter.
+LEAST_OF_MINUTE = 0.25
+
+CRITERIA: dict[JudgementName, Criterion] = {
+    "hidden_size": Criterion("hidden_size", 3.0, ALPHA, LEAST),
+    "absorption": Criterion("absorption", 2.0, ALPHA, LEAST),
+    # At 2 % it spoke in 2.0 % of 2,400 calm minutes, and one in 63 needs as many.
+    "came_and_went": Criterion("came_and_went", 0.10, 0.016, 62),
+    "flood": Criterion("flood", log(2), ALPHA, LEAST),
+    "standing_size": Criterion("standing_size", 0.05, ALPHA, LEAST),
+    # At 4 it spoke in 2.2 % of calm minutes.
+    "stress": Criterion("stress", 5.0, ALPHA, LEAST),
+}
+EVENTS: tuple[EventName, ...] = ("hidden_size", "absorption", "came_and_went", "flood", "standing_size")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventVerdict:
+    """What was made of one event of one minute: where it was, what was measured, and its rank."""
+
+    name: EventName
+    judgement: Judgement
+    measured: Mapping[str, float]
+    side: BookSide | None = None
+    price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndedMinute:
+    """A whole minute, judged once when it ended."""
+
+    end_ms: int
+    verdicts: tuple[EventVerdict, ...]
+
+    def of(self, name: EventName) -> EventVerdict:
+        return next(each for each in self.verdicts if each.name == name)
+
+
+class SymbolPasts:
+    """Everything by which the minutes of one symbol are judged; it outlives a break of the stream."""
+
+    __slots__ = ("answers", "hour", "profile", "rates", "scores", "volumes")
+
+    def __init__(self) -> None:
+        self.scores: dict[JudgementName, OwnPast] = {name: OwnPast() for name in CRITERIA}
+        self.rates = UsualRates()
+        self.answers = FlowAnswers()
+        self.profile = StandingProfile()
+        self.hour = OwnHour()
+        self.volumes: array[float] = array("f")
+
+    def judge(self, facts: MinuteFacts, end_ms: int, before: EndedMinute | None = None) -> EndedMinute:
+        """Judge a minute by those before; it changes nothing."""
+        made = (
+            self._hidden_size(facts),
+            self._absorption(facts),
+            self._came_and_went(facts),
+            self._flood(facts),
+            self._standing_size(facts),
+        )
+        again = {each.name for each in before.verdicts if each.judgement.is_unusual} if before is not None else ()
+        return EndedMinute(end_ms, tuple(_told(each, again=each.name in again) for each in made))
+
+    def learn(self, facts: MinuteFacts, ended: EndedMinute) -> None:
+        """Let a judged minute join the past, also one that spoke."""
+        for each in ended.verdicts:
+            if self._is_scored(each.name, facts):
+                self.scores[each.name].add(each.judgement.score, spoke=each.judgement.is_unusual)
+        self.rates.add(facts.blocks)
+        self.answers.add(MinuteFlow(facts.flow, facts.move))
+        if facts.standing is not None:
+            self.profile.add(facts.standing)
+        self.volumes.append(facts.volume)
+        del self.volumes[:-USUAL_VOLUMES]
+
+    def stress(self, parts: StressParts | None) -> tuple[StressReading | None, Judgement]:
+        """Judge the stress of now."""
+        criterion, past = CRITERIA["stress"], self.scores["stress"]
+        learnt = self.hour.stress_minutes
+        if parts is None or learnt < LEARN_MINUTES:
+            return None, _not_judged(criterion, 0.0, min(learnt, LEARN_MINUTES), LEARN_MINUTES + LEAST)
+        reading = stress_of(parts, self.hour.stress_scale())
+        return reading, self._judged("stress", reading.score, LEARN_MINUTES if len(past) < LEAST else 0)
+
+    def learn_stress(self, parts: StressParts | None) -> None:
+        """Let the stress at the end of a minute join the past."""
+        reading, judgement = self.stress(parts)
+        if reading is not None:
+            self.scores["stress"].add(reading.score, spoke=judgement.is_unusual)
+
+    def series(self) -> dict[str, "array[float]"]:
+        """Return all of it as rows of numbers, to be kept."""
+        rows = {name: array("d", past.scores()) for name, past in self.scores.items()}
+        spoke = {f"{name}_spoke": array("d", past.spoke()) for name, past in self.scores.items()}
+        lines = {
+            "rates": self.rates.series(),
+            "answers": self.answers.series(),
+            "profile": self.profile.series(),
+            "volumes": array("d", self.volumes),
+        }
+        return {**rows, **spoke, **lines, **self.hour.series()}
+
+    @classmethod
+    def restored(cls, series: Mapping[str, Sequence[float]]) -> "SymbolPasts":
+        """Return what `series` was made of.
+
+        Raises:
+            ValueError: a row is missing, or of another length or with other numbers than it can have.
+        """
+        pasts = cls()
+        _check_possible(series)
+        try:
+            for name in CRITERIA:
+                pasts.scores[name] = OwnPast(series[name], spoke=[bool(each) for each in series[f"{name}_spoke"]])
+            pasts.rates.restore(_rows(series["rates"], 2))
+            pasts.answers.restore(_rows(series["answers"], 2))
+            pasts.profile.restore(series["profile"])
+            pasts.hour.restore(_rows(series["health_seconds"], 2), _rows(series["stress_seconds"], 3))
+            pasts.volumes = array("f", series["volumes"][-USUAL_VOLUMES:])
+        except KeyError as missing:
+            raise ValueError(f"the row {missing} is missing") from missing
+        return pasts
+
+    def _hidden_size(self, facts: MinuteFacts) -> EventVerdict:
+        found = facts.refilled[0] if facts.refilled else None
+        judgement = self._judged("hidden_size", found.score if found else 0.0)
+        if found is None:
+            return EventVerdict(name="hidden_size", judgement=judgement, measured={"equal_refills": 0})
+        measured = {
+            "equal_refills": found.refills,
+            "refill_size": found.peak,
+            "executed": found.executed,
+            "executed_beyond_displayed": found.beyond_displayed,
+        }
+        return EventVerdict(
+            name="hidden_size", judgement=judgement, measured=measured, side=found.side, price=found.price
+        )
+
+    def _absorption(self, facts: MinuteFacts) -> EventVerdict:
+        line = self.answers.line()
+        if line is None:
+            is_short = len(self.answers) < LEAST
+            waiting = NotJudged(len(self.answers), LEAST, why=None if is_short else "not_fitted")
+            judgement = Judgement(criterion=CRITERIA["absorption"], score=0.0, not_judged=waiting)
+            return EventVerdict(name="absorption", judgement=judgement, measured={"flow": facts.flow})
+        score = line.residual(MinuteFlow(facts.flow, facts.move))
+        judgement = OwnPast(self.answers.residuals()).judge(CRITERIA["absorption"], score)
+        side: BookSide = "ask" if facts.flow > 0 else "bid"
+        return EventVerdict(
+            name="absorption",
+            judgement=judgement,
+            measured=_answer(facts, line),
+            side=side if score else None,
+            price=facts.heaviest.get(side) if score else None,
+        )
+
+    def _came_and_went(self, facts: MinuteFacts) -> EventVerdict:
+        largest = facts.passed[0] if facts.passed else None
+        score = came_and_went(facts.passed)
+        return EventVerdict(
+            name="came_and_went",
+            judgement=self._judged("came_and_went", score),
+            measured={"share_of_side": score, "times": len(facts.passed)},
+            side=largest.side if largest else None,
+            price=largest.price if largest else None,
+        )
+
+    def _flood(self, facts: MinuteFacts) -> EventVerdict:
+        if len(self.rates) < LEARN_MINUTES:
+            judgement = _not_judged(CRITERIA["flood"], 0.0, len(self.rates), LEARN_MINUTES + LEAST)
+            return EventVerdict(name="flood", judgement=judgement, measured={})
+        score = self.rates.score(facts.blocks)
+        judgement = self._judged("flood", score, LEARN_MINUTES)
+        return EventVerdict(name="flood", judgement=judgement, measured={"times_usual": exp(score)})
+
+    def _standing_size(self, facts: MinuteFacts) -> EventVerdict:
+        found = self._largest(facts)
+        if self.profile.minutes < LEARN_MINUTES:
+            judgement = _not_judged(CRITERIA["standing_size"], 0.0, self.profile.minutes, LEARN_MINUTES + LEAST)
+            return EventVerdict(name="standing_size", judgement=judgement, measured={})
+        judgement = self._judged("standing_size", found.score if found else 0.0, LEARN_MINUTES)
+        if found is None:
+            return EventVerdict(name="standing_size", judgement=judgement, measured={})
+        measured = {"size": found.size, "share_of_side": found.share}
+        if usual := median(self.volumes):
+            measured["minutes_of_volume"] = found.size / usual
+        return EventVerdict(
+            name="standing_size", judgement=judgement, measured=measured, side=found.side, price=found.price
+        )
+
+    def _largest(self, facts: MinuteFacts) -> StandingSize | None:
+        if facts.standing is None or not self.volumes:
+            return None
+        return self.profile.largest(facts.standing, LEAST_OF_MINUTE * median(self.volumes))
+
+    def _judged(self, name: JudgementName, score: float, learnt: int = 0) -> Judgement:
+        judgement = self.scores[name].judge(CRITERIA[name], score)
+        if judgement.not_judged is None or not learnt:
+            return judgement
+        waiting = judgement.not_judged
+        return _not_judged(judgement.criterion, score, waiting.have + learnt, waiting.need + learnt)
+
+    def _is_scored(self, name: EventName, facts: MinuteFacts) -> bool:
+        if name == "absorption":
+            return len(self.answers) >= LEAST_PAIRS
+        if name == "flood":
+            return len(self.rates) >= LEARN_MINUTES
+        return name != "standing_size" or (facts.standing is not None and self.profile.minutes >= LEARN_MINUTES)
+
+
+# No market has more of anything, nor any market's stress a larger logarithm; of some there cannot be less than none.
+_MOST, _MOST_LOG = 1e18, 100.0
+_AMOUNTS = frozenset({"rates", "profile", "volumes", "health_seconds"})
+
+
+def _check_possible(series: Mapping[str, Sequence[float]]) -> None:
+    for name, row in series.items():
+        most = _MOST_LOG if name == "stress_seconds" else _MOST
+        least = 0.0 if name in _AMOUNTS else -most
+        if row and not (least <= min(row) and max(row) <= most):
+            raise ValueError(f"the row {name} has what no market can have")
+
+
+def _answer(facts: MinuteFacts, line: KyleLine) -> dict[str, float]:
+    return {"flow": facts.flow, "move": facts.move, "usual_move": line.slope * facts.flow, "t": line.t}
+
+
+def _not_judged(criterion: Criterion, score: float, have: int, need: int) -> Judgement:
+    return Judgement(criterion=criterion, score=score, not_judged=NotJudged(have, need, criterion.unit))
+
+
+def _told(verdict: EventVerdict, *, again: bool) -> EventVerdict:
+    """Say whether the minute before spoke as well; one that is not judged yet counts itself among those it has."""
+    waiting = verdict.judgement.not_judged
+    if waiting is not None and waiting.why is None:
+        waiting = replace(waiting, have=min(waiting.need, waiting.have + 1))
+    return replace(verdict, judgement=replace(verdict.judgement, not_judged=waiting, again=again))
+
+
+def _rows(row: Sequence[float], columns: int) -> Sequence[float]:
+    if len(row) % columns:
+        raise ValueError(f"{len(row)} values are no rows of {columns}")
+    return row

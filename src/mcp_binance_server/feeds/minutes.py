@@ -1,0 +1,141 @@
+"""The minutes of one symbol, judged as they end, and its stress and health of now. Pure: events in by call."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from mcp_binance_server.analytics.book.grid import BookSide, PriceGrid
+from mcp_binance_server.analytics.book.standing import Levels
+from mcp_binance_server.analytics.market.health import LEAST_MINUTES, HealthMeter, HealthNow
+from mcp_binance_server.analytics.market.minute import SECONDS, BookMoment, DepthMessage, MinuteReader
+from mcp_binance_server.analytics.market.own_hour import HEALTH_EVERY_S, STRESS_EVERY_S
+from mcp_binance_server.analytics.market.pasts import EndedMinute, SymbolPasts
+from mcp_binance_server.analytics.market.stress import StressMeter, StressNow
+from mcp_binance_server.domain.market import BookDelta, Trade, WrittenLevel
+from mcp_binance_server.feeds.book import LocalBook
+from mcp_binance_server.feeds.sampling import levels_near
+
+# As many as the longest window that can be asked for.
+MOST_ENDED = 5
+MINUTE_MS = 60_000
+
+
+class SymbolMinutes:
+    """Follows a symbol from the first whole minute on; without its grid of prices nothing is read.
+
+    Every `second` is counted from an epoch of the symbol's own, so that not all of them end a minute at once. Whatever
+    was missed makes the running minute one that is neither judged nor joins the past.
+    """
+
+    __slots__ = ("_grid", "_health", "_pasts", "_reader", "_second", "_stress", "ended")
+
+    def __init__(self) -> None:
+        self.ended: deque[EndedMinute] = deque(maxlen=MOST_ENDED)
+        self._pasts = SymbolPasts()
+        self._grid: PriceGrid | None = None
+        self._health: HealthMeter | None = None
+        self._stress = StressMeter()
+        self._reader: MinuteReader | None = None
+        self._second: int | None = None
+
+    @property
+    def pasts(self) -> SymbolPasts:
+        """What the symbol's minutes are judged by; set it to go on from a past that was kept."""
+        return self._pasts
+
+    @pasts.setter
+    def pasts(self, pasts: SymbolPasts) -> None:
+        self._pasts = pasts
+        self._compare()
+
+    @property
+    def health(self) -> HealthNow | None:
+        return None if self._health is None else self._health.now
+
+    @property
+    def stress(self) -> StressNow:
+        return StressNow(*self._pasts.stress(self._stress.parts()))
+
+    @property
+    def grid(self) -> PriceGrid | None:
+        return self._grid
+
+    def measure_in(self, grid: PriceGrid) -> None:
+        """Begin to read, or go on if the grid is the same."""
+        if grid == self._grid or grid.tick <= 0:
+            return
+        self._grid = grid
+        self._health = HealthMeter(grid)
+        self.break_off()
+        self._compare()
+
+    def on_trade(self, second: int, trade: Trade) -> None:
+        """Take a trade that followed on the one before."""
+        if self._reader is not None:
+            price, quantity = float(trade.price), float(trade.quantity)
+            self._reader.on_trade(second % SECONDS, trade.time_ms, price, quantity, sold=trade.buyer_is_maker)
+
+    def on_depth(self, second: int, delta: BookDelta, book: LocalBook) -> None:
+        """Take a message that follows on the book, before the book takes it."""
+        if self._reader is None:
+            return
+        updates = delta.last_update_id - delta.first_update_id + 1
+        bids, asks = _read(delta.bids), _read(delta.asks)
+
+        def before(side: BookSide, price: float) -> float:
+            return book.size_at(price, is_bid=side == "bid")
+
+        self._reader.on_depth(second % SECONDS, DepthMessage(delta.event_ms, updates, bids, asks), before)
+
+    def on_second(self, second: int, end_ms: int, moment: BookMoment, book: LocalBook) -> None:
+        """Take the book at the end of a second, and with the last one of a minute judge that."""
+        grid, health = self._grid, self._health
+        if grid is None or health is None:
+            return
+        if self._second is not None and second != self._second + 1:
+            self.break_off()
+        self._second = second
+        self._stress.add(moment)
+        health.add(moment)
+        place = second % SECONDS
+        if self._reader is not None:
+            self._reader.on_second(place, moment, lambda: levels_near(book, moment.mid, grid))
+        hour = self._pasts.hour
+        if place % HEALTH_EVERY_S == HEALTH_EVERY_S - 1:
+            hour.add_health(grid.ticks(moment.spread), moment.thinner)
+        if place % STRESS_EVERY_S == STRESS_EVERY_S - 1 and (parts := self._stress.parts()) is not None:
+            hour.add_stress(parts)
+        if place == SECONDS - 1:
+            self._end(end_ms)
+            self._compare()
+            self._reader = MinuteReader(grid, moment)
+
+    def skip(self) -> None:
+        """Let the running minute be none: a trade of it is missing."""
+        self._reader = None
+
+    def break_off(self) -> None:
+        """Begin anew after a gap: neither a minute nor a move may reach across it."""
+        self._reader = None
+        self._second = None
+        self._stress.clear()
+        if self._health is not None:
+            self._health.clear()
+
+    def _end(self, end_ms: int) -> None:
+        if self._reader is None:
+            return
+        facts = self._reader.facts()
+        newest = self.ended[-1] if self.ended else None
+        before = newest if newest is not None and end_ms - newest.end_ms == MINUTE_MS else None
+        ended = self._pasts.judge(facts, end_ms, before)
+        self._pasts.learn(facts, ended)
+        self._pasts.learn_stress(self._stress.parts())
+        self.ended.append(ended)
+
+    def _compare(self) -> None:
+        if self._health is not None and self._pasts.hour.health_minutes >= LEAST_MINUTES:
+            self._health.compare_with(self._pasts.hour.health_scale())
+
+
+def _read(levels: Sequence[WrittenLevel]) -> Levels:
+    return [(float(price), float(quantity)) for price, quantity in levels]

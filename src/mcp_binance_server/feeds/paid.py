@@ -1,0 +1,54 @@
+"""What was traded at which distance from the mid: the newest trades, each with the mid that stood before it."""
+
+from array import array
+from typing import NamedTuple
+
+from mcp_binance_server.domain.market import Trade
+
+# Three columns of eight bytes and one of one: some 50 kB of a symbol that trades all the time.
+MOST_PAID = 2_000
+
+
+class PaidTrade(NamedTuple):
+    """A trade and the mid before it."""
+
+    time_ms: int
+    price: float
+    mid: float
+    is_sale: bool
+
+
+class PaidTrades:
+    """The newest trades whose mid was known, oldest first."""
+
+    __slots__ = ("_mids", "_most", "_prices", "_sales", "_times")
+
+    def __init__(self, most: int = MOST_PAID) -> None:
+        self._most = most
+        self._times, self._prices, self._mids = array("d"), array("d"), array("d")
+        self._sales = array("b")
+
+    def __len__(self) -> int:
+        return min(self._most, len(self._times))
+
+    def add(self, trade: Trade, mid: float | None) -> None:
+        """Keep a trade; without a mid before it nothing can be said of what it paid."""
+        if mid is None:
+            return
+        self._times.append(trade.time_ms)
+        self._prices.append(float(trade.price))
+        self._mids.append(mid)
+        self._sales.append(trade.buyer_is_maker)
+        # Cutting moves the whole array, so it is done now and then.
+        if len(self._times) >= self._most + self._most // 4:
+            for column in (self._times, self._prices, self._mids, self._sales):
+                del column[: -self._most]
+
+    def between(self, from_ms: int, to_ms: int) -> list[PaidTrade]:
+        """Return the trades of a window."""
+        rows = zip(*(each[-self._most :] for each in self._columns), strict=True)
+        return [PaidTrade(int(at), price, mid, bool(sold)) for at, price, mid, sold in rows if from_ms <= at < to_ms]
+
+    @property
+    def _columns(self) -> tuple["array[float]", "array[float]", "array[float]", "array[int]"]:
+        return self._times, self._prices, self._mids, self._sales

@@ -1,0 +1,311 @@
+"""What was unusual in the last whole minutes of a market, with how often the like is seen there anyway."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.envelope import Metric, NotJudged
+from mcp_binance_server.analytics.market.microstructure import AnomalyReport
+from mcp_binance_server.analytics.market.pasts import CRITERIA, EVENTS, LEAST, EventName, EventVerdict
+from mcp_binance_server.analytics.market.stress import StressReading
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.flow import NO_STREAM
+from mcp_binance_server.surface.views.markdown import exact, instant, plain, price, share, time_of_day
+from mcp_binance_server.surface.views.measures import (
+    P_PLACES,
+    base_rate_member,
+    base_rate_words,
+    basis_points,
+    not_judged_member,
+    not_judged_words,
+    number,
+    why,
+    written,
+)
+
+NAMES: dict[EventName, str] = {
+    "hidden_size": "Hidden size",
+    "absorption": "Absorption",
+    "came_and_went": "Size that came and went",
+    "flood": "Flood of changes",
+    "standing_size": "Large standing size",
+}
+# What a score must reach to matter at all, however rare it is.
+FLOORS: dict[EventName, str] = {
+    "hidden_size": "3 equal refills",
+    "absorption": "2 deviations short of the usual move",
+    "came_and_went": "10% of its side",
+    "flood": "twice the usual",
+    "standing_size": "5% of its side",
+}
+TAKERS = {"bid": "selling", "ask": "buying"}
+
+
+def anomaly_rows(report: AnomalyReport) -> list[str]:
+    """Return the table of events, one line for those that cannot be judged yet, and what chance alone would say."""
+    lines = list[str]()
+    if report.judged:
+        lines += ["| Event | Last minutes | Measured | How often here |", "|-|-|-|-|"]
+        lines += [f"| {' | '.join(_cells(report, each))} |" for each in report.judged]
+        lines += ["", _counted(report)]
+    if waiting := not_judged_line(report):
+        lines += [*([""] if lines else []), f"_{waiting}_"]
+    for name, seen in report.changed.items():
+        lines += [
+            "",
+            f"_{NAMES[name]}: unusual in {seen.k} of the last {seen.n} minutes: compare with the hours before_",
+        ]
+    return lines
+
+
+def stress_line(report: AnomalyReport) -> str:
+    """Say how far the market is from its own hour now: `usual`, or depth, spread and move against their medians."""
+    now = report.stress
+    if now is None:
+        return f"not judged: {_no_stream(report)}"
+    judgement = now.judgement
+    if judgement.not_judged is not None:
+        return not_judged_words(judgement.not_judged)
+    if now.reading is None or not judgement.is_unusual or judgement.p is None:
+        return "usual"
+    return f"{', '.join(_stressed(now.reading))} (rarer than 1 in {round(1 / judgement.p) - 1} minutes)"
+
+
+def not_judged_line(report: AnomalyReport) -> str:
+    """Say in one line what cannot be judged yet: `Hidden size, Absorption: not judged: 12 of 49 minutes`."""
+    if report.unknown is not None:
+        return f"Not judged: {_no_stream(report)}"
+    if not report.minutes:
+        waiting = NotJudged(min(report.past_minutes, LEAST), LEAST)
+        done = report.past_minutes >= LEAST
+        return "Not judged: the first whole minute is not over yet" if done else not_judged_words(waiting).capitalize()
+    alike: dict[NotJudged, list[str]] = {}
+    for each in report.verdicts:
+        if each.judgement.not_judged is not None:
+            alike.setdefault(each.judgement.not_judged, []).append(NAMES[each.name])
+    return "; ".join(f"{', '.join(names)}: {not_judged_words(waiting)}" for waiting, names in alike.items())
+
+
+def anomalies_line(report: AnomalyReport) -> str:
+    """Say the last minutes in one line."""
+    opening = f"{plain(report.rules.symbol)}, {minutes_words(report)}:"
+    found = [
+        f"{NAMES[each.name]} {_kind(report, each)}, {_seen(report.rules, each)}, {_rate(each)}"
+        for each in report.unusual
+    ]
+    said = "; ".join(found) if found else f"none beyond usual ({_past(report)})" if report.judged else ""
+    waiting = not_judged_line(report)
+    parts = [each for each in (said, waiting, f"Stress: {stress_line(report)}") if each]
+    return f"{opening} {'. '.join(parts)}."
+
+
+def anomaly_metrics(report: AnomalyReport) -> dict[str, Metric]:
+    """Return every event with its rank and base rate, what cannot be judged yet, and the stress of now."""
+    waiting = [
+        {"event": each.name, **not_judged_member(each.judgement.not_judged)}
+        for each in report.verdicts
+        if each.judgement.not_judged is not None
+    ]
+    if not report.minutes:
+        reason = {"why": report.unknown.why_null} if report.unknown else {}
+        short = not_judged_member(NotJudged(min(report.past_minutes, LEAST), LEAST))
+        waiting = [{"event": name, **short, **reason} for name in EVENTS]
+    changed = [{"event": name, **base_rate_member(seen)} for name, seen in report.changed.items()]
+    return {
+        "events": Metric(value=[_member(report, each) for each in report.judged]),
+        "not_judged": Metric(value=waiting),
+        "unusual": Metric(value=len(report.unusual), method=_counted(report)),
+        "changed": Metric(value=changed),
+        "stress": _stress_metric(report),
+    }
+
+
+def _cells(report: AnomalyReport, verdict: EventVerdict) -> tuple[str, str, str, str]:
+    name, measured = NAMES[verdict.name], _measured(report.rules, verdict)
+    if verdict not in report.unusual:
+        return (
+            name,
+            f"none beyond usual ({_past(report)})",
+            measured,
+            f"{FLOORS[verdict.name]} or more: {_rate(verdict)}",
+        )
+    return name, f"{_kind(report, verdict)}: {_seen(report.rules, verdict)}", measured, _rate(verdict)
+
+
+def _kind(report: AnomalyReport, verdict: EventVerdict) -> str:
+    return "finding" if verdict in report.findings else "unusual"
+
+
+def _counted(report: AnomalyReport) -> str:
+    judged, minutes = len(report.judged), len(report.minutes)
+    if not judged:
+        return "none judged"
+    of = "minutes" if minutes == 1 else f"stretches of {minutes} minutes"
+    chance = f"by chance at least one in about {share(report.chance_of_any, 0)} of {of}"
+    return f"{len(report.unusual)} of {judged} judged unusual; {chance}"
+
+
+def minutes_words(report: AnomalyReport) -> str:
+    """Say which whole minutes were looked at: `the minute to 14:24:00 UTC`."""
+    if not report.minutes:
+        return "no whole minute yet"
+    count = "the minute" if len(report.minutes) == 1 else f"{len(report.minutes)} minutes"
+    return f"{count} to {time_of_day(report.minutes[-1].end_ms)} UTC"
+
+
+def _past(report: AnomalyReport) -> str:
+    return f"{report.past_minutes} min of own past"
+
+
+def _rate(verdict: EventVerdict) -> str:
+    seen = verdict.judgement.base_rate
+    return "" if seen is None else base_rate_words(seen)
+
+
+def _seen(rules: SymbolRules, verdict: EventVerdict) -> str:
+    """Say what a minute is consistent with; books name no orders and no traders, so it is never more."""
+    place = "" if verdict.price is None else f" at {_price(rules, verdict.price)} ({verdict.side})"
+    if verdict.name == "hidden_size":
+        return f"consistent with hidden size{place}"
+    if verdict.name == "absorption":
+        near = "" if verdict.price is None else f", most of it at {_price(rules, verdict.price)}"
+        return f"the price hardly answered the {TAKERS[verdict.side or 'bid']}{near}"
+    if verdict.name == "came_and_went":
+        return f"size that came and went, the largest{place}"
+    return f"{'flood of changes' if verdict.name == 'flood' else 'large standing size'}{place}"
+
+
+def _measured(rules: SymbolRules, verdict: EventVerdict) -> str:
+    words = {
+        "hidden_size": _refills,
+        "absorption": _answer,
+        "came_and_went": _withdrawn,
+        "flood": _changes,
+        "standing_size": _standing,
+    }
+    return words[verdict.name](rules, verdict.measured)
+
+
+def _refills(rules: SymbolRules, found: Mapping[str, float]) -> str:
+    if not found["equal_refills"]:
+        return "no equal refills"
+    base = plain(rules.base)
+    refills = f"{found['equal_refills']:.0f} equal refills of {_size(rules, found['refill_size'])} {base}"
+    return f"{refills}, {_size(rules, found['executed_beyond_displayed'])} {base} executed beyond what was displayed"
+
+
+def _answer(rules: SymbolRules, found: Mapping[str, float]) -> str:
+    flow = f"net {_size(rules, found['flow'])} {plain(rules.base)}"
+    if "usual_move" not in found:
+        return flow
+    moved, usual = (_grid(rules).ticks(found[name]) for name in ("move", "usual_move"))
+    return f"{flow} moved the mid {moved:+,} ticks, usually {usual:+,}"
+
+
+def _withdrawn(rules: SymbolRules, found: Mapping[str, float]) -> str:
+    del rules  # shares alone
+    return f"{share(found['share_of_side'])} of its side without the largest, {found['times']:.0f} counted"
+
+
+def _changes(rules: SymbolRules, found: Mapping[str, float]) -> str:
+    del rules  # a ratio
+    return f"{found['times_usual']:.1f}x the usual changes, beyond what trades explain" if found else ""
+
+
+def _standing(rules: SymbolRules, found: Mapping[str, float]) -> str:
+    if "size" not in found:
+        return "none large enough to matter"
+    minutes = found.get("minutes_of_volume")
+    worth = "" if minutes is None else f", ≈ {minutes:.1f} minutes of usual volume"
+    size = f"{_size(rules, found['size'])} {plain(rules.base)}"
+    return f"{size}, {share(found['share_of_side'])} of its side, stood 30 s or longer{worth}"
+
+
+def _member(report: AnomalyReport, verdict: EventVerdict) -> dict[str, Any]:
+    judgement, rules = verdict.judgement, report.rules
+    is_unusual = verdict in report.unusual
+    member: dict[str, Any] = {
+        "event": verdict.name,
+        "unusual": is_unusual,
+        "finding": verdict in report.findings,
+        "confidence": judgement.confidence,
+        "score": number(judgement.score),
+        "floor": number(CRITERIA[verdict.name].floor),
+        "p": None if judgement.p is None else round(judgement.p, P_PLACES),
+        "base_rate": None if judgement.base_rate is None else base_rate_member(judgement.base_rate),
+        "minute": _minute_of(report, verdict),
+        "measured": _numbers(rules, verdict),
+    }
+    if verdict.price is not None:
+        member |= {"side": verdict.side, "price": exact(Decimal(repr(verdict.price)), rules.tick)}
+    return {**member, "text": _seen(rules, verdict)} if is_unusual else member
+
+
+def _minute_of(report: AnomalyReport, verdict: EventVerdict) -> str:
+    return next(instant(each.end_ms) for each in report.minutes if verdict in each.verdicts)
+
+
+def _numbers(rules: SymbolRules, verdict: EventVerdict) -> dict[str, Any]:
+    sizes = ("refill_size", "executed", "executed_beyond_displayed", "flow", "size")
+    grid = _grid(rules)
+    measured: dict[str, Any] = {}
+    for name, value in verdict.measured.items():
+        if name in sizes:
+            measured[name] = written(value, rules.step)
+        elif name in ("move", "usual_move"):
+            measured[f"{name}_ticks"] = grid.ticks(value)
+        else:
+            measured[name] = number(value)
+    return measured
+
+
+def _stress_metric(report: AnomalyReport) -> Metric:
+    now = report.stress
+    if now is None:
+        return Metric(value=None, why_null=report.unknown.why_null if report.unknown else "collecting")
+    reading, judgement = now.reading, now.judgement
+    value = None
+    if reading is not None:
+        value = {
+            "score": number(reading.score),
+            "floor": judgement.criterion.floor,
+            "depth_over_usual": number(reading.depth_share),
+            "spread_over_usual": number(reading.spread_times),
+            "move_10s_bps": basis_points(reading.move_bps),
+            "unusual": judgement.is_unusual,
+        }
+    return Metric(
+        value=value,
+        confidence=judgement.confidence,
+        why_null=None if reading is not None else "insufficient_history",
+        p=judgement.p,
+        base_rate=judgement.base_rate,
+        not_judged=judgement.not_judged,
+    )
+
+
+def _stressed(reading: StressReading) -> Iterable[str]:
+    if "depth" in reading.high:
+        yield f"depth {share(1 - reading.depth_share, 0)} below its median"
+    if "spread" in reading.high:
+        yield f"spread {reading.spread_times:.1f}x its median"
+    if "move" in reading.high:
+        yield f"price moved {reading.move_bps:.1f} bps in 10 s"
+
+
+def _no_stream(report: AnomalyReport) -> str:
+    reason = report.unknown.why_null if report.unknown else "collecting"
+    return NO_STREAM if reason == "upstream_unavailable" else why(reason)
+
+
+def _grid(rules: SymbolRules) -> PriceGrid:
+    return PriceGrid(float(rules.tick), float(rules.step))
+
+
+def _size(rules: SymbolRules, value: float) -> str:
+    return written(value, rules.step) or "0"
+
+
+def _price(rules: SymbolRules, value: float) -> str:
+    return price(Decimal(repr(value)), rules.quote, rules.tick)

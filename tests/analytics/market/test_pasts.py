@@ -1,0 +1,144 @@
+"""A minute against the symbol's own: silent on calm ones, and each event found when it is put there."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from mcp_binance_server.analytics.market.own_hour import StressParts
+from mcp_binance_server.analytics.market.pasts import CRITERIA, EVENTS, EventName, SymbolPasts
+from mcp_binance_server.analytics.own_past import base_rate
+from support.own_past import START_MS, calm_minute, live_through, unusual_minute
+
+
+@pytest.fixture(scope="module")
+def lived() -> SymbolPasts:
+    pasts = SymbolPasts()
+    live_through(pasts, 120)
+    return pasts
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_what_is_put_into_a_minute_is_found_in_it(lived: SymbolPasts, event: EventName) -> None:
+    verdict = lived.judge(unusual_minute(event), START_MS).of(event)
+
+    assert verdict.judgement.is_unusual
+    assert verdict.judgement.base_rate is not None
+    assert verdict.judgement.base_rate.k == 0
+
+
+def test_a_finding_names_its_price_where_it_has_one(lived: SymbolPasts) -> None:
+    places = {
+        event: (verdict.side, verdict.price)
+        for event in EVENTS
+        for verdict in [lived.judge(unusual_minute(event), START_MS).of(event)]
+    }
+
+    assert places == {
+        "hidden_size": ("bid", 98.5),
+        "absorption": ("bid", 99.0),
+        "came_and_went": ("ask", 101.5),
+        "flood": (None, None),
+        "standing_size": ("bid", 96.0),
+    }
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_calm_minutes_are_silent(event: EventName) -> None:
+    judged = [
+        verdict.judgement
+        for seed in range(3)
+        for ended in live_through(SymbolPasts(), 160, seed=seed)
+        for verdict in [ended.of(event)]
+        if verdict.judgement.not_judged is None
+    ]
+
+    assert len(judged) > 250
+    assert base_rate(sum(each.is_unusual for each in judged), len(judged)).low <= 0.02
+
+
+@pytest.mark.parametrize(("minutes", "need"), [(12, 49), (12, 59)])
+def test_a_symbol_watched_for_twelve_minutes_is_not_judged(minutes: int, need: int) -> None:
+    newest = live_through(SymbolPasts(), minutes)[-1]
+
+    waiting = {each.judgement.not_judged for each in newest.verdicts}
+    assert {(each.have, each.need) for each in waiting if each is not None and each.need == need} == {(minutes, need)}
+    assert None not in waiting
+
+
+def test_a_judgement_that_spoke_in_the_minute_before_says_so(lived: SymbolPasts) -> None:
+    first = lived.judge(unusual_minute("flood"), START_MS)
+    again = lived.judge(unusual_minute("flood"), START_MS, first).of("flood")
+
+    assert first.of("flood").judgement.confidence == "medium"
+    assert again.judgement.confidence == "high"
+
+
+def test_the_price_must_follow_the_flow_before_its_silence_means_anything() -> None:
+    pasts, draw = SymbolPasts(), Random(5)
+    for _ in range(60):
+        facts = replace(calm_minute(draw), move=draw.gauss(0, 1))
+        pasts.learn(facts, pasts.judge(facts, START_MS))
+
+    verdict = pasts.judge(unusual_minute("absorption"), START_MS).of("absorption")
+
+    assert verdict.judgement.not_judged is not None
+    assert verdict.judgement.not_judged.why == "not_fitted"
+
+
+def test_stress_needs_two_parts_at_once(lived: SymbolPasts) -> None:
+    usual = StressParts(-4.0, -9.0, 0.0001)
+    thin = usual._replace(depth=-2.0)
+    crash = thin._replace(spread=-7.0, move=0.004)
+
+    assert not lived.stress(usual)[1].is_unusual
+    assert not lived.stress(thin)[1].is_unusual
+    reading, judgement = lived.stress(crash)
+    assert judgement.is_unusual
+    assert reading is not None
+    assert reading.high == ("depth", "spread", "move")
+    assert reading.depth_share == pytest.approx(0.135, abs=0.02)
+
+
+def test_stress_is_not_judged_before_there_is_an_hour() -> None:
+    pasts = SymbolPasts()
+    live_through(pasts, 12)
+
+    reading, judgement = pasts.stress(StressParts(-2.0, -7.0, 0.004))
+
+    assert reading is not None
+    assert judgement.not_judged is not None
+    assert (judgement.not_judged.have, judgement.not_judged.need) == (13, 59)
+    assert SymbolPasts().stress(None)[1].not_judged is not None
+
+
+def test_a_past_that_was_kept_judges_alike(lived: SymbolPasts) -> None:
+    again = SymbolPasts.restored(lived.series())
+
+    for event in EVENTS:
+        facts = unusual_minute(event)
+        was, now = lived.judge(facts, START_MS).of(event), again.judge(facts, START_MS).of(event)
+        assert now.judgement == was.judgement
+    crash = StressParts(-2.0, -7.0, 0.004)
+    assert again.stress(crash) == lived.stress(crash)
+    assert again.hour.health_scale() == lived.hour.health_scale()
+
+
+@pytest.mark.parametrize("name", ["flood", "flood_spoke", "rates", "profile", "stress_seconds"])
+def test_a_kept_past_with_a_broken_row_is_refused(lived: SymbolPasts, name: str) -> None:
+    series = lived.series()
+
+    with pytest.raises(ValueError, match="missing"):
+        SymbolPasts.restored({key: row for key, row in series.items() if key != name})
+    if name not in {"flood", "flood_spoke"}:
+        with pytest.raises(ValueError, match="values"):
+            SymbolPasts.restored({**series, name: series[name][:-1]})
+
+
+def test_the_floors_are_those_that_are_documented() -> None:
+    assert {name: round(each.floor, 2) for name, each in CRITERIA.items()} == {
+        "hidden_size": 3.0, "absorption": 2.0, "came_and_went": 0.1, "flood": 0.69, "standing_size": 0.05, "stress": 5.0
+    }  # fmt: skip
+    rules = {name: (each.alpha, each.least) for name, each in CRITERIA.items()}
+    assert rules.pop("came_and_went") == (0.016, 62)
+    assert {*rules.values()} == {(0.02, 49)}
