@@ -25,6 +25,8 @@ from mcp_binance_server.exchange.endpoints import NETWORKS, Network
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.past_keeper import PastKeeper
+from mcp_binance_server.feeds.past_shelf import DiskShelf, EngineShelf
 from mcp_binance_server.feeds.routes import ClockDoubt
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.guide.library import Library
@@ -34,8 +36,10 @@ from mcp_binance_server.services.account.portfolio import AccountService, Portfo
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.analysis.anomalies import AnomalyService
 from mcp_binance_server.services.analysis.flow import OrderFlowService
+from mcp_binance_server.services.analysis.flow_past import FlowPasts
 from mcp_binance_server.services.analysis.liquidity import LiquidityService, VolumeProfileService
 from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
+from mcp_binance_server.services.analysis.size import SizeService
 from mcp_binance_server.services.analysis.trend import AnalysisService
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
@@ -43,6 +47,7 @@ from mcp_binance_server.services.charts.local import AT_A_TIME, LocalCharts
 from mcp_binance_server.services.charts.remote import RemoteCharts
 from mcp_binance_server.services.charts.service import ChartingService
 from mcp_binance_server.services.guide import GuideService
+from mcp_binance_server.services.live.learning import LearningService
 from mcp_binance_server.services.live.service import LiveService, OrderBookService
 from mcp_binance_server.services.live.updates import UpdateService
 from mcp_binance_server.services.market.service import MarketService, Streamed
@@ -97,9 +102,10 @@ async def running_app(
 ) -> AsyncGenerator[App]:
     """Build the server from settings and take it down again; nothing is sent before the first request.
 
-    With `preload` two things are, in the background: the symbol list is loaded, since every first question needs it,
-    and what the key may do is asked, since one that can withdraw must be told of; of several processes one does that.
-    Before that comes what the first misspelt word of a caller would load on the loop.
+    With `preload` three things are, in the background: the symbol list is loaded, since every first question needs it;
+    what the key may do is asked, since one that can withdraw must be told of; and symbols that are to be learned are
+    streamed. Of several processes one does the latter two. Before that comes what the first misspelt word of a caller
+    would load on the loop.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
@@ -114,7 +120,7 @@ async def running_app(
             attempt_secs=attempt_secs,
             callers_bring_keys=callers_bring_keys,
         ) as upstream,
-        app_on(upstream, settings, transport=transport, dialer=dialer) as app,
+        app_on(upstream, settings, transport=transport, dialer=dialer, learns=preload) as app,
     ):
         if preload:
             await load(*GUESSES)
@@ -131,8 +137,9 @@ async def app_on(
     *,
     transport: httpx2.AsyncBaseTransport | None = None,
     dialer: Dialer | None = None,
+    learns: bool = True,
 ) -> AsyncGenerator[App]:
-    """Build the server on a way to the exchange that is open already.
+    """Build the server on a way to the exchange that is open already; who does not serve need not learn.
 
     Raises:
         SettingsError: a threshold is wrong.
@@ -144,14 +151,18 @@ async def app_on(
         stack.push_async_callback(flush_spans, settings.otlp_url)
         hub = _hub(settings, thresholds, client, dialer or NetworkDialer(), engine)
         if hub is not None:
+            if hub.keeper is not None:
+                await stack.enter_async_context(hub.keeper.running())
             await stack.enter_async_context(hub.running())
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, upstream.directory, time, streamed)
         # Services are built for nobody's account: one that forgets whom it acts for has none to show.
         account = AccountClient(caller, None)
         accounts = AccountService(account, client)
-        analysis = AnalysisService(market, client, accounts, thresholds)
+        analysis = AnalysisService(market, client, SizeService(client, account, thresholds), thresholds)
         live = LiveService(market, client, time, network, hub, thresholds)
+        if learns:
+            await stack.enter_async_context(LearningService(live, engine, settings.learn_symbols).running())
         profiles = VolumeProfileService(market, client, thresholds)
         chart_channel = Channel(deadline_secs=CHART_SECS, transport=transport)
         stack.push_async_callback(chart_channel.close)
@@ -180,7 +191,7 @@ async def app_on(
             live=live,
             order_books=OrderBookService(live),
             profiles=profiles,
-            order_flow=OrderFlowService(live, client, profiles),
+            order_flow=OrderFlowService(live, client, profiles, FlowPasts(client)),
             liquidity=LiquidityService(live, client),
             anomalies=anomalies,
             health=health,
@@ -228,11 +239,17 @@ def _hub(
         thresholds=thresholds,
         learn_time=learn_time,
     )
+    market = caller.network.stream_url or ""
     if _is_alone(settings):
+        if settings.state_dir is not None and not caller.network.simulated:
+            hub.keeper = PastKeeper(DiskShelf(settings.state_dir, market, caller.clock), caller.clock)
         return hub
     from mcp_binance_server.feeds.fleet.source import Fleet  # noqa: PLC0415 - nobody alone pays for a fleet
 
-    return Fleet(engine, caller.clock, caller.time, uuid4().hex).joined_by(hub)
+    fleet = Fleet(engine, caller.clock, caller.time, uuid4().hex)
+    joined = fleet.joined_by(hub)
+    joined.keeper = PastKeeper(EngineShelf(engine, market), caller.clock, fleet.leads)
+    return joined
 
 
 def _is_alone(settings: Settings) -> bool:

@@ -70,6 +70,23 @@ def _listed(text: object) -> object:
     return tuple(part.strip().lower() for part in text.split(",") if part.strip()) if isinstance(text, str) else text
 
 
+def _are_symbols(words: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(each.isalnum() for each in words):
+        raise ValueError("must be symbols such as BTCUSDT, separated by commas")
+    return tuple(dict.fromkeys(words))
+
+
+def _folder_or_off(text: object) -> object:
+    if not isinstance(text, str):
+        return text
+    if text.strip().lower() == "off":
+        return None
+    folder = Path(text.strip())
+    if not folder.is_absolute():
+        raise ValueError("must be an absolute path, or off")
+    return folder
+
+
 def _upper(text: object) -> object:
     return text.strip().upper() if isinstance(text, str) else text
 
@@ -78,6 +95,8 @@ ChartPlan = Annotated[Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"], Be
 Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide"]
 Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Symbols = Annotated[Words, AfterValidator(_are_symbols)]
+StateFolder = Annotated[Path | None, BeforeValidator(_folder_or_off)]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Address = Annotated[Trimmed, AfterValidator(_http_address)]
 StateAddress = Annotated[SecretStr, AfterValidator(_state_address)]
@@ -124,6 +143,11 @@ class Settings(BaseModel):
         300, ge=1, le=86_400, alias="MCP_BINANCE_FEED_LINGER_SECS",
         description="How many seconds a stream stays open after its last reader",
     )  # fmt: skip
+    learn_symbols: Symbols = Field(
+        (),
+        alias="MCP_BINANCE_LEARN_SYMBOLS",
+        description="Comma-separated symbols that are streamed from the start, so that the first question has a past",
+    )
     analytics: Mapping[str, str] = Field(
         default_factory=dict[str, str],
         alias=ANALYTICS,
@@ -151,6 +175,11 @@ class Settings(BaseModel):
         SecretStr("memory://"),
         alias="MCP_BINANCE_STATE_URL",
         description="Where processes share budget, sessions and answers; a redis://, rediss:// or unix:// address",
+    )
+    state_dir: StateFolder = Field(
+        None,
+        alias="MCP_BINANCE_STATE_DIR",
+        description="Folder of what outlives a process, the pasts that judgements compare with; off: only in memory",
     )
     egress_id: Trimmed = Field(
         "local",
@@ -226,6 +255,15 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _readers_have_room(self) -> Self:
+        if len(self.learn_symbols) > self.feed_symbols // 2:
+            raise ValueError(
+                f"MCP_BINANCE_LEARN_SYMBOLS may name {self.feed_symbols // 2} symbols, half of "
+                "MCP_BINANCE_FEED_SYMBOLS: the other half is for readers"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _callers_are_known_by_one_means(self) -> Self:
         if self.token_file and self.oauth_issuer:
             raise ValueError("set MCP_BINANCE_TOKEN_FILE or MCP_BINANCE_OAUTH_ISSUER, not both")
@@ -254,6 +292,8 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         given["BINANCE_SECRET_KEY"] = found[SECRET_ALIAS]
     if (usual := _usual_guide_config(found)) is not None:
         given.setdefault("MCP_BINANCE_GUIDE_CONFIG", str(usual))
+    if (folder := state_folder(found)) is not None and folder.is_absolute():
+        given.setdefault("MCP_BINANCE_STATE_DIR", str(folder))
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
@@ -291,8 +331,17 @@ def key_file_of(found: Mapping[str, str]) -> Path | None:
 
 def config_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
     """Return the folder of our own files: guide.yaml and keys; none for a user without a home."""
-    usual = found.get("APPDATA") if platform == "win32" else f"{found['HOME']}/.config" if found.get("HOME") else None
-    home = found.get("XDG_CONFIG_HOME") or usual
+    return _own_folder(found, "APPDATA" if platform == "win32" else "", "XDG_CONFIG_HOME", ".config")
+
+
+def state_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """Return the folder of what outlives a process, where none is named; none for a user without a home."""
+    return _own_folder(found, "LOCALAPPDATA" if platform == "win32" else "", "XDG_STATE_HOME", ".local/state")
+
+
+def _own_folder(found: Mapping[str, str], on_windows: str, named: str, at_home: str) -> Path | None:
+    usual = found.get(on_windows) if on_windows else f"{found['HOME']}/{at_home}" if found.get("HOME") else None
+    home = found.get(named) or usual
     return Path(home) / "mcp-binance-server" if home else None
 
 

@@ -21,10 +21,12 @@ def check(settings: Settings, clock: Clock) -> None:
     """Make what settings can make impossible, so that a wrong one is told before a client is greeted.
 
     Raises:
-        SettingsError: the private key or the address of the state cannot be used, or a threshold is wrong.
+        SettingsError: the private key, the address or the folder of the state cannot be used, or a threshold is wrong.
     """
     principal_of(settings)
     thresholds_of(settings)
+    if settings.state_dir is not None and settings.state_dir.exists() and not settings.state_dir.is_dir():
+        raise SettingsError(problems=(f"MCP_BINANCE_STATE_DIR: {settings.state_dir}: it is no folder",))
     if settings.state_url.get_secret_value() != MEMORY:
         engine_of(settings, clock)
     path = settings.private_key_file

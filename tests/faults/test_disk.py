@@ -1,4 +1,4 @@
-"""Nothing is kept on disk: a server that answers everything opens no file to write."""
+"""Nothing of a caller is kept on disk: a server that answers everything opens no file to write."""
 
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.answers import EXAMPLES

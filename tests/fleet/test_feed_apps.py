@@ -57,6 +57,7 @@ async def until_live(apps: list[App]) -> None:
 
 async def test_both_answer_from_one_stream_and_ask_nothing_more(apps: list[App], exchange: SimulatedExchange) -> None:
     await until_live(apps)
+    await apps[0].context.order_books.metrics("BTCUSDT")  # the days' illiquidity, once an hour for all
     exchange.requests.clear()
 
     for app in apps:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.settings import VARIABLES, Settings, read_settings, unknown_variables
+from mcp_binance_server.settings import VARIABLES, Settings, read_settings, state_folder, unknown_variables
 from support.requirement import requirement
 
 CANARY = "CaNaRy0123456789CaNaRy0123456789CaNaRy0123456789CaNaRy0123456789"
@@ -160,3 +160,39 @@ def test_thresholds_are_gathered_by_their_prefix_and_are_not_unknown() -> None:
 
 def test_every_setting_says_what_it_is_for() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+@requirement("ruling/48")
+def test_what_outlives_a_process_lies_in_the_platform_s_folder_unless_it_is_named_or_off() -> None:
+    home = {"HOME": "/h"}
+
+    assert read_settings(home).state_dir == Path("/h/.local/state/mcp-binance-server")
+    assert read_settings({**home, "XDG_STATE_HOME": "/x"}).state_dir == Path("/x/mcp-binance-server")
+    assert read_settings({**home, "XDG_STATE_HOME": "relative"}).state_dir is None
+    assert read_settings({**home, "MCP_BINANCE_STATE_DIR": "/var/lib/pasts"}).state_dir == Path("/var/lib/pasts")
+    assert read_settings({**home, "MCP_BINANCE_STATE_DIR": " Off "}).state_dir is None
+    assert read_settings({}).state_dir is None
+    assert state_folder({"LOCALAPPDATA": "/local", "HOME": "/h"}, "win32") == Path("/local/mcp-binance-server")
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"MCP_BINANCE_STATE_DIR": "pasts"}, "MCP_BINANCE_STATE_DIR: Value error, must be an absolute path, or off"),
+        ({"MCP_BINANCE_LEARN_SYMBOLS": "BTC/USDT"}, "must be symbols such as BTCUSDT, separated by commas"),
+        ({"MCP_BINANCE_LEARN_SYMBOLS": "A,B,C", "MCP_BINANCE_FEED_SYMBOLS": "5"}, "may name 2 symbols, half of"),
+    ],
+)
+def test_a_folder_or_symbols_that_cannot_be_used_stop_the_start(environment: dict[str, str], said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_settings(environment)
+
+    assert said in caught.value.problems[0]
+
+
+def test_symbols_to_learn_are_counted_once() -> None:
+    settings = read_settings(
+        {"MCP_BINANCE_LEARN_SYMBOLS": "btcusdt, BTCUSDT,,ethusdt", "MCP_BINANCE_FEED_SYMBOLS": "4"}
+    )
+
+    assert settings.learn_symbols == ("btcusdt", "ethusdt")

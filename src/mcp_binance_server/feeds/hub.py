@@ -20,6 +20,7 @@ from mcp_binance_server.exchange.dialing import Dialer, Pacer
 from mcp_binance_server.exchange.spot.streams import Listener, MarketSocket, SocketCounts
 from mcp_binance_server.feeds.book import Joined
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
+from mcp_binance_server.feeds.past_keeper import PastKeeper
 from mcp_binance_server.feeds.readers import Readers, Replacing, to_stop
 from mcp_binance_server.feeds.routes import ClockDoubt, Now, Route, Routes
 from mcp_binance_server.feeds.snapshots import Fetch, Snapshots, Troubles
@@ -108,6 +109,7 @@ class Hub:
     thresholds: Thresholds = DEFAULTS
     source: Callable[["Hub"], Source] | None = field(default=None, repr=False)
     learn_time: LearnTime | None = field(default=None, repr=False)
+    keeper: PastKeeper | None = field(default=None, repr=False)
     random: Random = field(default_factory=Random, repr=False)
     _watched: dict[Symbol, _Watched] = field(default_factory=dict[Symbol, _Watched], repr=False)
     _routes: dict[str, tuple[Route, _Watched]] = field(default_factory=dict[str, tuple[Route, _Watched]], repr=False)
@@ -267,6 +269,8 @@ class Hub:
         watched = self._watched[symbol] = _Watched(feed, shared.socket, names)
         self._routes.update({name: (take, watched) for name, take in routes.items()})
         shared.symbols.add(symbol)
+        if self.keeper is not None:
+            self.keeper.opened(feed)
         shared.socket.subscribe(names)
         if shared.socket.is_open:
             tasks.start_soon(self._rouse_quiet, [watched])
@@ -274,6 +278,8 @@ class Hub:
 
     def _stop(self, symbol: Symbol) -> None:
         watched = self._watched.pop(symbol)
+        if self.keeper is not None:
+            self.keeper.closing(symbol)
         watched.feed.close()
         watched.live.set()  # nobody needs to wait for it any longer
         watched.tell(self.troubles)

@@ -1,9 +1,11 @@
 """This machine: Python, packages, settings, files, the state server, chart-img.com."""
 
+import os
 import platform
 import re
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import anyio
 
@@ -109,7 +111,23 @@ async def state(bench: Bench) -> CheckResult:
             "The engine is full, or loses its memory",
             "Look at the engine's own log",
         )
-    return good("memory, for this process alone" if kind == "memory" else f"{kind}, {took_ms:.0f} ms")
+    return _kept_on_disk(bench.settings.state_dir) if kind == "memory" else good(f"{kind}, {took_ms:.0f} ms")
+
+
+def _kept_on_disk(folder: Path | None) -> CheckResult:
+    seen = "memory, for this process alone"
+    if folder is None:
+        return good(seen)
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
+        return good(f"{seen}; own pasts in {folder}")
+    return CheckResult(
+        "warning",
+        f"{seen}; {nearest} cannot be written",
+        "What judgements have learned of a symbol ends with each process",
+        "Name a folder in MCP_BINANCE_STATE_DIR that this user can write, or turn it off",
+        export("MCP_BINANCE_STATE_DIR", "off"),
+    )
 
 
 def _foreign(bench: Bench) -> list[str]:

@@ -57,6 +57,11 @@ class Fleet:
         """Return the hub as one of the fleet: it hears from the exchange only what it leads."""
         return replace(hub, time=self.receipt, fetch=self._fetching(hub.fetch), source=partial(FleetSource, self))
 
+    def leads(self, symbol: Symbol) -> bool:
+        """Tell whether this process is the one that hears the exchange for a symbol."""
+        share = self.shares.get(symbol)
+        return share is not None and share.leader is not None
+
     def _fetching(self, fetch: Fetch) -> Fetch:
         """Return what gets a snapshot: from the exchange for a symbol that is led here, from its leader for others."""
 

@@ -8,6 +8,7 @@ from typing import Literal
 import anyio
 import anyio.lowlevel
 
+from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.market import BookSnapshot, MarketView, Origin, Trade
 from mcp_binance_server.domain.symbols import SymbolRules
@@ -244,6 +245,7 @@ def _followed(live: LiveService, rules: SymbolRules, wish: Wish, reader: Followi
     with live.hub.following(rules.symbol, lambda: reader.hear(followed[0])) as feed:
         if feed is None:
             raise StreamsFull(what="Too many symbols are streamed already", most=live.hub.most)
+        feed.minutes.measure_in(PriceGrid(float(rules.tick), float(rules.step)))
         followed.append(_Followed(rules, feed, live, wish))
         reader.touch(followed[0])
         yield

@@ -1,0 +1,176 @@
+"""Own pasts that outlive the process: read back when a symbol is opened, written every five minutes and at the end."""
+
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import anyio
+import anyio.to_thread
+
+from mcp_binance_server.analytics.market.pasts import SymbolPasts
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.feeds.feed import SymbolFeed
+from mcp_binance_server.feeds.past_record import PastRecord, RefusedPast, Series, decode, encode, length
+from mcp_binance_server.feeds.past_shelf import PastShelf
+
+LOG = logging.getLogger(__name__)
+
+EVERY_MS = 5 * 60 * 1000
+# A process that ends is waited for, so it may write for no longer than this; then five minutes are lost.
+LAST_SECS = 2.0
+
+
+@dataclass(eq=False)
+class _KeptPast:
+    """A past, what the shelf had when both last agreed, and what the past made of that.
+
+    While neither has changed nothing is written: only what is learned makes a record younger.
+    """
+
+    feed: SymbolFeed
+    shelved: bytes = field(init=False)
+    settled: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shelved, self.settled = _mark({}), _mark(self.feed.pasts.series())
+
+
+@dataclass(frozen=True, slots=True)
+class _KeepingTurn:
+    kept: _KeptPast
+    may_write: bool
+    is_last: bool = False
+
+
+class PastKeeper:
+    """Keeps the pasts of the symbols that are open here; one symbol at a time, so that no write overtakes another.
+
+    Of two pasts the longer one stays: a process that has just begun neither overwrites what another learned, nor goes
+    on without it. In a fleet only the process that leads a symbol writes. A shelf that fails costs a warning, once.
+    """
+
+    def __init__(self, shelf: PastShelf, clock: Clock, leads: Callable[[Symbol], bool] = lambda _: True) -> None:
+        self._shelf, self._clock, self._leads = shelf, clock, leads
+        self._open: dict[Symbol, _KeptPast] = {}
+        self._turns: deque[_KeepingTurn] = deque()
+        self._woken = anyio.Event()
+        self._has_warned = False
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator["PastKeeper"]:
+        """Keep until the block ends; symbols must be closed by then, and what they knew is written."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._work)
+                tasks.start_soon(self._remind)
+                try:
+                    yield self
+                finally:
+                    tasks.cancel_scope.cancel()
+        finally:
+            with anyio.move_on_after(LAST_SECS, shield=True):
+                await self._finish()
+
+    def opened(self, feed: SymbolFeed) -> None:
+        """Begin to keep a symbol's past, and bring back what is known of it."""
+        kept = self._open[feed.symbol] = _KeptPast(feed)
+        self._enqueue(_KeepingTurn(kept, may_write=False))
+
+    def closing(self, symbol: Symbol) -> None:
+        """Write a symbol's past for the last time: nothing is added to it any more."""
+        kept = self._open.pop(symbol)
+        self._enqueue(_KeepingTurn(kept, self._leads(symbol), is_last=True))
+
+    async def _finish(self) -> None:
+        for turn in [each for each in self._turns if each.is_last]:
+            if not await self._is_done(turn):
+                return
+
+    def _enqueue(self, turn: _KeepingTurn) -> None:
+        self._turns.append(turn)
+        self._woken.set()
+
+    async def _remind(self) -> None:
+        while True:
+            await self._clock.sleep_until_ms(self._clock.monotonic_ms() + EVERY_MS)
+            waiting = {each.kept for each in self._turns}
+            for symbol, kept in self._open.items():
+                if kept not in waiting:
+                    self._enqueue(_KeepingTurn(kept, self._leads(symbol)))
+            try:
+                await self._shelf.tidy()
+            except (OSError, EngineUnavailable) as error:
+                self._warn(error)
+
+    async def _work(self) -> None:
+        while True:
+            await self._woken.wait()
+            while self._turns:
+                await self._is_done(self._turns[0])
+                self._turns.popleft()  # only now: one that is cut short by the end has its turn then
+            self._woken = anyio.Event()
+
+    async def _is_done(self, turn: _KeepingTurn) -> bool:
+        try:
+            await self._settle(turn)
+        except (OSError, EngineUnavailable, ValueError) as error:
+            self._warn(error)
+            return False
+        return True
+
+    async def _settle(self, turn: _KeepingTurn) -> None:
+        kept, now_ms = turn.kept, self._clock.now_ms()
+        there, here = await self._stored(kept.feed.symbol, now_ms), kept.feed.pasts.series()
+        is_ours = _mark(there) == kept.shelved
+        if not is_ours and length(there) > length(here):
+            if not turn.is_last:
+                self._take(kept, there)
+        elif turn.may_write and (_mark(here) != kept.settled or (not is_ours and length(here) > length(there))):
+            await self._write(kept, here, now_ms)
+
+    async def _stored(self, symbol: Symbol, now_ms: int) -> Series:
+        data = await self._shelf.read(symbol)
+        if data is None:
+            return {}
+        record = decode(data, market=self._shelf.market, symbol=symbol, now_ms=now_ms)
+        if isinstance(record, RefusedPast):
+            _pass_over(symbol, record.reason)
+            return {}
+        return record.series
+
+    def _take(self, kept: _KeptPast, series: Series) -> None:
+        kept.shelved = _mark(series)  # also when it is of no use: it will be of none the next time
+        try:
+            kept.feed.pasts = SymbolPasts.restored(series)
+        except ValueError as error:
+            _pass_over(kept.feed.symbol, str(error))
+        else:
+            kept.settled = _mark(kept.feed.pasts.series())
+
+    async def _write(self, kept: _KeptPast, series: Series, now_ms: int) -> None:
+        record = PastRecord(self._shelf.market, kept.feed.symbol, now_ms, series)
+        # Packing takes several milliseconds, in which no event could be heard.
+        await self._shelf.write(kept.feed.symbol, await anyio.to_thread.run_sync(encode, record))
+        kept.shelved = kept.settled = _mark(series)
+
+    def _warn(self, error: Exception) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            where = "MCP_BINANCE_STATE_DIR: " if isinstance(error, OSError) else ""
+            LOG.warning("%swhat judgements compare with cannot be kept, and ends with this process: %s", where, error)
+
+
+def _pass_over(symbol: Symbol, reason: str) -> None:
+    LOG.info("what was kept of %s is not used: %s", symbol, reason)
+
+
+def _mark(series: Series) -> bytes:
+    known = sha256()
+    for name, values in sorted(series.items()):
+        known.update(f"{name} {len(values)}\n".encode() + values.tobytes())
+    return known.digest()

@@ -1,0 +1,106 @@
+"""The record of a symbol's own past: what its judgements compare a minute with, as bytes that outlive a process."""
+
+import zlib
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from mcp_binance_server.analytics.market.pasts import VERSION
+from mcp_binance_server.domain.symbols import Symbol
+
+_HEAD = b"own past %d\n" % VERSION
+
+KEPT_MS = 7 * 24 * 60 * 60 * 1000
+# A clock that was set back a little is no reason to forget.
+AHEAD_MS = 60 * 60 * 1000
+# Far more than a past has: some twenty series, of 480 minutes or the seconds of an hour.
+MOST_SERIES, MOST_VALUES = 64, 4_096
+MOST_BYTES = 512 * 1024
+_MOST_UNPACKED = 1024 * 1024
+_LARGEST = 1e38
+
+Series = Mapping[str, "array[float]"]
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+_Values = Annotated[list[float], msgspec.Meta(max_length=MOST_VALUES)]
+
+
+class _Body(msgspec.Struct, array_like=True, frozen=True):
+    market: str
+    symbol: str
+    written_ms: Annotated[int, msgspec.Meta(ge=0)]
+    series: Annotated[dict[_Name, _Values], msgspec.Meta(max_length=MOST_SERIES)]
+
+
+@dataclass(frozen=True, slots=True)
+class PastRecord:
+    """The scores of one symbol of one market by name, oldest first, and when they were written down."""
+
+    market: str
+    symbol: Symbol
+    written_ms: int
+    series: Series
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPast:
+    """Why bytes that were found are no past of the symbol."""
+
+    reason: str
+
+
+def length(series: Series) -> int:
+    """Return how much is known: the values of all series."""
+    return sum(map(len, series.values()))
+
+
+def encode(record: PastRecord) -> bytes:
+    """Write a record down.
+
+    Raises:
+        ValueError: it would be refused when it is read back.
+    """
+    series = {name: values.tolist() for name, values in record.series.items()}
+    if (reason := _misfit(series)) is not None:
+        raise ValueError(f"the past of {record.symbol} cannot be kept: {reason}")
+    body = _Body(record.market, record.symbol, record.written_ms, series)
+    return _HEAD + zlib.compress(msgspec.msgpack.encode(body))
+
+
+def decode(data: bytes, *, market: str, symbol: Symbol, now_ms: int) -> PastRecord | RefusedPast:
+    """Read a record of a symbol, unless it is another's, another version's, too old, or no record at all."""
+    body = _unpacked(data)
+    if isinstance(body, RefusedPast):
+        return body
+    if (body.market, body.symbol) != (market, symbol):
+        return RefusedPast("it is the past of another symbol")
+    if not -AHEAD_MS <= now_ms - body.written_ms < KEPT_MS:
+        return RefusedPast("it was written more than a week ago, or is yet to be")
+    if (reason := _misfit(body.series)) is not None:
+        return RefusedPast(reason)
+    series = {name: array("d", values) for name, values in body.series.items()}
+    return PastRecord(market, symbol, body.written_ms, series)
+
+
+def _unpacked(data: bytes) -> _Body | RefusedPast:
+    if len(data) > MOST_BYTES or not data.startswith(_HEAD):
+        return RefusedPast("it is no record of this version")
+    packed = zlib.decompressobj()
+    try:
+        body = packed.decompress(data[len(_HEAD) :], _MOST_UNPACKED)
+        if not packed.eof or packed.unused_data:
+            return RefusedPast("it is cut off, or too long")
+        return msgspec.msgpack.decode(body, type=_Body)
+    except (zlib.error, ValueError, RecursionError):
+        return RefusedPast("it is damaged")
+
+
+def _misfit(series: Mapping[str, list[float]]) -> str | None:
+    if len(series) > MOST_SERIES or any(len(values) > MOST_VALUES for values in series.values()):
+        return "it is longer than any past"
+    # What is no number compares with none: every rank among such would be wrong. Some are kept in single precision.
+    if not all(-_LARGEST < value < _LARGEST for values in series.values() for value in values):
+        return "one of its scores is no number, or beyond any"
+    return None

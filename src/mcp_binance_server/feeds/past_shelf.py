@@ -1,0 +1,167 @@
+"""Where records of own pasts lie: files of one folder, or the engine that a fleet shares. Public data, nothing else."""
+
+import os
+import stat
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from mcp_binance_server.analytics.market.pasts import VERSION
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.feeds.past_record import KEPT_MS, MOST_BYTES
+from mcp_binance_server.state.engine import StateEngine
+
+MOST_FILES = 1_000
+MOST_SHELF_BYTES = 32 * 1024 * 1024
+# A disk that takes longer has gone away; the market is heard meanwhile.
+PATIENCE_SECS = 5.0
+# What a process that was killed left half written.
+_LEFT_MS = 60 * 60 * 1000
+# The version is in the name: two releases on one machine would else refuse each other's for ever.
+_SUFFIX, _HALF = f".past{VERSION}", ".half"
+_OURS = (".past", _HALF)
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+T = TypeVar("T")
+
+
+class PastShelf(Protocol):
+    """Keeps the record of each symbol of one market; what fails is an OSError or `EngineUnavailable`, and soon."""
+
+    @property
+    def market(self) -> str: ...
+
+    async def read(self, symbol: Symbol) -> bytes | None:
+        """Return the record that was written last, by whichever process; None without one."""
+        ...
+
+    async def write(self, symbol: Symbol, record: bytes) -> None:
+        """Put a record in the place of the one before, as a whole or not at all."""
+        ...
+
+    async def tidy(self) -> None:
+        """Make room: the oldest go."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiskShelf:
+    """A file for each symbol below the state folder, made with the first; others may write here too."""
+
+    state_folder: Path
+    market: str
+    clock: Clock
+
+    @property
+    def folder(self) -> Path:
+        return self.state_folder / "pasts"
+
+    async def read(self, symbol: Symbol) -> bytes | None:
+        return await _beside(lambda: _content(self._path(symbol)))
+
+    async def write(self, symbol: Symbol, record: bytes) -> None:
+        await _beside(lambda: self._write(self._path(symbol), record))
+
+    async def tidy(self) -> None:
+        await _beside(lambda: _thin_out(self.folder, self.clock.now_ms()))
+
+    def _path(self, symbol: Symbol) -> Path:
+        """Name a file that every system takes, whatever letters the exchange gives its symbols."""
+        mark = sha256(f"{self.market} {symbol}".encode()).hexdigest()[:16]
+        readable = "".join(each for each in symbol[:24] if each.isascii() and each.isalnum())
+        return self.folder / f"{readable}-{mark}{_SUFFIX}"
+
+    def _write(self, path: Path, record: bytes) -> None:
+        self._make_folder()
+        half = path.with_name(f"{path.stem}-{os.urandom(8).hex()}{_HALF}")
+        try:
+            with os.fdopen(os.open(half, _MAKE, 0o600), "wb") as file:
+                file.write(record)
+            # Not forced to the disk: what a power cut tears is refused when it is read.
+            half.replace(path)
+        except OSError:
+            with suppress(OSError):
+                half.unlink()
+            raise
+
+    def _make_folder(self) -> None:
+        self.state_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if sys.platform != "win32":
+            facts = self.folder.lstat()
+            if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
+                raise PermissionError(f"{self.folder} is no folder of this user's")
+            if facts.st_mode & 0o077:
+                self.folder.chmod(0o700)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineShelf:
+    """A shelf of the engine for all processes of a fleet; no fence, since any of them heard the same market."""
+
+    engine: StateEngine
+    market: str
+
+    async def read(self, symbol: Symbol) -> bytes | None:
+        return await self.engine.shelved(self._shelf, self._key(symbol))
+
+    async def write(self, symbol: Symbol, record: bytes) -> None:
+        await self.engine.shelve(
+            self._shelf, self._key(symbol), record, ttl_ms=KEPT_MS, most_bytes=MOST_SHELF_BYTES
+        )  # fmt: skip
+
+    async def tidy(self) -> None:
+        """Do nothing: the engine counts the bytes and the days."""
+
+    @property
+    def _shelf(self) -> str:
+        return f"pasts:{VERSION}"
+
+    def _key(self, symbol: Symbol) -> str:
+        return f"{self.market}:{symbol}"
+
+
+async def _beside(work: Callable[[], T]) -> T:
+    with anyio.fail_after(PATIENCE_SECS):
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        descriptor = os.open(path, _READ)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path} is no regular file")
+        return file.read(MOST_BYTES + 1)
+
+
+def _thin_out(folder: Path, now_ms: int) -> None:
+    room = MOST_SHELF_BYTES
+    for place, (written_ms, size, path) in enumerate(sorted(_files(folder), reverse=True)):
+        room -= size
+        most_ms = _LEFT_MS if path.suffix == _HALF else KEPT_MS
+        if place >= MOST_FILES or room < 0 or now_ms - written_ms >= most_ms:
+            with suppress(OSError):
+                path.unlink()
+
+
+def _files(folder: Path) -> list[tuple[float, int, Path]]:
+    found: list[tuple[float, int, Path]] = []
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # another process tidies as well
+                if entry.is_file(follow_symlinks=False) and Path(entry.name).suffix.startswith(_OURS):
+                    facts = entry.stat(follow_symlinks=False)
+                    found.append((facts.st_mtime * 1000, facts.st_size, Path(entry.path)))
+    return found
