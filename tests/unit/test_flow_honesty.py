@@ -7,10 +7,14 @@ from random import Random
 
 import pytest
 
+from mcp_binance_server.analytics.book.impact import KyleLambda
 from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
+from mcp_binance_server.analytics.flow.book_events import QUEUES, OrderFlowImbalance, QueueFlow
 from mcp_binance_server.analytics.flow.direction import flow_direction
+from mcp_binance_server.analytics.flow.past import FlowPast
 from mcp_binance_server.analytics.flow.report import FlowReport, sample_of_trades
 from mcp_binance_server.analytics.flow.volume import large_trades
+from mcp_binance_server.analytics.own_past import OwnPast
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
@@ -23,7 +27,7 @@ RULES = SymbolRules(
 )  # fmt: skip
 NOW_MS = 1_784_592_123_000
 DIRECTION = re.compile(
-    r"LONG|SHORT|BIAS|STRONG_|MODERATE_|bullish|bearish|buying pressure|selling pressure|buyers lead", re.IGNORECASE
+    r"LONG|SHORT|BIAS|BUYERS|SELLERS|bullish|bearish|buying pressure|selling pressure", re.IGNORECASE
 )
 
 
@@ -47,14 +51,17 @@ def report(seed: int) -> FlowReport:
     window = Window(NOW_MS - 60_000, NOW_MS)
     sample = sample_of_trades(trades, window)
     waiting = Unknown("collecting", Progress(have_ms=0, need_ms=10_000, ready_ms=NOW_MS + 10_000))
+    past = FlowPast(60_000, NOW_MS - 60_000, tuple(random.random() ** 3 for _ in range(random.choice((39, 66, 66)))))
     return FlowReport(
         rules=RULES,
         requested_ms=60_000,
         sample=sample,
-        direction=flow_direction(sample.seconds, window),
+        direction=flow_direction(sample.seconds, window, past),
         large=large_trades(trades),
         ofi=waiting,
-        vpin=Unknown("insufficient_buckets"),
+        queues=None,
+        paid=Unknown("upstream_unavailable"),
+        impact=Unknown("upstream_unavailable"),
         rates=Unknown("upstream_unavailable"),
         now_ms=NOW_MS,
     )
@@ -64,21 +71,22 @@ REPORTS = tuple(range(200))
 
 
 @pytest.mark.slow
-def test_no_direction_is_named_where_the_interval_allows_for_an_even_market() -> None:
-    even = leaning = 0
+def test_no_side_is_named_unless_the_window_is_rare_and_lopsided() -> None:
+    silent = named = 0
     for seed in REPORTS:
         made = report(seed)
-        share = made.direction.share
+        judgement, flow = made.direction.judgement, made.sample.flow
         said = DIRECTION.search(order_flow_page(made) + order_flow_line(made))
-        if share is None or share.low <= 0.5 <= share.high:
-            even += 1
+        rare = judgement is not None and judgement.p is not None and judgement.p <= 0.05
+        if not rare or flow.imbalance is None or abs(flow.imbalance) < 0.10:
+            silent += 1
             assert said is None, f"window {seed}: {said}"
-            assert made.direction.signal == "NO EDGE"
+            assert "## Signal: NO EDGE" in order_flow_page(made)
         else:
-            leaning += 1
-            assert f"## Signal: {'LONG' if share.low > 0.5 else 'SHORT'} BIAS" in order_flow_page(made)
-    assert even > 80
-    assert leaning > 20
+            named += 1
+            assert f"## Signal: {'BUYERS' if flow.imbalance > 0 else 'SELLERS'}" in order_flow_page(made)
+    assert silent > 80
+    assert named > 10
 
 
 @pytest.mark.slow
@@ -94,9 +102,66 @@ def test_a_measure_without_a_value_shows_no_number() -> None:
         assert "**OFI (10 s)**: _Collecting: 0 of 10 s (0%)" in text
         if made.sample.trades < 200:
             assert re.search(r"- Large trades: unknown \(too few events: [0-9]+ of 200 aggregate trades\)", text)
-        if made.direction.share is None and made.sample.trades:
-            assert "(no interval: " in text
-            assert "95% interval" not in text
+        if made.direction.why_null is not None and made.sample.trades:
+            assert "not judged: " in text
+        assert ("by resampling its seconds" in text) is (made.direction.share is not None)
+
+
+def test_what_is_not_judged_says_what_is_missing() -> None:
+    few, short = report_with(29), report_with(60, windows=39)
+
+    assert "; not judged: 29 of 30 trades\n" in order_flow_page(few)
+    assert "; not judged: 39 of 40 windows\n" in order_flow_page(short)
+    assert "; not judged: trades in 7 of 8 seconds\n" in order_flow_page(report_with(60, seconds=7))
+    waiting = flow_metrics(short)["direction"].not_judged
+    assert waiting is not None
+    assert (waiting.have, waiting.need, waiting.unit) == (39, 40, "windows")
+
+
+def test_a_lean_below_the_floor_says_so() -> None:
+    text = order_flow_page(report_with(60, bought=31))
+
+    assert "- 51.7% of taker volume bought: more one-sided than 66 of the last 66 windows of 60 s; " in text
+    assert "; from 45% to 55% no side is named\n" in text
+
+
+def report_with(count: int, *, windows: int = 66, seconds: int = 60, bought: int = 60) -> FlowReport:
+    """Return a minute of so many equal trades in so many seconds, of which the first ones were bought."""
+    one = Price(Decimal(50_000)), Quantity(Decimal("0.1"))
+    times = [NOW_MS - 60_000 + at % seconds * 1000 for at in range(count)]
+    trades = [Trade(at, *one, time_ms, at >= bought, at, at) for at, time_ms in enumerate(times)]
+    window = Window(NOW_MS - 60_000, NOW_MS)
+    sample = sample_of_trades(trades, window)
+    past = FlowPast(60_000, NOW_MS - 60_000, (0.01,) * windows)
+    return replace(report(3), sample=sample, direction=flow_direction(sample.seconds, window, past))
+
+
+def test_the_impact_of_a_million_is_told_where_it_stands_out_and_the_quote_is_a_dollar() -> None:
+    line = KyleLambda(2.0, 0.4, 5.0, 0.3, 300, distinguishable=True)
+    made = replace(report(3), impact=line, mid=50_000.0)
+
+    said = "**Impact**: $1M one-sided moves the mid about 8 bps (t 5 over 300 s; a line through small trades)"
+    assert said in order_flow_page(made)
+    assert "**Impact**" not in order_flow_page(replace(made, impact=replace(line, t=2.9)))
+    assert "**Impact**" not in order_flow_page(replace(made, rules=replace(RULES, quote="BTC")))
+    assert flow_metrics(made)["kyle_lambda"].value == {"per_million_quote": 8.0, "t": 5.0, "r2": 0.3, "n": 300}
+
+
+def test_an_imbalance_of_quotes_is_told_in_queues_with_its_rank_and_what_a_queue_moved() -> None:
+    past = OwnPast([0.5] * 350 + [9.0] * 9)
+    flow = QueueFlow(3.14, past.judge(QUEUES, 3.14), KyleLambda(0.012, 0.002, 6.0, 0.21, 360, distinguishable=True))
+    made = replace(report(3), ofi=OrderFlowImbalance(2.0, (1.0,) * 40), queues=flow)
+
+    words = (
+        "**OFI (10 s)**: +3.1 queues, larger than 350 of the last 359 windows, 1.2 ticks a queue (R² 0.21) (40 events)"
+    )
+    assert words in order_flow_page(made)
+    metrics = flow_metrics(made)
+    assert (metrics["ofi"].value, metrics["ofi"].unit, metrics["ofi"].p) == (3.14, "queues", 10 / 360)
+    assert metrics["queue_impact"].value == {"per_queue": 1.2, "t": 6.0, "r2": 0.21, "n": 360}
+    unfitted = replace(made, queues=replace(flow, impact=None))
+    assert "ticks a queue" not in order_flow_page(unfitted)
+    assert flow_metrics(unfitted)["queue_impact"].why_null == "not_fitted"
 
 
 def test_equal_windows_give_equal_pages() -> None:

@@ -1,4 +1,4 @@
-"""Flow: volumes by aggressor, events of the quotes, and buckets of equal volume."""
+"""Flow: volumes by aggressor, the trades that stand out among them, and events of the quotes."""
 
 from decimal import Decimal
 
@@ -8,14 +8,12 @@ from hypothesis import strategies as st
 
 from analytics.samples import candle, levels, price, quantity, trade
 from mcp_binance_server.analytics.flow.book_events import QuoteState, multi_level_imbalance, order_flow_imbalance
-from mcp_binance_server.analytics.flow.direction import vpin
 from mcp_binance_server.analytics.flow.volume import (
     SecondFlow,
     cvd_path,
     flow_of_candles,
     flow_of_trades,
     large_trades,
-    rate,
     seconds_of_candles,
     seconds_of_trades,
 )
@@ -110,49 +108,24 @@ def test_candles_of_a_second_are_as_exact_as_trades() -> None:
     assert flow_of_candles([]).why_null == "no_trades"
 
 
-def test_large_is_large_for_the_window_and_large_at_all() -> None:
-    small = [trade(100, 1, sold=bool(at % 2), at_ms=at) for at in range(198)]
-    tape = [*small, trade(100, 1000), trade(100, 600, sold=True)]
+def test_large_is_large_for_the_trades_before_and_says_how_many_are_due_by_chance() -> None:
+    before = [trade(100, 1 + at, sold=bool(at % 2), at_ms=at) for at in range(200)]
+    tape = [trade(100, 5)] * 98 + [trade(100, 1000), trade(100, 600, sold=True)]
 
-    found = large_trades(tape)
+    found = large_trades(tape, before)
 
     assert (found.buys, found.sells, found.signed_quote) == (1, 1, 40_000)
-    assert found.threshold_quote == 50_000
-    assert large_trades(small + small).buys == 0
-    assert large_trades(small).why_null == "insufficient_events"
+    assert (found.threshold_quote, found.reference_n, found.of_window) == (19_800, 200, False)
+    assert found.expected == pytest.approx(100 * 3 / 200)
 
 
-def test_the_percentile_can_be_above_the_floor() -> None:
+def test_too_few_trades_before_are_replaced_by_the_window_itself_which_is_said() -> None:
     tape = [trade(1000, size) for size in range(100, 300)]
 
-    assert large_trades(tape).threshold_quote == 297_000
+    found = large_trades(tape, tape[:199])
 
-
-def test_a_rate_needs_time_and_per_trade_needs_trades() -> None:
-    assert (rate(5, 0, 1).per_second, rate(5, 0, 1).why_null) == (None, "no_events")
-    assert (rate(5, 1, 0).per_second, rate(5, 1, 0).per_trade, rate(5, 1, 0).why_null) == (5, None, "no_trades")
-
-
-@given(tapes, st.integers(1, 5))
-def test_vpin_is_a_share_and_loses_no_volume(tape: list[Trade], buckets: int) -> None:
-    volume = sum(float(each.quantity) for each in tape) / 6
-
-    got = vpin(tape, volume, buckets)
-
-    assert got.value is not None
-    assert -1e-9 <= got.value <= 1 + 1e-9
-    assert got.buckets * volume + got.leftover == pytest.approx(6 * volume)
-
-
-def test_only_the_last_buckets_count() -> None:
-    tape = [trade(1, 10), trade(1, 5), trade(1, 5, sold=True)]
-
-    assert vpin(tape, 10, 1).value == 0
-    assert vpin(tape, 10, 2).value == 0.5
-
-
-def test_a_market_without_volume_has_no_buckets() -> None:
-    assert vpin([], 0).why_null == "insufficient_history"
+    assert (found.threshold_quote, found.buys, found.of_window, found.expected) == (297_000, 3, True, None)
+    assert large_trades(tape[:199], tape[:199]).why_null == "insufficient_events"
 
 
 def test_the_state_of_a_quote_is_its_two_best_levels() -> None:

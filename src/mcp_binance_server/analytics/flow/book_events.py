@@ -1,4 +1,8 @@
-"""Order flow imbalance: what changes of the quotes add to one side of the book and take from the other."""
+"""Order flow imbalance: what changes of the quotes add to one side of the book and take from the other.
+
+Base units mean little to a reader, so it is told in queues, over the mean size at the touch (Cont, Kukanov and
+Stoikov 2014).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +10,18 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Literal, NamedTuple
 
+from mcp_binance_server.analytics.book.impact import KyleLambda, kyle_lambda
 from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.own_past import Criterion, Judgement, OwnPast
 from mcp_binance_server.analytics.thresholds import DEFAULTS
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
+
+WINDOW_SECONDS = 10
+# Only a rank: under plain chance too the imbalance moves the mid, so no size of it is news by itself.
+QUEUES = Criterion("ofi", floor=0.0, alpha=0.02, least=40, unit="windows")
+# An hour of windows, and a slope that chance seldom gives.
+IMPACT_WINDOWS = 360
+IMPACT_T = 3.0
 
 
 class QuoteState(NamedTuple):
@@ -22,6 +35,47 @@ class QuoteState(NamedTuple):
     @classmethod
     def of(cls, bid: PriceLevel, ask: PriceLevel) -> "QuoteState":
         return cls(float(bid.price), float(bid.quantity), float(ask.price), float(ask.quantity))
+
+    @property
+    def size(self) -> float:
+        """The mean of what stands at the best bid and at the best ask."""
+        return (self.bid_quantity + self.ask_quantity) / 2
+
+    @property
+    def lean(self) -> float:
+        """The bid's share of both; of two empty sides neither leads."""
+        return self.bid_quantity / (2 * self.size) if self.size else 0.5
+
+
+class TouchSecond(NamedTuple):
+    """One second of quotes: the mid at its end, and summed over its changes the imbalance and the size at the touch."""
+
+    time_ms: int
+    mid: float
+    ofi: float
+    touch: float
+    quotes: int
+
+
+class QueueWindow(NamedTuple):
+    """Ten seconds: the imbalance in queues, and how far the mid went from the end of the seconds before."""
+
+    queues: float
+    move: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFlow:
+    """The imbalance of now in queues, its rank among the own windows, and the move a queue went with, in price."""
+
+    queues: float | None
+    judgement: Judgement | None
+    impact: KyleLambda | None
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether there are windows enough, and the slope stands out from chance."""
+        return self.impact is not None and self.impact.t is not None and self.impact.t >= IMPACT_T
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +130,34 @@ def change(before: QuoteState, after: QuoteState) -> float:
     if after.ask >= before.ask:
         result += before.ask_quantity
     return result
+
+
+def queue_windows(seconds: Sequence[TouchSecond]) -> list[QueueWindow]:
+    """Cut seconds into windows back from the newest, oldest first; one across a gap is left out."""
+    found = list[QueueWindow]()
+    for end in range(len(seconds), WINDOW_SECONDS, -WINDOW_SECONDS):
+        before, *rows = seconds[end - WINDOW_SECONDS - 1 : end]
+        if rows[-1].time_ms - before.time_ms != WINDOW_SECONDS * 1000:
+            continue
+        touch = sum(each.touch for each in rows)
+        size = touch / sum(each.quotes for each in rows) if touch else 0.0
+        queues = sum(each.ofi for each in rows) / size if size else 0.0
+        found.append(QueueWindow(queues, rows[-1].mid - before.mid))
+    return found[::-1]
+
+
+def queue_flow(now: OrderFlowImbalance, states: Sequence[QuoteState], seconds: Sequence[TouchSecond]) -> QueueFlow:
+    """Tell the imbalance of the last states in queues, and rank it among windows that ended before they began."""
+    size = fmean(each.size for each in states[1:]) if len(states) > 1 else 0.0
+    windows = queue_windows(seconds)
+    impact = None
+    if len(windows) >= IMPACT_WINDOWS:
+        impact = kyle_lambda([each.queues for each in windows], [each.move for each in windows])
+    if now.value is None or not size:
+        return QueueFlow(None, None, impact)
+    queues = now.value / size
+    past = OwnPast([abs(each.queues) for each in queue_windows(seconds[:-WINDOW_SECONDS])])
+    return QueueFlow(queues, past.judge(QUEUES, abs(queues)), impact)
 
 
 def multi_level_imbalance(books: Sequence[BookSnapshot], levels: int) -> MultiLevelImbalance:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
+from mcp_binance_server.analytics.book.impact import KyleLambda, PaidSpread
 from mcp_binance_server.analytics.envelope import Source, Unknown, Window
-from mcp_binance_server.analytics.flow.book_events import OrderFlowImbalance
-from mcp_binance_server.analytics.flow.direction import FlowDirection, Vpin
+from mcp_binance_server.analytics.flow.book_events import OrderFlowImbalance, QueueFlow
+from mcp_binance_server.analytics.flow.direction import FlowDirection
 from mcp_binance_server.analytics.flow.volume import (
     LargeTrades,
     SecondFlow,
@@ -17,6 +18,7 @@ from mcp_binance_server.analytics.flow.volume import (
     seconds_of_candles,
     seconds_of_trades,
 )
+from mcp_binance_server.analytics.flow.vpin import Vpin
 from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import Trade
@@ -66,7 +68,7 @@ class References:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowReport:
-    """One window of order flow; `references` are only asked for by a page, and may be missing there."""
+    """One window of order flow; `references` are only asked for by a page, and VPIN only by the tool."""
 
     rules: SymbolRules
     requested_ms: int
@@ -74,9 +76,13 @@ class FlowReport:
     direction: FlowDirection
     large: LargeTrades | Unknown
     ofi: OrderFlowImbalance | Unknown
-    vpin: Vpin | Unknown
+    queues: QueueFlow | None
+    paid: PaidSpread | Unknown
+    impact: KyleLambda | Unknown
     rates: LevelRates | Unknown
     now_ms: int
+    mid: float | None = None
+    vpin: Vpin | Unknown | None = None
     references: References | None = None
     missing: tuple[str, ...] = ()
     thresholds: Thresholds = DEFAULTS

@@ -42,24 +42,21 @@ class SignedFlow:
     why_null: WhyNull | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LargeTrades:
-    """The trades of a window that are large for it and large at all; size is all that is known about them."""
+    """The trades of a window as large as the top of the trades before it; size is all that is known about them.
 
-    threshold_quote: float | None
-    buys: int | None
-    sells: int | None
-    signed_quote: float | None
+    `of_window` when there were too few before: the window was compared with itself, and no count is expected.
+    """
+
+    threshold_quote: float | None = None
+    buys: int | None = None
+    sells: int | None = None
+    signed_quote: float | None = None
+    expected: float | None = None
     n: int
-    why_null: WhyNull | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """How often something happened, per second and per trade."""
-
-    per_second: float | None
-    per_trade: float | None
+    reference_n: int
+    of_window: bool = False
     why_null: WhyNull | None = None
 
 
@@ -121,24 +118,33 @@ def seconds_of_candles(candles: Iterable[Candle]) -> list[SecondFlow]:
     ]
 
 
-def large_trades(trades: Sequence[Trade], *, thresholds: Thresholds = DEFAULTS) -> LargeTrades:
-    """Count the trades at or above both the window's percentile of value and the fixed floor."""
-    n = len(trades)
-    if n < thresholds.large_trade_min_n:
-        return LargeTrades(None, None, None, None, n, "insufficient_events")
-    signed = [(-1 if each.buyer_is_maker else 1) * float(each.price) * float(each.quantity) for each in trades]
-    rank = -(-n * thresholds.large_trade_percentile // 100)
-    least = max(sorted(map(abs, signed))[rank - 1], thresholds.large_trade_quote)
+def large_trades(
+    trades: Sequence[Trade], before: Sequence[Trade] = (), *, thresholds: Thresholds = DEFAULTS
+) -> LargeTrades:
+    """Count the trades at or above the percentile of the values traded before, and how many that would be by chance."""
+    of_window = len(before) < thresholds.large_trade_min_n
+    reference = sorted(map(_value, trades if of_window else before))
+    n, known = len(trades), len(reference)
+    if known < thresholds.large_trade_min_n:
+        return LargeTrades(n=n, reference_n=known, of_window=True, why_null="insufficient_events")
+    least = reference[-(-known * thresholds.large_trade_percentile // 100) - 1]
+    signed = [(-1 if each.buyer_is_maker else 1) * _value(each) for each in trades]
     large = [each for each in signed if abs(each) >= least]
     buys = sum(each > 0 for each in large)
-    return LargeTrades(least, buys, len(large) - buys, sum(large), n)
+    return LargeTrades(
+        threshold_quote=least,
+        buys=buys,
+        sells=len(large) - buys,
+        signed_quote=sum(large),
+        expected=None if of_window else n * sum(each >= least for each in reference) / known,
+        n=n,
+        reference_n=known,
+        of_window=of_window,
+    )
 
 
-def rate(events: int, seconds: float, trades: int) -> Rate:
-    """Spread a count over a window, and over its trades where there were any."""
-    if seconds <= 0:
-        return Rate(None, None, "no_events")
-    return Rate(events / seconds, events / trades if trades else None, None if trades else "no_trades")
+def _value(trade: Trade) -> float:
+    return float(trade.price) * float(trade.quantity)
 
 
 def _signed(

@@ -2,16 +2,18 @@
 
 from decimal import Decimal
 
+from mcp_binance_server.analytics.book.impact import KyleLambda, PaidSpread
 from mcp_binance_server.analytics.envelope import Basis, Metric, Unit, Unknown
 from mcp_binance_server.analytics.flow.report import FlowReport
 from mcp_binance_server.analytics.flow.volume import LargeTrades
+from mcp_binance_server.analytics.flow.vpin import Vpin
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MeasuredAnswer, Pair, WindowSecs, measured
-from mcp_binance_server.surface.views.flow import order_flow_line
+from mcp_binance_server.surface.views.flow import order_flow_line, per_million_bps
 from mcp_binance_server.surface.views.markdown import exact
-from mcp_binance_server.surface.views.measures import written_average
+from mcp_binance_server.surface.views.measures import basis_points, number, written_average
 
 
 class GetOrderFlow(Arguments):
@@ -20,7 +22,7 @@ class GetOrderFlow(Arguments):
 
 
 def flow_metrics(report: FlowReport) -> dict[str, Metric]:
-    """Return every measure of a window of flow; volumes are exact, a direction only what its interval allows."""
+    """Return every measure of a window of flow; volumes are exact, a side is named only against the own past."""
     sample, rules = report.sample, report.rules
     if not sample.known_ms:
         nothing = Metric(value=None, why_null="insufficient_history")
@@ -54,30 +56,35 @@ def _ratio(report: FlowReport) -> Metric:
         "hi": None if share is None else round(share.high, 4),
     }
     method = None if share is None else share.method
-    return Metric(value=value, unit="ratio", confidence=direction.confidence, method=method)
+    return Metric(value=value, unit="ratio", method=method)
 
 
 def _direction(report: FlowReport) -> Metric:
-    direction = report.direction
-    word = None if direction.direction == "UNKNOWN" else direction.direction
-    why = None if word else direction.why_null or "no_trades"
-    return Metric(value=word, confidence=direction.confidence, why_null=why)
+    direction, judgement = report.direction, report.direction.judgement
+    method = "rank_in_own_windows"
+    if direction.why_null is not None:
+        waiting = None if judgement is None else judgement.not_judged
+        return Metric(value=None, confidence="none", why_null=direction.why_null, method=method, not_judged=waiting)
+    if judgement is None:
+        return Metric(value=None, confidence="none", why_null="no_trades", method=method)
+    return Metric(
+        value=direction.signal, confidence=judgement.confidence, method=method, p=judgement.p,
+        base_rate=judgement.base_rate,
+    )  # fmt: skip
 
 
 def _late(report: FlowReport) -> dict[str, Metric]:
-    """Return what needs more than candles, and may still be collecting."""
-    large, ofi, vpin, rates = report.large, report.ofi, report.vpin, report.rates
+    """Return what needs more than the window's candles, and may still be collecting."""
+    large, paid, impact, rates = report.large, report.paid, report.impact, report.rates
     late = {
         "large_trades": _unknown(large, "quote") if isinstance(large, Unknown) else _large(large),
-        "ofi": _unknown(ofi, "base")
-        if isinstance(ofi, Unknown)
-        else Metric(value=_text(ofi.value, 8), unit="base", why_null=ofi.why_null, method=ofi.method),
+        "ofi": _ofi(report),
+        "queue_impact": _queue_impact(report),
+        "paid_spread": _unknown(paid, "bps") if isinstance(paid, Unknown) else _paid(paid),
+        "kyle_lambda": _unknown(impact, "quote") if isinstance(impact, Unknown) else _kyle(impact, report.mid),
     }
-    if isinstance(vpin, Unknown):
-        late["vpin"] = _unknown(vpin, "ratio")
-    else:
-        value = None if vpin.value is None else round(vpin.value, 4)
-        late["vpin"] = Metric(value=value, unit="ratio", why_null=vpin.why_null, method=vpin.method)
+    if report.vpin is not None:
+        late["vpin"] = _unknown(report.vpin, "ratio") if isinstance(report.vpin, Unknown) else _vpin(report.vpin)
     if isinstance(rates, Unknown):
         late["flow_rates"] = _unknown(rates, "per_second")
     else:
@@ -86,11 +93,69 @@ def _late(report: FlowReport) -> dict[str, Metric]:
     return late
 
 
+def _ofi(report: FlowReport) -> Metric:
+    ofi, flow = report.ofi, report.queues
+    if isinstance(ofi, Unknown):
+        return _unknown(ofi, "queues")
+    if flow is None or flow.queues is None or flow.judgement is None:
+        return Metric(value=None, unit="queues", why_null=ofi.why_null or "degenerate", method=ofi.method)
+    judged = flow.judgement
+    return Metric(
+        value=number(flow.queues, 2), unit="queues", method="ofi_over_mean_touch", p=judged.p,
+        base_rate=judged.base_rate, not_judged=judged.not_judged,
+    )  # fmt: skip
+
+
+def _queue_impact(report: FlowReport) -> Metric:
+    if isinstance(report.ofi, Unknown):
+        return _unknown(report.ofi, "ticks")
+    flow = report.queues
+    line = None if flow is None or not flow.is_fitted else flow.impact
+    if line is None or line.value is None:
+        return Metric(value=None, unit="ticks", why_null="not_fitted", method="ticks_per_queue")
+    value = {"per_queue": number(line.value / float(report.rules.tick)), **_fit(line)}
+    return Metric(value=value, unit="ticks", method="ticks_per_queue")
+
+
+def _paid(paid: PaidSpread) -> Metric:
+    if paid.effective_bps is None:
+        return Metric(value=None, unit="bps", why_null=paid.why_null)
+    value = {
+        "effective": basis_points(paid.effective_bps),
+        "quoted": basis_points(paid.quoted_bps),
+        "realised": basis_points(paid.realised_bps),
+        "impact": basis_points(paid.impact_bps),
+        "n": paid.n,
+    }
+    return Metric(value=value, unit="bps", method=f"medians_{paid.horizon_ms // 1000}s")
+
+
+def _kyle(line: KyleLambda, mid: float | None) -> Metric:
+    if line.value is None:
+        return Metric(value=None, unit="bps", why_null=line.why_null)
+    value = {"per_million_quote": basis_points(per_million_bps(line, mid)), **_fit(line)}
+    return Metric(value=value, unit="bps", method="least_squares_by_second")
+
+
+def _fit(line: KyleLambda) -> dict[str, float | int | None]:
+    return {"t": number(line.t, 2), "r2": number(line.r_squared), "n": line.n}
+
+
+def _vpin(vpin: Vpin) -> Metric:
+    if vpin.value is None:
+        return Metric(value=None, unit="ratio", why_null=vpin.why_null, method=vpin.method)
+    return Metric(value={"value": number(vpin.value), "of": vpin.n}, unit="ratio", method=vpin.method, p=vpin.p)
+
+
 def _large(large: LargeTrades) -> Metric:
     if large.why_null is not None:
         return Metric(value=None, unit="quote", why_null=large.why_null)
     sums = {"least": _text(large.threshold_quote, 2), "net": _text(large.signed_quote, 2)}
-    return Metric(value={"buys": large.buys, "sells": large.sells, **sums}, unit="quote")
+    value = {"buys": large.buys, "sells": large.sells, **sums, "of": large.reference_n}
+    if large.expected is None:
+        return Metric(value=value, unit="quote", method="percentile_of_window")
+    expected = {"expected": number(large.expected, 1)}
+    return Metric(value=value | expected, unit="quote", method="percentile_of_trades_before")
 
 
 def _unknown(unknown: Unknown, unit: Unit) -> Metric:
@@ -125,8 +190,8 @@ GET_ORDER_FLOW = ToolSpec(
     name="get_order_flow",
     title="Order flow",
     description=(
-        "What aggressive buyers and sellers of one pair took in the last seconds, with an interval and the only "
-        "direction it allows. Answers at once; OFI collects for 10 s. Not for single trades: get_recent_trades."
+        "What takers of one pair bought and sold in the last seconds, and whether that is unusual for the pair; no "
+        "forecast. Answers at once; OFI collects for 10 s. Not for single trades: get_recent_trades."
     ),
     arguments=GetOrderFlow,
     answer=MeasuredAnswer,

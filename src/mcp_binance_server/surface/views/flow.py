@@ -1,24 +1,30 @@
-"""The page of an order flow analysis: exact volumes first, then the only words their interval allows."""
+"""The page of an order flow analysis: exact volumes first, then how unusual they are for this symbol."""
 
 from decimal import Decimal
 
+from mcp_binance_server.analytics.book.impact import PAID_TRADES, KyleLambda, PaidSpread
 from mcp_binance_server.analytics.envelope import Unknown, WhyNull
-from mcp_binance_server.analytics.flow.direction import FlowDirection
+from mcp_binance_server.analytics.flow.book_events import QueueFlow
+from mcp_binance_server.analytics.flow.past import ONE_SIDED
 from mcp_binance_server.analytics.flow.report import FlowReport, References
 from mcp_binance_server.analytics.flow.volume import LargeTrades
-from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.analytics.own_past import Judgement
+from mcp_binance_server.domain.money import STABLECOINS, decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.markdown import amount, average, money, plain, price, share, stamp
-from mcp_binance_server.surface.views.measures import collecting, threshold_line, why
+from mcp_binance_server.surface.views.markdown import amount, average, bps, money, plain, price, share, stamp
+from mcp_binance_server.surface.views.measures import collecting, not_judged_words, threshold_line, why
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 SOURCES = {"klines_1s": "1s klines (exact taker volumes)", "aggTrade": "live trades (exact aggressor flags)"}
 NO_STREAM = "no live stream for this symbol"
+MILLION = 1_000_000
+# A slope that chance gives in one of some 700 windows; below it the page is silent.
+IMPACT_T = 3.0
+_NEXT = "Nothing here tells what comes next"
 
 
 def order_flow_page(report: FlowReport) -> str:
-    """Render a window of order flow; without an edge it names no direction, and shows the interval that forbids it."""
+    """Render a window of order flow; a side is named only where it took more than is usual for the symbol."""
     minutes = report.requested_ms // 60_000
     return "\n".join(
         [
@@ -28,7 +34,8 @@ def order_flow_page(report: FlowReport) -> str:
             *_metrics(report),
             "",
             f"## Signal: {report.direction.signal}",
-            f"- {_verdict(report)}",
+            f"- {_sentence(report)}",
+            f"- {_caution(report)}",
             f"- {_large(report)}",
             *_levels(report),
             "",
@@ -42,13 +49,13 @@ def order_flow_page(report: FlowReport) -> str:
 
 def order_flow_line(report: FlowReport) -> str:
     """Say a window of order flow in one line."""
-    sample, direction = report.sample, report.direction
+    sample = report.sample
     seconds = report.requested_ms // 1000
     opening = f"{plain(report.rules.symbol)} order flow, last {seconds} s:"
     if not sample.known_ms:
         return f"{opening} unknown, the exchange has no candles of this window."
     volumes = f"bought {base(report.rules, sample.bought)}, sold {base(report.rules, sample.sold)}"
-    return f"{opening} {volumes}; imbalance ratio {_interval(report)}; direction {direction.direction}."
+    return f"{opening} {volumes}; {report.direction.signal}, {_sentence(report)}. {_NEXT}."
 
 
 def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
@@ -66,6 +73,23 @@ def unknown_words(unknown: Unknown, unavailable: str) -> str:
     return f"_Unavailable: {unavailable if unknown.why_null == 'upstream_unavailable' else why(unknown.why_null)}_"
 
 
+def paid_line(paid: PaidSpread) -> str:
+    """Say what takers paid, `effective spread 1.20 bps (quoted 0.98 bps)`, and what became of it."""
+    if paid.effective_bps is None:
+        return f"unknown ({_few(paid.why_null, paid.n, PAID_TRADES)} trades with a quote before them)"
+    quoted = "" if paid.quoted_bps is None else f" (quoted {bps(paid.quoted_bps)} bps)"
+    line = f"effective spread {bps(paid.effective_bps)} bps{quoted}, median of {paid.n:,} trades"
+    if paid.realised_bps is None or paid.impact_bps is None:
+        return line
+    horizon = paid.horizon_ms // 1000
+    return f"{line}; {horizon} s later {bps(paid.realised_bps)} bps realised, {bps(paid.impact_bps)} bps impact"
+
+
+def per_million_bps(impact: KyleLambda, mid: float | None) -> float | None:
+    """Return how far a million of the quote asset, all on one side, moves the mid by the fitted line."""
+    return None if impact.value is None or not mid else impact.value * MILLION / mid / mid * 10_000
+
+
 def _metrics(report: FlowReport) -> list[str]:
     rules, sample, flow = report.rules, report.sample, report.sample.flow
     if not sample.known_ms:
@@ -76,35 +100,108 @@ def _metrics(report: FlowReport) -> list[str]:
         f"**Buy Volume**: {base(rules, sample.bought)} · **Sell Volume**: {base(rules, sample.sold)}",
         f"**Imbalance Ratio**: {_interval(report)} · **Net Pressure**: {net}",
         f"**VWAP**: {vwap} · **Trades**: {sample.trades:,} · **OFI (10 s)**: {_ofi(report)}",
+        *_paid(report),
         _source(report),
     ]
+
+
+def _paid(report: FlowReport) -> list[str]:
+    """Return what takers paid and how the mid answered, as far as a stream has told."""
+    lines = list[str]()
+    if not isinstance(report.paid, Unknown):
+        lines.append(f"**Takers paid**: {paid_line(report.paid)}")
+    impact = report.impact
+    if isinstance(impact, Unknown) or impact.t is None or impact.t < IMPACT_T:
+        return lines
+    moved = per_million_bps(impact, report.mid)
+    if moved is not None and report.rules.quote in STABLECOINS:
+        lines.append(
+            f"**Impact**: $1M one-sided moves the mid about {moved:.2g} bps "
+            f"(t {impact.t:.0f} over {impact.n} s; a line through small trades)"
+        )
+    return lines
 
 
 def _interval(report: FlowReport) -> str:
     direction, ratio = report.direction, report.sample.flow.buy_ratio
     if ratio is None:
         return f"unknown ({why('no_trades')})"
-    share = direction.share
-    if share is None:
-        return f"{ratio:.3f} (no interval: {_too_little(direction, report.thresholds)})"
-    return f"{ratio:.3f} (95% interval {share.low:.3f}-{share.high:.3f})"
+    sampled = direction.share
+    if sampled is None:
+        return f"{ratio:.3f}"
+    return f"{ratio:.3f} ({sampled.low:.3f}-{sampled.high:.3f} by resampling its seconds)"
 
 
-def _too_little(direction: FlowDirection, thresholds: Thresholds) -> str:
-    if direction.why_null != "insufficient_events":
-        return why(direction.why_null)
-    if direction.trades < thresholds.min_events:
-        return f"{direction.trades} of {thresholds.min_events} aggregate trades needed"
-    return f"trades in {direction.seconds} of {thresholds.min_seconds} seconds needed"
+def _not_judged(report: FlowReport) -> str:
+    direction, thresholds = report.direction, report.thresholds
+    if direction.judgement is not None and direction.judgement.not_judged is not None:
+        return not_judged_words(direction.judgement.not_judged)
+    if direction.why_null == "insufficient_events":
+        if direction.trades < thresholds.min_events:
+            return f"not judged: {direction.trades} of {thresholds.min_events} trades"
+        return f"not judged: trades in {direction.seconds} of {thresholds.min_seconds} seconds"
+    if direction.why_null == "insufficient_history":
+        known, asked = direction.window_ms // 1000, report.requested_ms // 1000
+        if known < asked:
+            return f"not judged: {known:,} of {asked:,} s known"
+        return "not judged: only whole minutes and windows up to 100 s have a past"
+    return f"not judged: {why(direction.why_null)}"
+
+
+def _sentence(report: FlowReport) -> str:
+    """Say how one-sided the window was, and how many of its own past were less so."""
+    direction, ratio = report.direction, report.sample.flow.buy_ratio
+    if ratio is None:
+        nothing = "No taker volume in the window" if report.sample.known_ms else "Nothing is known of the window"
+        return f"{nothing}; not judged"
+    bought = f"{share(ratio)} of taker volume bought"
+    judgement = direction.judgement
+    if judgement is None or judgement.base_rate is None:
+        return f"{bought}; {_not_judged(report)}"
+    line = f"{bought}: more one-sided than {_beaten(judgement)} of {_length(direction.window_ms)}"
+    if judgement.score < ONE_SIDED.floor:
+        low, high = (1 - ONE_SIDED.floor) / 2, (1 + ONE_SIDED.floor) / 2
+        line += f"; from {share(low, 0)} to {share(high, 0)} no side is named"
+    return line
+
+
+def _caution(report: FlowReport) -> str:
+    if report.direction.signal == "NO EDGE":
+        return _NEXT
+    return f"{_NEXT}; a side is named in up to {share(ONE_SIDED.alpha, 0)} of windows in which nothing happened"
+
+
+def _beaten(judgement: Judgement) -> str:
+    """Return `58 of the last 60 windows`: how many of the own past scored less."""
+    seen, p = judgement.base_rate, judgement.p
+    n = seen.n if seen is not None else 0
+    return f"{n + 1 - round((p or 0.0) * (n + 1))} of the last {n} windows"
+
+
+def _length(window_ms: int) -> str:
+    seconds = window_ms // 1000
+    return f"{seconds // 60} min" if seconds >= 120 and not seconds % 60 else f"{seconds} s"
 
 
 def _ofi(report: FlowReport) -> str:
     ofi = report.ofi
     if isinstance(ofi, Unknown):
         return unknown_words(ofi, NO_STREAM)
-    if ofi.value is None:
+    if ofi.value is None or report.queues is None:
         return f"unknown ({_few(ofi.why_null, ofi.n, report.thresholds.min_events)})"
-    return f"{base(report.rules, Decimal(repr(ofi.value)), signed=True)} ({ofi.n} events)"
+    return f"{_queues(report.queues, report.rules)} ({ofi.n} events)"
+
+
+def _queues(flow: QueueFlow, rules: SymbolRules) -> str:
+    if flow.queues is None or flow.judgement is None:
+        return f"unknown ({why('degenerate')})"
+    line = f"{flow.queues:+.1f} queues"
+    if flow.judgement.base_rate is not None:
+        line += f", larger than {_beaten(flow.judgement)}"
+    if flow.is_fitted and flow.impact is not None and flow.impact.value is not None:
+        ticks = flow.impact.value / float(rules.tick)
+        line += f", {ticks:.2g} ticks a queue (R² {flow.impact.r_squared or 0.0:.2f})"
+    return line
 
 
 def _few(code: WhyNull | None, have: int, need: int) -> str:
@@ -118,32 +215,18 @@ def _source(report: FlowReport) -> str:
     return f"_Source: {SOURCES[sample.source]}, {known:,} of {asked:,} s, gaps {sample.gaps}{short}_"
 
 
-def _verdict(report: FlowReport) -> str:
-    direction, ratio = report.direction, report.sample.flow.buy_ratio
-    if ratio is None:
-        nothing = "No aggressor volume in the window" if report.sample.known_ms else "Nothing is known of the window"
-        return f"{nothing} (confidence: {direction.confidence})"
-    bought = f"{share(ratio)} of aggressor volume bought"
-    interval = direction.share
-    if interval is None:
-        return (
-            f"{bought}; no interval: {_too_little(direction, report.thresholds)} (confidence: {direction.confidence})"
-        )
-    if not interval.side_of(0.5):
-        span = f"{share(interval.low)}-{share(interval.high)}"
-        return f"{bought}; the interval {span} includes 50% (confidence: {direction.confidence})"
-    halves = " in both halves" if direction.confidence == "high" else ", but not in both halves"
-    return f"{bought}; the interval excludes 50%{halves} (confidence: {direction.confidence})"
-
-
 def _large(report: FlowReport) -> str:
     large = report.large
     if isinstance(large, Unknown):
         return f"Large trades: {unknown_words(large, why(large.why_null))}"
     if large.threshold_quote is None:
-        few = _few(large.why_null, large.n, report.thresholds.large_trade_min_n)
+        few = _few(large.why_null, large.reference_n, report.thresholds.large_trade_min_n)
         return f"Large trades: unknown ({few} aggregate trades)"
-    return f"Large trades (>= {_threshold(report.rules, large)}): {large.buys} buys, {large.sells} sells"
+    top = 100 - report.thresholds.large_trade_percentile
+    among = "this window" if large.of_window else f"the {large.reference_n:,} trades before"
+    line = f"Large trades (>= {_threshold(report.rules, large)}, the top {top}% of {among}): "
+    line += f"{large.buys} buys, {large.sells} sells"
+    return line if large.expected is None else f"{line}; {large.expected:.1f} expected"
 
 
 def _threshold(rules: SymbolRules, large: LargeTrades) -> str:
@@ -161,10 +244,5 @@ def _levels(report: FlowReport) -> list[str]:
         "none" if each is None else price(each, rules.quote, rules.tick)
         for each in (levels.swing_low, levels.swing_high, levels.val, levels.vah)
     )
-    if report.direction.signal == "LONG BIAS":
-        line = f"Stop reference: {low} (last swing low, 1m) · Target reference: {vah} (VAH 24h)"
-    elif report.direction.signal == "SHORT BIAS":
-        line = f"Stop reference: {high} (last swing high, 1m) · Target reference: {val} (VAL 24h)"
-    else:
-        line = f"Reference levels: swings {low} and {high} (1m) · value area {val} and {vah} (24h)"
+    line = f"Reference levels: swings {low} and {high} (1m) · value area {val} and {vah} (24h)"
     return [f"- {line}", *unavailable]

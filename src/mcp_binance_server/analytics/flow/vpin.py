@@ -1,0 +1,78 @@
+"""VPIN: by how much one side led in buckets of equal volume (Easley, Lopez de Prado, O'Hara 2012).
+
+It follows volume and volatility by construction, and foretells neither once these are known (Andersen and Bondarenko
+2014): a number with its rank in the own week, and no word.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.own_past import OwnPast
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+
+WEEK_DAYS = 7
+
+_ROUNDING = 1e-12
+
+
+class SidedVolume(NamedTuple):
+    """What takers bought and sold in one bar; a trade is a bar of one side."""
+
+    bought: float
+    sold: float
+
+
+class Buckets(NamedTuple):
+    """The lead of one side in each full bucket, oldest first, and the volume in the one not full yet."""
+
+    leads: tuple[float, ...]
+    leftover: float
+
+
+@dataclass(frozen=True, slots=True)
+class Vpin:
+    """The mean lead in the last buckets, and the share of the own week's values that were as high."""
+
+    value: float | None
+    p: float | None
+    n: int
+    buckets: int
+    bucket_volume: float
+    method: Literal["vpin_true_flags_5m"] = "vpin_true_flags_5m"
+    why_null: WhyNull | None = None
+
+
+def fill_buckets(bars: Iterable[SidedVolume], bucket_volume: float) -> Buckets:
+    """Pour bars into buckets in order of time, splitting each at the edges with its sides in proportion."""
+    leads = list[float]()
+    room, lead = bucket_volume, 0.0
+    for bought, sold in bars:
+        left = bought + sold
+        lean = (bought - sold) / left if left else 0.0
+        while left > 0:
+            taken = min(left, room)
+            lead += lean * taken
+            left -= taken
+            room -= taken
+            if room <= bucket_volume * _ROUNDING:
+                leads.append(abs(lead) / bucket_volume)
+                room, lead = bucket_volume, 0.0
+    return Buckets(tuple(leads), bucket_volume - room)
+
+
+def vpin(bars: Sequence[SidedVolume], buckets: int = DEFAULTS.vpin_buckets) -> Vpin:
+    """Measure a week of bars in buckets of a part of its mean day, and rank the newest value among those before."""
+    bucket_volume = sum(each.bought + each.sold for each in bars) / WEEK_DAYS / buckets
+    if not bucket_volume:
+        return Vpin(None, None, 0, 0, 0.0, why_null="insufficient_history")
+    leads = fill_buckets(bars, bucket_volume).leads
+    if len(leads) < buckets:
+        return Vpin(None, None, 0, len(leads), bucket_volume, why_null="insufficient_buckets")
+    sums = [sum(leads[:buckets])]
+    for at in range(buckets, len(leads)):
+        sums.append(sums[-1] + leads[at] - leads[at - buckets])
+    *before, now = (each / buckets for each in sums)
+    rank = OwnPast(before, most=len(sums)).p(now) if before else None
+    return Vpin(now, rank, len(before), len(leads), bucket_volume)
