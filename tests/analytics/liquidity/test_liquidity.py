@@ -1,4 +1,4 @@
-"""Stops, costs and walls of a liquidity map, worked out by hand."""
+"""Costs and walls of a liquidity map, worked out by hand."""
 
 from decimal import Decimal
 
@@ -9,10 +9,8 @@ from mcp_binance_server.analytics.liquidity.report import (
     SidedWall,
     WallReport,
     costs_of,
-    stop_guidance,
     walls_of_book,
 )
-from mcp_binance_server.analytics.liquidity.vacuums import Vacuum
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
@@ -21,42 +19,8 @@ def price(text: str) -> Price:
     return Price(Decimal(text))
 
 
-def vacuum(low: str, high: str) -> Vacuum:
-    return Vacuum(price(low), price(high), 0.86, "High")
-
-
 def level(at: str, quantity: str) -> PriceLevel:
     return PriceLevel(price(at), Quantity(Decimal(quantity)))
-
-
-TICK = price("0.01")
-
-
-def test_a_stop_stands_beyond_the_nearest_wall_or_vacuum() -> None:
-    stops = stop_guidance(price("50234.56"), [vacuum("50410", "50455")], [price("50000")], TICK)
-
-    assert stops.long == (price("49900.00"), "wall", price("50000"))
-    assert stops.short == (price("50555.91"), "vacuum", price("50455"))
-
-
-def test_without_anything_near_a_stop_is_two_per_cent_away() -> None:
-    stops = stop_guidance(price("100"), [], [], TICK)
-
-    assert (stops.long.price, stops.short.price) == (price("98.00"), price("102.00"))
-    assert stops.long.edge is None
-
-
-def test_inside_a_vacuum_both_stops_stand_beyond_it() -> None:
-    stops = stop_guidance(price("100"), [vacuum("99", "101")], [price("98.5"), price("101.5")], TICK)
-
-    assert stops.long == (price("98.80"), "vacuum", price("99"))
-    assert stops.short == (price("101.20"), "vacuum", price("101"))
-
-
-def test_the_nearer_of_two_counts() -> None:
-    stops = stop_guidance(price("100"), [vacuum("90", "91")], [price("95"), price("80")], TICK)
-
-    assert stops.long == (price("94.81"), "wall", price("95"))
 
 
 def test_a_sum_beyond_the_book_is_never_priced() -> None:
@@ -97,3 +61,4 @@ def test_once_it_can_be_told_only_what_lasted_stands(snapshots: int, shown: int)
     report = WallReport(walls=walls, snapshots=snapshots, span_ms=snapshots * 1000, progress=None)
 
     assert len(report.standing) == shown
+    assert report.confirmed == (price("96"),)

@@ -1,18 +1,16 @@
-"""Structure: walls that last, gaps that stand out, ranges hardly traded."""
+"""Structure: walls that last, the bins with least volume."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.samples import candle, levels, price, trade
-from mcp_binance_server.analytics.book.report import WallSighting, gaps, judge_walls, wall_candidates, wide_gaps
-from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, find_vacuums
-from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles, profile_of_trades
-from mcp_binance_server.analytics.robust import robust_z, robust_z_of, robust_zs
+from analytics.samples import levels, price, trade
+from mcp_binance_server.analytics.book.report import WallSighting, judge_walls, wall_candidates
+from mcp_binance_server.analytics.liquidity.low_volume import LowVolumeRange, low_volume_ranges
+from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_trades
+from mcp_binance_server.analytics.robust import robust_z, robust_z_of
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.market import PriceLevel
-
-FEW = Thresholds(vacuum_min_trades=1, vacuum_min_bars=1)
 
 
 def side(*, at: int = 5, size: int = 40, count: int = 21) -> list[PriceLevel]:
@@ -36,11 +34,6 @@ def test_scaling_every_size_leaves_z_unchanged(sizes: list[float], factor: float
 
     if before.scale == after.scale and before.z is not None:
         assert after.z == pytest.approx(before.z, rel=1e-5, abs=1e-6)
-
-
-@given(st.lists(st.integers(1, 50).map(float), max_size=20))
-def test_one_pass_gives_the_same_as_one_at_a_time(values: list[float]) -> None:
-    assert robust_zs(values) == [robust_z(values, at, leave_out=False).z for at in range(len(values))]
 
 
 def test_where_all_others_are_equal_the_ratio_is_left() -> None:
@@ -95,67 +88,16 @@ def test_without_snapshots_there_are_no_walls() -> None:
     assert judge_walls([]) == ()
 
 
-def test_a_wide_gap_is_found_on_either_side_of_the_book() -> None:
-    asks = [price(each) for each in ("100.02", "100.03", "100.05", "100.30", "100.31")]
+def test_a_percentile_lists_the_thinnest_bins_and_judges_nothing() -> None:
+    traded = profile(100, 15, 60, 100, 100, 0, 0, 100, 100, 100)
 
-    (gap,) = wide_gaps(asks, price("0.01"))
-
-    assert (gap.low, gap.high, gap.ticks) == (price("100.05"), price("100.30"), 25)
-    assert wide_gaps(asks[::-1], price("0.01")) == (gap,)
-    assert gaps(asks[:1], price("0.01")) == ()
-    assert [each.z for each in gaps([price(1), price(2), price(3)], price(1))] == [None, None]
-
-
-def test_thin_bins_next_to_each_other_are_one_vacuum() -> None:
-    found = find_vacuums(profile(10, 10, 0, 0, 10, 10, 10), thresholds=FEW)
-
-    assert found.vacuums == (Vacuum(price(1020), price(1040), 1.0, "Critical"),)
-    assert (found.median_volume, found.bins, found.n) == (10, 7, 5)
+    assert low_volume_ranges(traded, 50) == (
+        LowVolumeRange(price(1010), price(1030), 0.375),
+        LowVolumeRange(price(1050), price(1070), 0.0),
+    )
+    assert low_volume_ranges(traded, 10) == (LowVolumeRange(price(1050), price(1070), 0.0),)
 
 
-def test_vacuums_closer_than_the_merge_distance_are_one_and_less_severe() -> None:
-    near = find_vacuums(profile(100, 100, 0, 100, 0, 100, 100, base=100_000, width=10), thresholds=FEW)
-    far = find_vacuums(profile(100, 100, 0, 100, 0, 100, 100, base=1_000, width=10), thresholds=FEW)
-
-    assert near.vacuums is not None
-    assert far.vacuums is not None
-    assert [(each.low, each.severity) for each in near.vacuums] == [(100_020, "Medium")]
-    assert near.vacuums[0].deficit == pytest.approx(2 / 3)
-    assert [each.severity for each in far.vacuums] == ["Critical", "Critical"]
-
-
-def test_a_percentile_replaces_the_fraction() -> None:
-    traded = profile(100, 15, 60, 100, 100, 100, 100, 100, 100, 100)
-
-    assert find_vacuums(traded, thresholds=FEW).vacuums == ()
-    chosen = find_vacuums(traded, percentile=30, thresholds=FEW).vacuums
-    assert chosen is not None
-    assert [(each.low, each.severity) for each in chosen] == [(1010, "Medium")]
-    lower = find_vacuums(traded, percentile=20, thresholds=FEW).vacuums
-    assert lower is not None
-    assert [(each.low, each.severity) for each in lower] == [(1010, "High")]
-
-
-def test_hardly_thinner_than_usual_is_low() -> None:
-    chosen = find_vacuums(profile(100, 90, 100, 101), percentile=50, thresholds=FEW).vacuums
-
-    assert chosen is not None
-    assert [each.severity for each in chosen] == ["Low"]
-
-
-def test_what_is_too_little_to_judge_says_so() -> None:
-    bars = [candle(10, 12, 9, 10, 5, at=at) for at in range(119)]
-
-    assert find_vacuums(profile(10, 0, 10)).why_null == "insufficient_events"
-    assert find_vacuums(profile_of_candles(bars, price(1))).why_null == "insufficient_bars"
-    assert find_vacuums(profile_of_candles([*bars, bars[0]], price(1))).vacuums == ()
-    assert find_vacuums(profile_of_trades([], price(1))).why_null == "no_trades"
-    assert find_vacuums(profile(10, 0, 0, 0, 10), thresholds=FEW).why_null == "degenerate"
-
-
-def test_a_price_is_inside_below_or_above_a_vacuum() -> None:
-    vacuum = Vacuum(price(100), price(110), 1.0, "Critical")
-
-    assert vacuum.contains(price(100))
-    assert not vacuum.contains(price(110))
-    assert [vacuum.distance_percent(price(each)) for each in (80, 105, 110, 220)] == [25, 0, 0, -50]
+def test_without_trades_there_are_no_bins_and_a_median_of_nothing_is_not_divided_by() -> None:
+    assert low_volume_ranges(profile_of_trades([], price(1)), 50) == ()
+    assert low_volume_ranges(profile(10, 0, 0, 0, 10), 10) == (LowVolumeRange(price(1010), price(1040), None),)

@@ -1,7 +1,8 @@
-"""Vacuums, walls, costs and stops: computed again from raw answers, cold and warm, in markets of every temper."""
+"""Thin ranges, walls, costs and stops: computed again from raw answers, cold and warm, in markets of every temper."""
 
 import re
 from decimal import Decimal
+from math import exp
 from typing import Any
 
 import pytest
@@ -33,10 +34,10 @@ async def page(client: Client, **arguments: str) -> str:
 
 
 @pytest.mark.parametrize("minutes", [90, 180])
-async def test_vacuums_are_the_thin_bins_of_every_trade(
+async def test_low_volume_ranges_are_the_thinnest_bins_of_every_trade(
     client: Client, exchange: SimulatedExchange, clock: FakeClock, minutes: int
 ) -> None:
-    answer = await vacuums(client, lookback_minutes=minutes)
+    answer = await vacuums(client, lookback_minutes=minutes, percentile=20)
     end = clock.now_ms() // 60_000 * 60_000
     trades = await trades_of(exchange, "BTCUSDT", end - minutes * 60_000, end)
     edges, volumes = thin_bins(trades, Decimal("0.01"))
@@ -44,53 +45,64 @@ async def test_vacuums_are_the_thin_bins_of_every_trade(
 
     assert answer["context"]["n"]["trades"] == len(trades) > 1000
     assert answer["context"]["source"] == ["aggTrades"]
+    cut = sorted(volumes)[-(-len(volumes) * 20 // 100) - 1]
     runs: list[list[int]] = []
-    for at in (at for at, volume in enumerate(volumes) if volume < middle / 10):
-        if runs and edges[at] - edges[runs[-1][1]] - width < (edges[runs[-1][1]] + width) / 1000:
+    for at in (at for at, volume in enumerate(volumes) if volume < cut):
+        if runs and runs[-1][1] == at - 1:
             runs[-1][1] = at
         else:
             runs.append([at, at])
-    expected: list[dict[str, Any]] = []
-    for first, last in runs:
-        deficit = 1 - float(sum(volumes[first : last + 1], Decimal(0)) / (last - first + 1) / middle)
-        if deficit > 0.5:  # joined runs that hold a busy bin are no vacuum
-            severity = "Critical" if deficit > 0.9 else "High" if deficit > 0.8 else "Medium"
-            low, high = f"{edges[first]:.2f}", f"{edges[last] + width:.2f}"
-            expected.append(
-                {"low": low, "high": high, "severity": severity, "deficit": pytest.approx(deficit, abs=1e-4)}
-            )
-    found = [dict(each) for each in answer["metrics"]["vacuums"]["value"]]
-    for each in found:
-        del each["distance_pct"]
-    assert found == expected != []
+    expected = [
+        {
+            "low": f"{edges[first]:.2f}",
+            "high": f"{edges[last] + width:.2f}",
+            "of_median": pytest.approx(
+                float(sum(volumes[first : last + 1], Decimal(0)) / (last - first + 1) / middle), abs=1e-4
+            ),
+        }
+        for first, last in runs
+    ]
+    assert answer["metrics"]["low_volume_ranges"]["value"] == expected != []
+    assert answer["metrics"]["low_volume_ranges"]["method"] == "below_percentile_20"
+    assert "low_volume_ranges" not in (await vacuums(client, lookback_minutes=minutes))["metrics"]
 
 
-async def test_stops_stand_beyond_the_nearest_vacuum(
-    client: Client, exchange: SimulatedExchange, clock: FakeClock
-) -> None:
-    clock.advance(3 * 3_600_000)  # at that hour the price stands between two of them
+async def test_a_market_without_jumps_has_no_thin_range_beyond_chance(client: Client) -> None:
+    answer = await vacuums(client, lookback_minutes=120)
 
-    metrics = (await vacuums(client, lookback_minutes=120))["metrics"]
+    metrics = answer["metrics"]
+    assert metrics["thin_ranges"]["value"] == []
+    assert "p" not in metrics["thin_ranges"]
+    assert metrics["inside_thin_range"]["value"] is False
+    assert answer["summary"].startswith("BTCUSDT, last 2 h: no thin traded range beyond chance in ")
+    assert 0 <= metrics["widest_run"]["value"]["sigmas"] < 0.15
+
+
+async def test_a_stop_is_a_usual_move_of_the_horizon_away(client: Client, exchange: SimulatedExchange) -> None:
     price = Decimal((await raw(exchange, "ticker/price?symbol=BTCUSDT"))["price"])
 
-    found = [(Decimal(each["low"]), Decimal(each["high"])) for each in metrics["vacuums"]["value"]]
-    below = max((each for each in found if each[1] <= price), default=None)
-    above = min((each for each in found if each[0] > price), default=None)
-    assert below is not None
-    assert above is not None
-    stops = metrics["stop_guidance"]["value"]
-    assert Decimal(stops["long"]["price"]) == round(below[0] * Decimal("0.998"), 2)
-    assert Decimal(stops["short"]["price"]) == round(above[1] * Decimal("1.002"), 2)
-    assert metrics["inside_vacuum"]["value"] is False
+    day = (await vacuums(client))["metrics"]
+    hour = (await vacuums(client, horizon_hours=1))["metrics"]
+    short = (await vacuums(client, side="short"))["metrics"]
+
+    stop = day["stop_guidance"]["value"]["long"]
+    away = float(1 - Decimal(stop["price"]) / price)
+    assert stop["from"] == "noise"
+    assert away == pytest.approx(1 - exp(-day["usual_move"]["value"] / 100), rel=1e-3)
+    assert stop["noise_chance"] == pytest.approx(0.317, abs=0.002)
+    assert hour["usual_move"]["value"] == pytest.approx(day["usual_move"]["value"] / 24**0.5, rel=1e-2)
+    assert hour["stop_guidance"]["value"]["long"]["horizon_hours"] == 1
+    assert [*short["stop_guidance"]["value"]] == ["buy_back_reference"]
+    assert Decimal(short["stop_guidance"]["value"]["buy_back_reference"]["price"]) > price
 
 
-async def test_too_few_trades_are_no_vacuum_and_no_emptiness(client: Client) -> None:
-    metrics = (await vacuums(client))["metrics"]
+async def test_too_few_trades_are_not_judged_and_still_have_a_stop(client: Client) -> None:
+    metrics = (await vacuums(client, lookback_minutes=5))["metrics"]
 
-    assert metrics["vacuums"]["value"] is None
-    assert metrics["vacuums"]["why_null"] == "insufficient_events"
-    assert metrics["inside_vacuum"]["value"] is None
-    assert metrics["stop_guidance"]["value"]["long"]["from"] == "percent"
+    assert metrics["thin_ranges"]["value"] is None
+    assert metrics["thin_ranges"]["why_null"] == "insufficient_events"
+    assert metrics["inside_thin_range"]["value"] is None
+    assert metrics["stop_guidance"]["value"]["long"]["from"] == "noise"
 
 
 async def test_a_busy_window_is_read_from_bars_of_a_second_and_a_day_from_bars_of_a_minute(
@@ -107,18 +119,6 @@ async def test_a_busy_window_is_read_from_bars_of_a_second_and_a_day_from_bars_o
     assert day["context"]["source"] == ["klines"]
     assert [each.path[8:] for each in exchange.requests].count("klines") == 2
     assert short["context"]["coverage"] == day["context"]["coverage"] == 1
-
-
-async def test_a_percentile_replaces_the_rule(client: Client) -> None:
-    usual = await vacuums(client, lookback_minutes=120)
-    wide = await vacuums(client, lookback_minutes=120, percentile=50)
-
-    def total(answer: dict[str, Any]) -> Decimal:
-        found = answer["metrics"]["vacuums"]["value"]
-        return sum((Decimal(each["high"]) - Decimal(each["low"]) for each in found), Decimal(0))
-
-    assert total(wide) > total(usual)
-    assert wide["metrics"]["vacuums"]["method"] == "below_percentile_50"
 
 
 @requirement("data-model/prompt-liquidity-mapping")
@@ -165,7 +165,7 @@ async def test_a_rate_limit_on_the_way_is_an_error_and_never_half_a_page(
     ("path", "marked", "kept"),
     [
         ("*/klines", "trades)\n_Unavailable: Binance API", "## Slippage (market order now, excl. fees)\n| Notional"),
-        ("*/depth", "## Order Walls\n_Unavailable: Binance API", "## Stop Loss Guidance\n- Long: below $"),
+        ("*/depth", "## Order Walls\n_Unavailable: Binance API", "## Stop Loss Guidance\n- Stop for a holder: $"),
     ],
 )
 async def test_a_part_that_cannot_be_had_is_marked_and_the_rest_stays(
@@ -217,3 +217,56 @@ async def test_pages_of_calm_one_sided_thin_and_silent_markets_are_as_reviewed(g
     async with live_market("quiet") as market:
         text = await market.page("liquidity_mapping", symbol="BTCUSDT")
         golden.check("views/liquidity.silent.md", text + "\n")
+
+
+async def test_the_size_called_cheap_is_the_least_of_the_last_half_minute() -> None:
+    async with live_market("busy") as market:
+        await market.watch("BTCUSDT", 40)
+        text = await market.page("liquidity_mapping", symbol="BTCUSDT")
+        hub = market.app.context.live.hub
+        assert hub is not None
+        ((feed, _),) = [(each.feed, each.readers) for each in hub.watched()]
+        least = min(each.cheap for each in feed.cheap)
+
+    found = re.search(
+        r"^\*\*Cost\*\*: market orders up to \$([0-9,]+) cost under 2 bps now \(least of the last (\d+) s\)",
+        text,
+        re.MULTILINE,
+    )
+    assert found is not None
+    shown = float(found[1].replace(",", ""))
+    assert 0.9 * least < shown <= least
+    assert int(found[2]) in {29, 30}
+
+
+@pytest.mark.parametrize(("pair", "quote", "market"), [("ETHBTC", "BTC", "BTCUSDT"), ("BTCTRY", "TRY", "USDTTRY")])
+async def test_a_size_in_another_quote_asset_has_its_dollar_value(
+    client: Client, exchange: SimulatedExchange, pair: str, quote: str, market: str
+) -> None:
+    text = await page(client, symbol=pair)
+    price = float((await raw(exchange, f"ticker/price?symbol={market}"))["price"])
+
+    found = re.search(rf"up to (?:at least )?([0-9.,]+) {quote} \(\$([0-9,.]+)\)", text)
+    assert found is not None, text
+    amount, shown = (float(each.replace(",", "")) for each in found.groups())
+    assert shown == pytest.approx(amount / price if market.startswith("USDT") else amount * price, rel=0.12)
+
+
+async def test_without_its_dollar_value_a_size_is_shown_all_the_same(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    exchange.faults.add(Fault(kind="html", path="*/ticker/bookTicker", times=None))
+
+    text = await page(client, symbol="ETHBTC")
+
+    assert re.search(r"up to (?:at least )?[0-9.,]+ BTC (cost|at)", text)
+
+
+async def test_a_rate_limit_on_the_dollar_value_is_an_error(client: Client, exchange: SimulatedExchange) -> None:
+    limit = Fault(kind="status", path="*/bookTicker", status=429, code=-1003, headers={"Retry-After": "60"})
+    exchange.faults.add(limit)
+
+    with pytest.raises(MCPError) as caught:
+        await page(client, symbol="ETHBTC")
+
+    assert caught.value.code == -32001

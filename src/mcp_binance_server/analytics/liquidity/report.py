@@ -1,40 +1,32 @@
-"""A map of liquidity: where hardly anything trades, where orders stand, and where a stop is out of their way."""
+"""A map of liquidity: where hardly anything was traded, where orders stand, what they cost, and where a stop may be."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
+from mcp_binance_server.analytics.book.cost import MarketOrderCost
 from mcp_binance_server.analytics.book.metrics import BookWalk, top_of_book, walk
 from mcp_binance_server.analytics.book.report import Wall, WallCandidate, WallSighting, judge_walls, wall_candidates
-from mcp_binance_server.analytics.envelope import Progress, Source, Window
-from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, VacuumMap
+from mcp_binance_server.analytics.envelope import Progress, Source, WhyNull, Window
+from mcp_binance_server.analytics.liquidity.low_volume import LowVolumeRange
+from mcp_binance_server.analytics.liquidity.stops import Noise, StopPrice
+from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange, ThinRanges
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot
-from mcp_binance_server.domain.money import Price, round_to_places
+from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import SymbolRules
 
-StopFrom = Literal["vacuum", "wall", "percent"]
-
-# A stop stands a little beyond what may be run over, and two per cent away where nothing is known.
-BEYOND = Decimal("0.002")
-NOTHING_NEAR = Decimal("0.02")
 ROUND_SUMS = (10_000, 100_000, 1_000_000, 10_000_000)
 
 
-class StopPrice(NamedTuple):
-    """Where a stop is out of the way, and of what: the edge of a vacuum, a wall, or nothing that is near."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopReport:
+    """A stop and the noise it was measured by; without one `why_null` says what is not known."""
 
-    price: Price
-    origin: StopFrom
-    edge: Price | None
-
-
-class StopGuidance(NamedTuple):
-    """For those who hold, and for those who sold short."""
-
-    long: StopPrice
-    short: StopPrice
+    stop: StopPrice | None
+    noise: Noise | None
+    why_null: WhyNull | None = None
 
 
 class SidedWall(NamedTuple):
@@ -43,26 +35,33 @@ class SidedWall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VacuumReport:
-    """The vacuums of a window, and what they were read from."""
+class ThinRangeReport:
+    """The thin traded ranges of a window, and what they were read from; `low_volume` only where it was asked for."""
 
     rules: SymbolRules
-    found: VacuumMap
+    found: ThinRanges
+    low_volume: tuple[LowVolumeRange, ...] | None
     window: Window
     requested_ms: int
     coverage: float
     trades: int
     source: Source
     price: Price | None
-    stops: StopGuidance | None
+    stop: StopReport
     now_ms: int
     thresholds: Thresholds = DEFAULTS
 
     @property
-    def around(self) -> Vacuum | None:
-        """The vacuum that the price is in."""
+    def nearest_first(self) -> tuple[ThinRange, ...]:
+        """What was found, sorted by its distance from the price."""
+        found, price = self.found.found or (), self.price
+        return found if price is None else tuple(sorted(found, key=lambda each: abs(each.distance_percent(price))))
+
+    @property
+    def around(self) -> ThinRange | None:
+        """The range that the price is in."""
         price = self.price
-        return next((each for each in self.found.vacuums or () if price is not None and each.contains(price)), None)
+        return next((each for each in self.found.found or () if price is not None and each.contains(price)), None)
 
 
 class SlippageRow(NamedTuple):
@@ -89,6 +88,11 @@ class WallReport:
         judged = self.progress is None and self.snapshots > 1
         return tuple(each for each in self.walls if each.wall.status == "confirmed" or not judged)
 
+    @property
+    def confirmed(self) -> tuple[Price, ...]:
+        """The prices of those that lasted: a candidate may be gone before anything reaches it."""
+        return tuple(each.wall.candidate.price for each in self.walls if each.wall.status == "confirmed")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
@@ -105,37 +109,18 @@ class LiquidityReport:
 
     rules: SymbolRules
     price: Price | None
-    vacuums: VacuumReport | None
+    thin: ThinRangeReport | None
     walls: WallReport | None
     costs: Costs | None
-    stops: StopGuidance | None
+    order_cost: MarketOrderCost | None
+    stop: StopReport
     lookback_minutes: int
     now_ms: int
     touch: tuple[Price, Price] | None = None
     """The best bid and ask, which the price is held against."""
-    no_vacuums: str = ""
+    no_trades: str = ""
     no_book: str = ""
     thresholds: Thresholds = DEFAULTS
-
-
-def stop_guidance(price: Price, vacuums: Sequence[Vacuum], walls: Sequence[Price], tick: Price) -> StopGuidance:
-    """Put each stop beyond the nearest vacuum or wall on its side, whichever comes first."""
-    below = [(price - min(each.high, price), "vacuum", each.low) for each in vacuums if each.low < price]
-    above = [(max(each.low, price) - price, "vacuum", each.high) for each in vacuums if each.high > price]
-    below += [(price - each, "wall", each) for each in walls if each < price]
-    above += [(each - price, "wall", each) for each in walls if each > price]
-    return StopGuidance(_stop(price, below, -1, tick), _stop(price, above, 1, tick))
-
-
-def _stop(price: Price, near: Sequence[tuple[Decimal, str, Price]], sign: int, tick: Price) -> StopPrice:
-    if not near:
-        return StopPrice(_on_tick(price * (1 + sign * NOTHING_NEAR), tick), "percent", None)
-    _, origin, edge = min(near)
-    return StopPrice(_on_tick(edge * (1 + sign * BEYOND), tick), "wall" if origin == "wall" else "vacuum", edge)
-
-
-def _on_tick(price: Decimal, tick: Price) -> Price:
-    return Price(round(price / tick) * tick if tick else round_to_places(price, 8))
 
 
 def walls_of_book(book: BookSnapshot, *, thresholds: Thresholds = DEFAULTS) -> tuple[SidedWall, ...]:

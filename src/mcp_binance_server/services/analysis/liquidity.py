@@ -5,17 +5,19 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.envelope import Progress, Source, Window
+from mcp_binance_server.analytics.liquidity.low_volume import low_volume_ranges
+from mcp_binance_server.analytics.liquidity.path import TradedPath, path_of_candles, path_of_trades
 from mcp_binance_server.analytics.liquidity.report import (
     LiquidityReport,
-    StopGuidance,
-    VacuumReport,
+    StopReport,
+    ThinRangeReport,
     WallReport,
     costs_of,
-    stop_guidance,
     walls_of_book,
     walls_of_sightings,
 )
-from mcp_binance_server.analytics.liquidity.vacuums import Vacuum, find_vacuums
+from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, noise_of, stop_price
+from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRanges, thin_ranges
 from mcp_binance_server.analytics.market.profile import (
     ProfileReport,
     VolumeProfile,
@@ -23,11 +25,13 @@ from mcp_binance_server.analytics.market.profile import (
     profile_of_trades,
 )
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
-from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.market import PriceLevel, Trade
 from mcp_binance_server.domain.money import STABLECOINS, Price
-from mcp_binance_server.domain.periods import Candle, Interval
+from mcp_binance_server.domain.periods import DAY_MS, Candle, Interval
+from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.services.analysis.cost import order_cost
 from mcp_binance_server.services.analysis.tape_window import (
     A_PAGE,
     INTERVAL_MS,
@@ -43,8 +47,8 @@ from mcp_binance_server.services.market.service import MarketService
 
 MINUTE_MS = 60_000
 MOST_PAGES = 5
-# Up to here bars of a second are asked for, eight calls at most; longer windows have bars of a minute enough.
-SECOND_BARS_MINUTES = 120
+# Up to here bars of a second are asked for, fifteen calls at most; longer windows have bars of a minute enough.
+SECOND_BARS_MINUTES = 239
 PROMPT_WAIT_MS = 1_500
 LIVE_LEVELS = 1_000
 # Half the weight of a thousand levels, for a book that nobody streams.
@@ -61,10 +65,18 @@ MOST_BINS = 200
 
 class _TradedNow(NamedTuple):
     profile: VolumeProfile
+    path: TradedPath
     window: Window
     coverage: float
     trades: int
     source: Source
+
+
+class _Quoted(NamedTuple):
+    """The last price, None where nothing was traded, and what lies between bid and ask."""
+
+    price: Price | None
+    spread: Price | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,49 +86,72 @@ class LiquidityService:
     live: LiveService
     client: SpotClient
     _made: RecentResults[_TradedNow] = field(default_factory=lambda: RecentResults[_TradedNow](MOST_KEPT), repr=False)
+    _judged: RecentResults[ThinRanges] = field(default_factory=lambda: RecentResults[ThinRanges](MOST_KEPT), repr=False)
 
-    async def vacuums(self, text: str, minutes: int, percentile: int | None) -> VacuumReport:
-        """Find thin ranges in what was traded; walls of a book that is streamed count for the stops."""
+    async def thin_ranges(
+        self, text: str, minutes: int, percentile: int | None, *, side: StopSide = "long", horizon_ms: int = DAY_MS
+    ) -> ThinRangeReport:
+        """Find thin ranges in what was traded; walls of a book that is streamed count for the stop."""
         async with self.live.watching(text) as watch:
-            price, traded = await gather(lambda: self._price(watch), lambda: self._traded(watch, minutes))
-            return self._vacuum_report(watch, minutes, percentile, _last(price), traded.required())
+            quoted, traded, noise = await gather(
+                lambda: self._quoted(watch), lambda: self._traded(watch, minutes), lambda: self._noise(watch)
+            )
+            now = quoted.required()
+            walls = _walls(watch, None, self.live.time.now_ms()) if watch.live else None
+            found = self._judge(watch, traded.required(), now)
+            stop = _stop(watch, now, noise, found, walls, side=side, horizon_ms=horizon_ms)
+            return self._report(
+                watch, traded.required(), found, minutes=minutes, price=now.price, stop=stop, percentile=percentile
+            )
 
     async def map(self, text: str, minutes: int) -> LiquidityReport:
-        """Gather vacuums, walls and costs; a part that cannot be had is marked and the rest stays."""
+        """Gather thin ranges, walls and costs; a part that cannot be had is marked and the rest stays."""
         async with self.live.watching(text, wait_ms=PROMPT_WAIT_MS) as watch:
-            price, traded, book = await gather(
-                lambda: self._price(watch),
+            quoted, traded, book, noise = await gather(
+                lambda: self._quoted(watch),
                 lambda: self._traded(watch, minutes),
                 lambda: self.live.book(watch, LIVE_LEVELS if watch.live else ASKED_LEVELS),
+                lambda: self._noise(watch),
             )
-            last = _last(price)
+            now = quoted.required()
             view: BookView | None = book.value if book.value and book.value.snapshot.bids else None
-            vacuums = None
-            if traded.value is not None:
-                vacuums = self._vacuum_report(watch, minutes, None, last, traded.value)
             walls = None if view is None else _walls(watch, view, self.live.time.now_ms())
+            found = None if traded.value is None else self._judge(watch, traded.value, now)
+            stop = _stop(watch, now, noise, found, walls)
+            thin = None
+            if traded.value is not None and found is not None:
+                thin = self._report(watch, traded.value, found, minutes=minutes, price=now.price, stop=stop)
             is_dollar = watch.rules.quote in STABLECOINS
             return LiquidityReport(
                 rules=watch.rules,
-                price=last,
-                vacuums=vacuums,
+                price=now.price,
+                thin=thin,
                 walls=walls,
                 costs=costs_of(view.snapshot, is_dollar=is_dollar) if view else None,
-                stops=_stops(watch, last, (vacuums.found.vacuums or ()) if vacuums else (), walls),
+                order_cost=await order_cost(self.live, watch, view) if view else None,
+                stop=stop,
                 lookback_minutes=minutes,
                 now_ms=self.live.time.now_ms(),
                 touch=_touch(view),
-                no_vacuums=traded.failure.message if traded.failure else "",
+                no_trades=traded.failure.message if traded.failure else "",
                 no_book=book.failure.message if book.failure else "the book is empty",
                 thresholds=self.live.thresholds,
             )
 
-    async def _price(self, watch: Watch) -> Price | None:
-        newest = watch.live.tape.newest if watch.live else None
-        if newest is not None:
-            return newest.price
+    async def _quoted(self, watch: Watch) -> _Quoted:
+        feed = watch.live
+        newest = feed.tape.newest if feed else None
+        if feed is not None and newest is not None:
+            return _Quoted(newest.price, _spread(feed.book.best_bid, feed.book.best_ask))
         ticker = (await self.client.ticker(watch.rules.symbol)).value
-        return ticker.last_price if ticker.has_traded else None
+        is_quoted = ticker.bid and ticker.ask > ticker.bid
+        spread = Price(ticker.ask - ticker.bid) if is_quoted else None
+        return _Quoted(ticker.last_price if ticker.has_traded else None, spread)
+
+    async def _noise(self, watch: Watch) -> Noise | None:
+        """Measure the usual move by the bars of a day; there is none where hardly anything trades."""
+        to_ms = settled_ms(self.live.time.now_ms(), INTERVAL_MS["5m"])
+        return noise_of(await closed_candles(self.client, watch.rules.symbol, "5m", to_ms - DAY_MS, to_ms))
 
     async def _traded(self, watch: Watch, minutes: int) -> _TradedNow:
         """Take every trade where they can be had for little, else bars as fine as the window allows."""
@@ -126,8 +161,7 @@ class LiquidityService:
         symbol, tick = watch.rules.symbol, watch.rules.tick
         trades = taped(watch, window)
         if trades is not None:
-            profile = profile_of_trades(trades, tick, thresholds=self.live.thresholds)
-            return _TradedNow(profile, window, 1.0, len(trades), "aggTrade")
+            return self._of_trades(trades, tick, window, 1.0, "aggTrade")
         to_ms = settled_ms(now_ms, MINUTE_MS)
         window = Window(to_ms - span_ms, to_ms)
         key = symbol, window
@@ -143,35 +177,54 @@ class LiquidityService:
         if count <= MOST_PAGES * A_PAGE:
             trades = await trades_between(self.client, symbol, window.from_ms, window.to_ms, MOST_PAGES + 1)
             if trades is not None:
-                profile = profile_of_trades(trades, tick, thresholds=thresholds)
-                return _TradedNow(profile, window, coverage, len(trades), "aggTrades")
-        if minutes > SECOND_BARS_MINUTES:
-            profile = profile_of_candles(bars, tick, thresholds=thresholds)
-            return _TradedNow(profile, window, coverage, count, "klines")
-        seconds = await closed_candles(self.client, symbol, "1s", window.from_ms, window.to_ms)
-        profile = profile_of_candles([each for each in seconds if each.volume], tick, thresholds=thresholds)
-        return _TradedNow(profile, window, len(seconds) / (minutes * 60), count, "klines_1s")
+                return self._of_trades(trades, tick, window, coverage, "aggTrades")
+        source: Source = "klines"
+        if minutes <= SECOND_BARS_MINUTES:
+            seconds = await closed_candles(self.client, symbol, "1s", window.from_ms, window.to_ms)
+            source, coverage = "klines_1s", len(seconds) / (minutes * 60)
+            bars = tuple(each for each in seconds if each.volume)
+        profile = profile_of_candles(bars, tick, thresholds=thresholds)
+        path = path_of_candles(bars, tick, thresholds=thresholds)
+        return _TradedNow(profile, path, window, coverage, count, source)
 
-    def _vacuum_report(
-        self, watch: Watch, minutes: int, percentile: int | None, price: Price | None, traded: _TradedNow
-    ) -> VacuumReport:
-        found = find_vacuums(traded.profile, percentile=percentile, thresholds=self.live.thresholds)
-        if percentile is None and found.vacuums:
-            # Thin runs that were joined may hold a busy bin between them: no vacuum by the rule any more.
-            found = replace(found, vacuums=tuple(each for each in found.vacuums if each.severity != "Low"))
-        now_ms = self.live.time.now_ms()
-        walls = _walls(watch, None, now_ms) if watch.live else None
-        return VacuumReport(
+    def _of_trades(
+        self, trades: Sequence[Trade], tick: Price, window: Window, coverage: float, source: Source
+    ) -> _TradedNow:
+        profile = profile_of_trades(trades, tick, thresholds=self.live.thresholds)
+        path = path_of_trades(trades, tick, thresholds=self.live.thresholds)
+        return _TradedNow(profile, path, window, coverage, len(trades), source)
+
+    def _judge(self, watch: Watch, traded: _TradedNow, quoted: _Quoted) -> ThinRanges:
+        """Hold a window against its shuffles, or take what was found in the same one before: they cost most here."""
+        key = watch.rules.symbol, traded.window, traded.source, quoted.spread
+        made = self._judged.get(key)
+        if made is not None:
+            return made
+        return self._judged.keep(key, thin_ranges(traded.path, quoted.spread, thresholds=self.live.thresholds))
+
+    def _report(
+        self,
+        watch: Watch,
+        traded: _TradedNow,
+        found: ThinRanges,
+        *,
+        minutes: int,
+        price: Price | None,
+        stop: StopReport,
+        percentile: int | None = None,
+    ) -> ThinRangeReport:
+        return ThinRangeReport(
             rules=watch.rules,
             found=found,
+            low_volume=None if percentile is None else low_volume_ranges(traded.profile, percentile),
             window=traded.window,
             requested_ms=minutes * MINUTE_MS,
             coverage=traded.coverage,
             trades=traded.trades,
             source=traded.source,
             price=price,
-            stops=_stops(watch, price, found.vacuums or (), walls),
-            now_ms=now_ms,
+            stop=stop,
+            now_ms=self.live.time.now_ms(),
             thresholds=self.live.thresholds,
         )
 
@@ -182,20 +235,37 @@ def _touch(view: BookView | None) -> tuple[Price, Price] | None:
     return view.snapshot.bids[0].price, view.snapshot.asks[0].price
 
 
-def _last(part: Part[Price | None]) -> Price | None:
-    """Return the last price; None only where nothing was traded."""
-    if part.failure is not None:
-        raise part.failure
-    return part.value
+def _spread(bid: PriceLevel | None, ask: PriceLevel | None) -> Price | None:
+    return None if bid is None or ask is None else Price(ask.price - bid.price)
 
 
-def _stops(
-    watch: Watch, price: Price | None, vacuums: tuple[Vacuum, ...], walls: WallReport | None
-) -> StopGuidance | None:
-    if price is None:
-        return None
-    standing = [each.wall.candidate.price for each in walls.standing] if walls else []
-    return stop_guidance(price, vacuums, standing, watch.rules.tick)
+def _stop(
+    watch: Watch,
+    quoted: _Quoted,
+    noise: Part[Noise | None],
+    found: ThinRanges | None,
+    walls: WallReport | None,
+    *,
+    side: StopSide = "long",
+    horizon_ms: int = DAY_MS,
+) -> StopReport:
+    if quoted.price is None:
+        return StopReport(stop=None, noise=noise.value, why_null="no_trades")
+    if noise.value is None:
+        return StopReport(
+            stop=None, noise=None, why_null="upstream_unavailable" if noise.failure else "insufficient_bars"
+        )
+    stop = stop_price(
+        quoted.price,
+        noise.value,
+        tick=watch.rules.tick,
+        spread=quoted.spread,
+        thin=(found.found or ()) if found else (),
+        walls=walls.confirmed if walls else (),
+        side=side,
+        horizon_ms=horizon_ms,
+    )
+    return StopReport(stop=stop, noise=noise.value)
 
 
 def _walls(watch: Watch, view: BookView | None, now_ms: int) -> WallReport:
@@ -253,7 +323,7 @@ class VolumeProfileService:
             bars=found.bars,
             interval_ms=INTERVAL_MS[interval],
             source=found.source,
-            price=price.value,
+            reading=price.value,
             now_ms=self.market.time.now_ms(),
         )
 
@@ -274,11 +344,10 @@ class VolumeProfileService:
         profile = profile_of_trades(trades, rules.tick, bin_size=bin_size, thresholds=thresholds)
         return self._made.keep(key, _Traded(profile, bars, "aggTrades"))
 
-    async def _price(self, symbol: Symbol, *, asked: bool) -> Price | None:
+    async def _price(self, symbol: Symbol, *, asked: bool) -> PriceReading | None:
         if not asked:
             return None
-        ticker = (await self.client.ticker(symbol)).value
-        return ticker.last_price if ticker.has_traded else None
+        return (await self.market.priced(symbol)).reading
 
     async def _trades(self, symbol: Symbol, window: Window, bars: Sequence[Candle]) -> tuple[Trade, ...] | None:
         # Candles count every fill, so there are at most as many aggregates, and as many pages.

@@ -6,8 +6,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mcp_binance_server.analytics.envelope import Basis, Metric
-from mcp_binance_server.analytics.liquidity.report import StopPrice, VacuumReport
+from mcp_binance_server.analytics.liquidity.low_volume import LowVolumeRange
+from mcp_binance_server.analytics.liquidity.report import ThinRangeReport
+from mcp_binance_server.analytics.liquidity.stops import StopSide
+from mcp_binance_server.analytics.liquidity.thin_ranges import SHUFFLES, ThinRange
 from mcp_binance_server.analytics.market.profile import ProfileReport
+from mcp_binance_server.analytics.own_past import base_rate
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.errors import InvalidArguments
@@ -15,10 +19,11 @@ from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MeasuredAnswer, Pair, measured, optional
-from mcp_binance_server.surface.views.liquidity import profile_line, vacuum_line
-from mcp_binance_server.surface.views.markdown import exact, volume
+from mcp_binance_server.surface.views.liquidity import profile_line, thin_line
+from mcp_binance_server.surface.views.markdown import exact, span, volume
 
 A_TENTH = 0.1
+HOUR_MS = 3_600_000
 
 
 class GetVolumeProfile(Arguments):
@@ -98,53 +103,95 @@ class GetLiquidityVacuums(Arguments):
     symbol: Pair
     lookback_minutes: Annotated[int, Field(ge=5, le=1440)] = 30
     percentile: Annotated[int, Field(ge=1, le=50)] | None = optional(
-        "Call bins below this percentile thin, not those far below the median"
+        "Also list the low-volume ranges: bins below this percentile, unjudged"
     )
+    side: StopSide = Field("long", description="short: a buy-back reference above instead of a stop below")
+    horizon_hours: Annotated[int, Field(ge=1, le=168)] = Field(24, description="How long the stop is to hold")
 
 
-def _rule(report: VacuumReport) -> str:
-    fraction = report.thresholds.vacuum_fraction
-    named = "a_tenth" if fraction == A_TENTH else plain_number(fraction)
-    return f"below_{named}_of_the_median_bin"
+def thin_range_metrics(report: ThinRangeReport, percentile: int | None) -> dict[str, Metric]:
+    """Return the thin ranges, nearest first, whether the price is in one, and a stop out of the way of noise."""
+    found, price = report.found, report.price
+    inside = None if found.found is None or price is None else report.around is not None
+    widest = None
+    if found.widest is not None:
+        widest = {"sigmas": round(found.widest, 4), "shuffles": found.shuffles, "as_wide": found.as_wide}
+    metrics = {
+        "thin_ranges": Metric(
+            value=None if found.found is None else [_thin(report, each) for each in report.nearest_first],
+            why_null=found.why_null,
+            method=_rule(report),
+            p=found.p,
+            base_rate=base_rate(0, SHUFFLES) if found.found else None,
+        ),
+        "widest_run": Metric(value=widest, why_null=found.why_null),
+        "inside_thin_range": Metric(value=inside, why_null=(found.why_null or "no_trades") if inside is None else None),
+    }
+    if percentile is not None:
+        metrics["low_volume_ranges"] = Metric(
+            value=[_low_volume(report, each) for each in report.low_volume or ()],
+            method=f"below_percentile_{percentile}",
+        )
+    return metrics | _stop_metrics(report)
 
 
-def vacuum_metrics(report: VacuumReport, percentile: int | None) -> dict[str, Metric]:
-    """Return the vacuums, low to high, whether the price is in one, and where stops are out of the way."""
-    tick, found, price, around = report.rules.tick, report.found, report.price, report.around
-    vacuums = None
-    if found.vacuums is not None:
-        vacuums = [
-            {
-                "low": exact(each.low, tick),
-                "high": exact(each.high, tick),
-                "severity": each.severity,
-                "deficit": round(each.deficit, 4),
-                "distance_pct": None if price is None else round(each.distance_percent(price), 3),
-            }
-            for each in found.vacuums
-        ]
-    rule = _rule(report) if percentile is None else f"below_percentile_{percentile}"
-    inside = None if vacuums is None or price is None else around is not None
-    stops = report.stops
+def _thin(report: ThinRangeReport, each: ThinRange) -> dict[str, object]:
     return {
-        "vacuums": Metric(value=vacuums, why_null=found.why_null, method=rule),
-        "inside_vacuum": Metric(value=inside, why_null=(found.why_null or "no_trades") if inside is None else None),
+        "low": exact(each.low, report.rules.tick),
+        "high": exact(each.high, report.rules.tick),
+        "width_sigmas": round(each.deviations, 4),
+        "width_spreads": None if each.spreads is None else round(each.spreads, 1),
+        "volume": volume(Decimal(repr(each.volume))),
+        "of_median": round(each.of_median, 4),
+        "distance_pct": None if report.price is None else round(each.distance_percent(report.price), 3),
+    }
+
+
+def _low_volume(report: ThinRangeReport, each: LowVolumeRange) -> dict[str, object]:
+    low, high = exact(each.low, report.rules.tick), exact(each.high, report.rules.tick)
+    return {"low": low, "high": high, "of_median": None if each.of_median is None else round(each.of_median, 4)}
+
+
+def _stop_metrics(report: ThinRangeReport) -> dict[str, Metric]:
+    stop, noise, tick, why = report.stop.stop, report.stop.noise, report.rules.tick, report.stop.why_null
+    if stop is None or noise is None:
+        return {"stop_guidance": Metric(value=None, unit="quote", why_null=why)}
+    shown = {
+        "price": exact(stop.price, tick),
+        "from": stop.origin,
+        "edge": None if stop.edge is None else exact(stop.edge, tick),
+        "distance_pct": round(stop.distance_percent, 3),
+        "noise_chance": round(stop.chance, 4),
+        "horizon_hours": stop.horizon_ms // HOUR_MS,
+    }
+    return {
         "stop_guidance": Metric(
-            value=None if stops is None else {"long": _stop(stops.long, tick), "short": _stop(stops.short, tick)},
+            value={"long" if stop.side == "long" else "buy_back_reference": shown},
             unit="quote",
-            why_null="no_trades" if stops is None else None,
-            method="0.2 % beyond the nearest vacuum or wall, else 2 %",
+            method="a usual move of the horizon, 3 ticks and 2 spreads at least, beyond what stands about there",
+        ),
+        "usual_move": Metric(
+            value=round(noise.over(stop.horizon_ms) * 100, 3),
+            unit="percent",
+            method=f"Garman-Klass, {noise.bars} bars of {span(noise.bar_ms)}, over {stop.horizon_ms // HOUR_MS} h",
         ),
     }
 
 
-def _stop(stop: StopPrice, tick: Price) -> dict[str, str | None]:
-    edge = None if stop.edge is None else exact(stop.edge, tick)
-    return {"price": exact(stop.price, tick), "from": stop.origin, "edge": edge}
+def _rule(report: ThinRangeReport) -> str:
+    fraction = report.thresholds.vacuum_fraction
+    named = "a tenth" if fraction == A_TENTH else plain_number(fraction)
+    return f"below {named} of the median bin, wider than in {SHUFFLES} shuffles"
 
 
 async def get_liquidity_vacuums(context: Context, arguments: GetLiquidityVacuums) -> ToolAnswer:
-    report = await context.liquidity.vacuums(arguments.symbol, arguments.lookback_minutes, arguments.percentile)
+    report = await context.liquidity.thin_ranges(
+        arguments.symbol,
+        arguments.lookback_minutes,
+        arguments.percentile,
+        side=arguments.side,
+        horizon_ms=arguments.horizon_hours * HOUR_MS,
+    )
     basis = Basis(
         window=report.window,
         requested_ms=report.requested_ms,
@@ -154,15 +201,15 @@ async def get_liquidity_vacuums(context: Context, arguments: GetLiquidityVacuums
         as_of_ms=report.window.to_ms,
         age_ms=max(0, report.now_ms - report.window.to_ms),
     )
-    return measured(context, report.rules, basis, vacuum_metrics(report, arguments.percentile), vacuum_line(report))
+    return measured(context, report.rules, basis, thin_range_metrics(report, arguments.percentile), thin_line(report))
 
 
 GET_LIQUIDITY_VACUUMS = ToolSpec(
     name="get_liquidity_vacuums",
-    title="Liquidity vacuums",
+    title="Thin traded ranges",
     description=(
-        "Price ranges of one pair where hardly anything was traded, and stops that stay out of them. Use it before "
-        "placing a stop. Not for the cost of an order now (estimate_slippage)."
+        "Price ranges of one pair where hardly anything was traded, if wider than chance makes them, and a stop out of "
+        "the way of noise. Use it before placing a stop. Not for the cost of an order now (estimate_slippage)."
     ),
     arguments=GetLiquidityVacuums,
     answer=MeasuredAnswer,

@@ -8,14 +8,24 @@ from mcp_binance_server.analytics.liquidity.report import (
     LiquidityReport,
     SidedWall,
     SlippageRow,
-    StopPrice,
-    VacuumReport,
+    StopReport,
+    ThinRangeReport,
     WallReport,
 )
-from mcp_binance_server.analytics.liquidity.vacuums import Vacuum
+from mcp_binance_server.analytics.liquidity.stops import Noise, StopPrice
+from mcp_binance_server.analytics.liquidity.thin_ranges import (
+    LEAST_DEVIATIONS,
+    LEAST_SPREADS,
+    LEAST_TICKS,
+    SHUFFLES,
+    ThinRange,
+    ThinRanges,
+)
 from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.tuning import plain_number
+from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.book.cost import cost_words, spread_words
 from mcp_binance_server.surface.views.flow import base
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, bps, percent, plain, price, share, span, stamp
 from mcp_binance_server.surface.views.measures import collecting, in_percent, threshold_line, why
@@ -27,8 +37,9 @@ SOURCES = {
     "klines_1s": "1s klines spread over each bar (approximation)",
     "klines": "1m klines spread over each bar (approximation)",
 }
-ROLES = {"Bid": "support", "Ask": "resistance"}
 MOST_ROWS = 10
+LITTLE = 0.01
+HOUR_MS = 3_600_000
 MOST_WALLS = 20
 
 PROFILE_SOURCES = {"aggTrades": "every trade", "klines": "candles spread over their range (approximation)"}
@@ -42,8 +53,9 @@ def liquidity_page(report: LiquidityReport) -> str:
             f"# {plain(report.rules.symbol)} Liquidity Map",
             "",
             f"**Current Price**: {_price_line(report)}",
+            *_first(report),
             "",
-            *_vacuums(report),
+            *_thin(report),
             "",
             *_walls(report),
             "",
@@ -61,17 +73,16 @@ def liquidity_page(report: LiquidityReport) -> str:
     )
 
 
-def vacuum_line(report: VacuumReport) -> str:
-    """Say the vacuums of a window in one line."""
+def thin_line(report: ThinRangeReport) -> str:
+    """Say the thin traded ranges of a window in one line."""
     opening = f"{plain(report.rules.symbol)}, last {span(report.requested_ms)}:"
-    vacuums = report.found.vacuums
-    if vacuums is None:
-        return f"{opening} vacuums unknown ({_too_little(report)})."
-    if not vacuums:
-        return f"{opening} no liquidity vacuum in {report.trades:,} trades."
-    nearest = min(vacuums, key=lambda each: abs(each.distance_percent(report.price)) if report.price else 0)
-    inside = "the price is inside one" if report.around else f"nearest {_range(report.rules, nearest)}"
-    return f"{opening} {len(vacuums)} liquidity vacuum{'s' if len(vacuums) > 1 else ''}; {inside}."
+    if report.found.found is None:
+        return f"{opening} thin traded ranges not judged ({_too_little(report)})."
+    near = report.nearest_first
+    if not near:
+        return f"{opening} no thin traded range beyond chance in {report.trades:,} trades."
+    inside = "the price is inside one" if report.around else f"nearest {_range(report.rules, near[0])}"
+    return f"{opening} {len(near)} thin traded range{'s' if len(near) > 1 else ''}; {inside}."
 
 
 def compact_money(value: float, quote: str) -> str:
@@ -87,59 +98,82 @@ def _price(rules: SymbolRules, value: Decimal) -> str:
     return price(value, rules.quote, rules.tick)
 
 
+def _first(report: LiquidityReport) -> list[str]:
+    """Answer what is looked for first: what it costs to trade now, and how much the known book holds."""
+    lines = list[str]()
+    if report.touch is not None:
+        bid, ask = (float(each) for each in report.touch)
+        lines.append(f"**Spread**: {spread_words(float(report.rules.tick), (bid + ask) / 2, ask - bid)}")
+    if report.costs is not None:
+        held = (compact_money(each, report.rules.quote) for each in (report.costs.held_bids, report.costs.held_asks))
+        lines.append(f"**Known book**: {' bid / '.join(held)} ask")
+    if report.order_cost is not None:
+        lines.append(f"**Cost**: {cost_words(report.rules, report.order_cost)}")
+    return lines
+
+
 def _price_line(report: LiquidityReport) -> str:
     if report.price is None:
         return "unknown (nothing was traded in the last 24 hours)"
     shown = _price(report.rules, report.price)
-    if report.vacuums is None or report.vacuums.found.vacuums is None:
-        return shown
-    around = report.vacuums.around
-    return f"{shown} ({'not inside a vacuum' if around is None else 'inside a vacuum'})"
+    around = report.thin.around if report.thin else None
+    return shown if around is None else f"{shown} (inside a thin traded range)"
 
 
-def _vacuums(report: LiquidityReport) -> list[str]:
-    found = report.vacuums
-    window = f"traded volume, last {report.lookback_minutes} min"
-    if found is None:
-        return [f"## Liquidity Vacuums ({window})", f"_Unavailable: {plain(report.no_vacuums)}_"]
-    heading = f"## Liquidity Vacuums ({window}, {found.trades:,} trades)"
-    vacuums = found.found.vacuums
-    if vacuums is None:
-        return [heading, f"_Unavailable: {_too_little(found)}_"]
+def _thin(report: LiquidityReport) -> list[str]:
+    thin = report.thin
+    window = f"last {report.lookback_minutes} min"
+    if thin is None:
+        return [f"## Thin Traded Ranges ({window})", f"_Unavailable: {plain(report.no_trades)}_"]
+    heading = f"## Thin Traded Ranges ({window}, {thin.trades:,} trades)"
+    if thin.found.found is None:
+        return [heading, f"_Not judged: {_too_little(thin)}_"]
     lines = [heading]
-    if vacuums:
-        lines += ["| Range | Severity | Volume vs median bin | Distance |", "|-|-|-|-|"]
-        lines += [_vacuum_row(report, each) for each in _nearest(report, vacuums)]
-        lines.append("")
+    shown = thin.nearest_first[:MOST_ROWS]
+    if shown:
+        lines += ["| Range | Width (sigma) | Width (spreads) | Volume left | Distance |", "|-|-|-|-|-|"]
+        lines += [_thin_row(report, each) for each in shown]
+        lines += [
+            "",
+            f"_Wider than in any of {SHUFFLES} shuffles of the same price steps; sigma: the window's usual move_",
+        ]
     else:
-        least = in_percent(found.thresholds.vacuum_fraction)
-        lines.append(f"_None: every one of {found.found.bins} price bins holds {least} of the median bin or more_")
-    more = len(vacuums) - MOST_ROWS
+        lines.append(f"_None beyond chance: {_widest(thin.found)}_")
+    more = len(thin.nearest_first) - len(shown)
     further = f"; {more} more further away" if more > 0 else ""
-    lines.append(f"_Source: {SOURCES[found.source]}, coverage {share(found.coverage, 0)}{further}_")
+    lines.append(f"_Source: {SOURCES[thin.source]}, coverage {share(thin.coverage, 0)}{further}_")
     return lines
 
 
-def _nearest(report: LiquidityReport, vacuums: tuple[Vacuum, ...]) -> list[Vacuum]:
-    """Return the rows that matter most at this price, from high to low as a ladder of prices stands."""
-    price = report.price
-    near = vacuums if price is None else sorted(vacuums, key=lambda each: abs(each.distance_percent(price)))
-    return sorted(near[:MOST_ROWS], key=lambda each: each.low, reverse=True)
+def _widest(found: ThinRanges) -> str:
+    """Say how wide the widest empty stretch is, and why that is nothing."""
+    if not found.widest:
+        return "no stretch between traded prices has hardly any trading"
+    widest = f"the widest stretch with hardly any trading is {found.widest:.2f} sigma of the window"
+    if found.as_wide:
+        return f"{widest}, and the same price steps shuffled leave one as wide ({found.as_wide} of {found.shuffles})"
+    matters = f"{LEAST_DEVIATIONS} sigma, {LEAST_TICKS} ticks and {LEAST_SPREADS} spreads"
+    return f"{widest}, less than matters ({matters})"
 
 
-def _vacuum_row(report: LiquidityReport, vacuum: Vacuum) -> str:
-    away = "n/a" if report.price is None else percent(Decimal(repr(vacuum.distance_percent(report.price))))
-    # Only a range without any trade is empty.
-    less = 100 if vacuum.deficit == 1 else min(99, round(vacuum.deficit * 100))
-    cells = [_range(report.rules, vacuum), vacuum.severity, f"-{less}%", away]
-    return f"| {' | '.join(cells)} |"
+def _thin_row(report: LiquidityReport, found: ThinRange) -> str:
+    rules = report.rules
+    away = "n/a" if report.price is None else percent(Decimal(repr(found.distance_percent(report.price))))
+    spreads = "n/a" if found.spreads is None else f"{found.spreads:,.0f}"
+    left = "none" if not found.volume else f"{base(rules, Quantity(Decimal(repr(found.volume))))}, {_usual(found)}"
+    return f"| {_range(rules, found)} | {found.deviations:.2f} | {spreads} | {left} | {away} |"
 
 
-def _range(rules: SymbolRules, vacuum: Vacuum) -> str:
-    return f"{_price(rules, vacuum.low)}-{_price(rules, vacuum.high)}"
+def _usual(found: ThinRange) -> str:
+    """Say what the bins hold against as many median ones; a little is not nothing."""
+    return f"{share(found.of_median, 0)} of usual" if found.of_median >= LITTLE else "under 1% of usual"
 
 
-def _too_little(report: VacuumReport) -> str:
+def _range(rules: SymbolRules, found: ThinRange) -> str:
+    return f"{_price(rules, found.low)}-{_price(rules, found.high)}"
+
+
+def _too_little(report: ThinRangeReport) -> str:
     found, limits = report.found, report.thresholds
     if found.why_null == "insufficient_events":
         return f"too few trades: {found.n:,} of {limits.vacuum_min_trades:,} needed; try a longer lookback"
@@ -172,7 +206,7 @@ def _wall_rows(rules: SymbolRules, found: WallReport) -> list[str]:
         large = f"no level stands out from its neighbours (z >= {plain_number(limits.wall_z)}) and holds"
         lasting = "" if found.progress or found.snapshots == 1 else " for long enough"
         return [f"_None: {large} {in_percent(limits.wall_share)} of its side{lasting}_"]
-    rows = ["| Side | Price | Quantity | Share of side | Persistence (95%) | Role |", "|-|-|-|-|-|-|"]
+    rows = ["| Side | Price | Quantity | Share of side | Persistence (95%) |", "|-|-|-|-|-|"]
     largest = sorted(shown, key=lambda each: each.wall.candidate.share, reverse=True)[:MOST_WALLS]
     rows += [_wall_row(rules, each) for each in shown if each in largest]
     left_out = len(shown) - len(largest)
@@ -191,7 +225,6 @@ def _wall_row(rules: SymbolRules, each: SidedWall) -> str:
         base(rules, found.quantity),
         share(found.share, 0),
         lasting,
-        ROLES[each.side],
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -226,31 +259,52 @@ def _bps(walk: BookWalk) -> str:
 
 
 def _guidance(report: LiquidityReport) -> list[str]:
-    stops = report.stops
-    if stops is None:
-        return ["_Unavailable: there is no current price_"]
-    below, above = _stop(report.rules, stops.long, "under"), _stop(report.rules, stops.short, "over")
-    lines = [f"- Long: below {below} · Short: above {above}"]
-    vacuums = (report.vacuums.found.vacuums or ()) if report.vacuums else ()
-    if vacuums and report.price is not None:
-        price = report.price
-        nearest = min(vacuums, key=lambda each: abs(each.distance_percent(price)))
-        risky = _range(report.rules, nearest)
-        lines.append(f"- Risky zone: inside {risky} (thin trading: fast moves and slippage)")
-    return lines
+    found = report.stop
+    if found.stop is None or found.noise is None:
+        return [f"_Unavailable: {no_stop(found)}_"]
+    return [
+        f"- Stop for a holder: {_stop(report.rules, found.stop)}",
+        f"_{_noise(found.noise, found.stop.horizon_ms)}_",
+    ]
 
 
-def _stop(rules: SymbolRules, stop: StopPrice, side: str) -> str:
-    shown = _price(rules, stop.price)
-    if stop.edge is None:
-        return f"{shown} (2% away: no vacuum or wall known on this side)"
-    return f"{shown} (0.2% {side} the nearest {stop.origin}, {_price(rules, stop.edge)})"
+def no_stop(found: StopReport) -> str:
+    """Say why there is no stop."""
+    if found.why_null == "no_trades":
+        return "there is no current price"
+    if found.why_null == "insufficient_bars":
+        return "too few trades in the last 24 h to tell noise from moves"
+    return f"the usual move of a day is unknown, {why(found.why_null)}"
+
+
+def _stop(rules: SymbolRules, stop: StopPrice) -> str:
+    below = "below" if stop.side == "long" else "above"
+    within = f"noise alone reaches it in {_hours(stop.horizon_ms)} in about {share(stop.chance, 0)}"
+    edge = "" if stop.edge is None else _price(rules, stop.edge)
+    reason = {
+        "noise": "",
+        "ticks": "; 3 ticks, the least",
+        "spread": "; 2 spreads, the least",
+        "thin_range": f"; moved beyond the thin traded range that ends at {edge}",
+        "wall": f"; moved beyond the standing size at {edge}",
+    }[stop.origin]
+    return f"{_price(rules, stop.price)} ({stop.distance_percent:.2f}% {below}; {within}{reason})"
+
+
+def _hours(duration_ms: int) -> str:
+    return f"{duration_ms // HOUR_MS} h"
+
+
+def _noise(noise: Noise, horizon_ms: int) -> str:
+    usual = f"Usual move in {_hours(horizon_ms)}: {noise.over(horizon_ms) * 100:.2f}%"
+    bars = f"Garman-Klass, {noise.bars} bars of {span(noise.bar_ms)}"
+    return f"{usual} ({bars}); the chance takes normal steps without drift: an approximation"
 
 
 def profile_line(report: ProfileReport) -> str:
     """Say a profile in one line."""
     profile, rules = report.profile, report.rules
-    opening = f"{plain(rules.symbol)} volume profile, last {report.requested_ms // 3_600_000} h:"
+    opening = f"{plain(rules.symbol)} volume profile, last {report.requested_ms // HOUR_MS} h:"
     if profile.poc is None or profile.val is None or profile.vah is None:
         return f"{opening} unknown ({why(profile.why_null)})."
     poc, val, vah = (price(each, rules.quote, rules.tick) for each in (profile.poc, profile.val, profile.vah))

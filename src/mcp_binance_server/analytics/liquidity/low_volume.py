@@ -1,0 +1,46 @@
+"""The bins of a profile with least volume: a plain query, which judges nothing."""
+
+from collections.abc import Sequence
+from statistics import fmean, median
+from typing import NamedTuple
+
+from mcp_binance_server.analytics.market.profile import VolumeProfile
+from mcp_binance_server.domain.money import Price
+
+
+class LowVolumeRange(NamedTuple):
+    """Neighbouring bins among the thinnest, and their mean volume over that of the median bin."""
+
+    low: Price
+    high: Price
+    of_median: float | None
+
+
+def low_volume_ranges(profile: VolumeProfile, percentile: int) -> tuple[LowVolumeRange, ...]:
+    """Return the runs of bins below a percentile of all bins, from low to high: every profile has some."""
+    volumes = [float(each.volume) for each in profile.bins]
+    if not volumes:
+        return ()
+    cut = _percentile(volumes, percentile)
+    middle = median(volumes)
+    runs = list[list[int]]()
+    for at, volume in enumerate(volumes):
+        if volume and volume >= cut:  # nothing at all is thin by any rule
+            continue
+        if runs and runs[-1][-1] == at - 1:
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    return tuple(
+        LowVolumeRange(
+            profile.bins[run[0]].low,
+            profile.bins[run[-1]].high,
+            fmean(volumes[at] for at in run) / middle if middle else None,
+        )
+        for run in runs
+    )
+
+
+def _percentile(volumes: Sequence[float], percentile: int) -> float:
+    rank = max(1, -(-len(volumes) * percentile // 100))
+    return sorted(volumes)[rank - 1]

@@ -1,0 +1,161 @@
+"""Where a stop is out of the way of noise, and how likely noise alone reaches it all the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import pairwise
+from math import erfc, exp, log, sqrt
+from statistics import median
+from typing import Literal, NamedTuple
+
+from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange
+from mcp_binance_server.analytics.market.profile import usable
+from mcp_binance_server.analytics.market.volatility import garman_klass
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.periods import DAY_MS, Candle
+
+StopSide = Literal["long", "short"]
+StopFrom = Literal["noise", "ticks", "spread", "thin_range", "wall"]
+
+# A range estimator understates where a bar has few trades; then neighbouring bars are made one.
+LEAST_TRADES = 20
+LEAST_BARS = 6
+JOINED = (1, 3, 12, 48)
+
+LEAST_TICKS, LEAST_SPREADS = 3, 2
+# What lies this near to the distance moves the stop a little beyond it.
+NEAR = Decimal("0.25")
+BEYOND = Decimal("0.002")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """The usual move of a day, as a standard deviation of its logarithm, and the bars it was measured on."""
+
+    day: float
+    bars: int
+    bar_ms: int
+
+    def over(self, horizon_ms: int) -> float:
+        """Return the usual move of a horizon: independent steps add up by the root of time."""
+        return self.day * sqrt(horizon_ms / DAY_MS)
+
+
+class StopPrice(NamedTuple):
+    """A stop, what decided it, and the edge it stands beyond where something stood in its way.
+
+    `chance` is that of a driftless walk of normal steps to touch it within the horizon: an approximation.
+    """
+
+    side: StopSide
+    price: Price
+    origin: StopFrom
+    edge: Price | None
+    distance_percent: float
+    chance: float
+    horizon_ms: int
+
+
+class _Obstacle(NamedTuple):
+    origin: StopFrom
+    near: Decimal
+    far: Decimal
+    edge: Price
+
+
+def noise_of(candles: Sequence[Candle]) -> Noise | None:
+    """Measure the usual move by Garman and Klass on bars that had trades enough; None where no bars have."""
+    for count in JOINED:
+        bars = [_one_bar(candles[at : at + count]) for at in range(0, len(candles) - count + 1, count)]
+        if len(bars) < LEAST_BARS:
+            return None
+        if median(each.trade_count for each in bars) >= LEAST_TRADES:
+            variance = garman_klass(_connected(bars)).value
+            bar_ms = bars[0].close_time_ms + 1 - bars[0].open_time_ms
+            return Noise(day=sqrt(variance * DAY_MS / bar_ms), bars=len(bars), bar_ms=bar_ms) if variance else None
+    return None
+
+
+def chance_of_touch(distance: float, deviation: float) -> float:
+    """Return how likely a driftless walk is at a distance at any time of a horizon: twice that of ending beyond it.
+
+    The reflection principle; the distance and the deviation of the horizon are logarithms.
+    """
+    return erfc(distance / deviation / sqrt(2))
+
+
+def stop_price(
+    price: Price,
+    noise: Noise,
+    *,
+    tick: Price,
+    spread: Price | None = None,
+    thin: Sequence[ThinRange] = (),
+    walls: Sequence[Price] = (),
+    side: StopSide = "long",
+    horizon_ms: int = DAY_MS,
+) -> StopPrice:
+    """Put a stop as far away as a usual move of the horizon, and beyond what stands about there; never nearer."""
+    step, deviation = usable(tick), noise.over(horizon_ms)
+    sign = -1 if side == "long" else 1
+    reasons: dict[StopFrom, Decimal] = {
+        "noise": abs(price * (Decimal(repr(exp(sign * deviation))) - 1)),
+        "ticks": LEAST_TICKS * step,
+        "spread": LEAST_SPREADS * (spread or Decimal(0)),
+    }
+    origin = max(reasons, key=lambda each: reasons[each])
+    distance, edge = reasons[origin], None
+    margin = max(BEYOND * price, LEAST_TICKS * step)
+    for each in _in_the_way(_obstacles(price, thin, walls, sign), reasons[origin]):
+        if each.far + margin > distance:
+            origin, distance, edge = each.origin, each.far + margin, each.edge
+    # Outwards, so that rounding brings it no nearer; a stop is a price, so never 0.
+    rounding = ROUND_FLOOR if side == "long" else ROUND_CEILING
+    at = Price(max(step, ((price + sign * distance) / step).to_integral_value(rounding) * step))
+    return StopPrice(
+        side=side,
+        price=at,
+        origin=origin,
+        edge=edge,
+        distance_percent=float(abs(at - price) / price * 100),
+        chance=chance_of_touch(abs(log(at / price)), deviation),
+        horizon_ms=horizon_ms,
+    )
+
+
+def _obstacles(price: Price, thin: Sequence[ThinRange], walls: Sequence[Price], sign: int) -> list[_Obstacle]:
+    found = [_Obstacle("wall", sign * (each - price), sign * (each - price), each) for each in walls]
+    for each in thin:
+        near, far = (each.high, each.low) if sign < 0 else (each.low, each.high)
+        found.append(_Obstacle("thin_range", sign * (near - price), sign * (far - price), far))
+    return found
+
+
+def _in_the_way(obstacles: Sequence[_Obstacle], distance: Decimal) -> list[_Obstacle]:
+    """Keep what ends near the distance, or what the distance would fall into."""
+    least, most = distance * (1 - NEAR), distance * (1 + NEAR)
+    return [each for each in obstacles if least <= each.far <= most or each.near <= distance <= each.far]
+
+
+def _one_bar(candles: Sequence[Candle]) -> Candle:
+    """Make one bar of several; its volumes stay those of the first, nothing here asks for them."""
+    last = candles[-1]
+    return replace(
+        candles[0],
+        close_time_ms=last.close_time_ms,
+        high=max(each.high for each in candles),
+        low=min(each.low for each in candles),
+        close=last.close,
+        trade_count=sum(each.trade_count for each in candles),
+    )
+
+
+def _connected(bars: Sequence[Candle]) -> list[Candle]:
+    """Let each bar begin where the one before ended: the move between two of them counts as well."""
+    return [
+        bars[0],
+        *(
+            replace(each, open=last.close, high=max(each.high, last.close), low=min(each.low, last.close))
+            for last, each in pairwise(bars)
+        ),
+    ]

@@ -1,0 +1,199 @@
+"""Thin traded ranges: prices that hardly anything was traded at, wider than the same moves in another order leave.
+
+Every walk crosses some prices fast, so an empty stretch alone says nothing. The null is the path's own steps, shuffled.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import shake_128
+from itertools import accumulate
+from statistics import median
+from struct import unpack
+from typing import NamedTuple
+
+from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.liquidity.path import PathPiece, TradedPath
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.domain.money import Price
+
+SHUFFLES = 59
+# The outer bins are where a walk turned: most of what looks thin on a walk lies there.
+EDGE_SHARE = 0.02
+LEAST_TICKS, LEAST_SPREADS, LEAST_DEVIATIONS = 3, 2, 0.15
+# A jump is one step: shuffled as it is, it would make the same hole elsewhere. Six deviations, by the median move.
+TEMPERED = 6 / 0.6745
+_KEY_BYTES = 8
+
+
+class ThinRange(NamedTuple):
+    """Prices from `low` up to, not including, `high`, and how wide and how empty they are."""
+
+    low: Price
+    high: Price
+    deviations: float
+    """The width in usual moves of the window."""
+    spreads: float | None
+    volume: float
+    of_median: float
+    """The volume of its bins over that of as many median bins."""
+
+    def contains(self, price: Price) -> bool:
+        return self.low <= price < self.high
+
+    def distance_percent(self, price: Price) -> float:
+        """Return how far the nearer edge lies from a price: negative below it, 0 inside."""
+        if self.contains(price):
+            return 0.0
+        edge = self.low if self.low > price else self.high
+        return float((edge - price) / price * 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinRanges:
+    """What was found, from low to high; none is an empty tuple, not judged says why.
+
+    `widest` is the widest run of thin bins in usual moves, found or not; of the `shuffles` tried, `as_wide` had one as
+    wide. Shuffling ends with the first of these, so a found range has 59 and none.
+    """
+
+    found: tuple[ThinRange, ...] | None
+    widest: float | None = None
+    shuffles: int = 0
+    as_wide: int = 0
+    bins: int = 0
+    n: int = 0
+    why_null: WhyNull | None = None
+
+    @property
+    def p(self) -> float | None:
+        """How often chance alone does as much, at most; only a full count of shuffles tells."""
+        return 1 / (SHUFFLES + 1) if self.found else None
+
+
+# Plain tuples in whole ticks, as millions of them are made: the step, how low and how high around its end, volume.
+_Turn = tuple[int, int, int, float]
+_Stretch = tuple[int, int, float]
+
+
+class _Run(NamedTuple):
+    low: int
+    high: int
+    volume: float
+    of_median: float
+
+    @property
+    def width(self) -> int:
+        return self.high - self.low
+
+
+class _Histogram(NamedTuple):
+    first: int
+    width: int
+    volumes: list[float]
+
+
+def thin_ranges(path: TradedPath, spread: Price | None, *, thresholds: Thresholds = DEFAULTS) -> ThinRanges:
+    """Find the runs that are wider than every shuffle's widest, and wide enough to matter."""
+    if path.why_null is not None:
+        return ThinRanges(found=None, n=path.n, why_null=path.why_null)
+    histogram = _histogram([each[1:] for each in path.pieces], thresholds.profile_bins)
+    runs = _runs(histogram, thresholds.vacuum_fraction)
+    unit, ticks = path.deviation, float(path.tick)
+    widest = max((each.width for each in runs), default=0)
+    if not unit:
+        return ThinRanges(found=None, n=path.n, bins=len(histogram.volumes), why_null="degenerate")
+    quoted = float(spread) / ticks if spread else 0.0
+    least = max(LEAST_TICKS, LEAST_SPREADS * quoted, LEAST_DEVIATIONS * unit)
+    limit, tried = _widest_by_chance(path, widest, thresholds) if widest > least else (0, 0)
+    return ThinRanges(
+        found=tuple(
+            ThinRange(
+                low=Price(each.low * path.tick),
+                high=Price(each.high * path.tick),
+                deviations=each.width / unit,
+                spreads=each.width / quoted if quoted else None,
+                volume=each.volume,
+                of_median=each.of_median,
+            )
+            for each in runs
+            if each.width > max(limit, least)
+        ),
+        widest=widest / unit,
+        shuffles=tried,
+        as_wide=int(tried > 0 and limit >= widest),
+        bins=len(histogram.volumes),
+        n=path.n,
+    )
+
+
+def _widest_by_chance(path: TradedPath, widest: int, thresholds: Thresholds) -> tuple[int, int]:
+    """Return the widest run of shuffled paths, and how many were tried: the first that is as wide ends the trial."""
+    steps, first = path.steps, path.pieces[0]
+    moved = [abs(each) for each in steps if each]
+    cap = max(1, round(TEMPERED * median(moved)))
+    turns = [_turn(step, piece, cap) for step, piece in zip(steps, path.pieces[1:], strict=True)]
+    # Equal data give equal words, in every process and on every Python.
+    seed = f"{path.n} {first.close} {path.pieces[-1].close} {sum(moved)}"
+    limit = 0
+    for tried in range(1, SHUFFLES + 1):
+        drawn = unpack(f"<{len(turns)}Q", shake_128(f"{seed} {tried}".encode()).digest(_KEY_BYTES * len(turns)))
+        shuffled = [turns[at] for at in sorted(range(len(turns)), key=drawn.__getitem__)]
+        runs = _runs(_histogram(_walked(first, shuffled), thresholds.profile_bins), thresholds.vacuum_fraction)
+        limit = max(limit, *(each.width for each in runs), 0)
+        if limit >= widest:
+            return limit, tried
+    return limit, SHUFFLES
+
+
+def _turn(step: int, piece: PathPiece, cap: int) -> _Turn:
+    low, high = max(-cap, piece.low - piece.close), min(cap, piece.high - piece.close)
+    return max(-cap, min(cap, step)), low, high, piece.volume
+
+
+def _walked(first: PathPiece, turns: Iterable[_Turn]) -> list[_Stretch]:
+    stretches, close = [first[1:]], first.close
+    for step, low, high, volume in turns:
+        close += step
+        stretches.append((close + low, close + high, volume))
+    return stretches
+
+
+def _histogram(stretches: Sequence[_Stretch], bins: int) -> _Histogram:
+    """Spread each stretch evenly over the bins it lies in; a bin is a tick or more."""
+    first, last = min(stretches)[0], max(high for _, high, _ in stretches)
+    width = max(1, round((last - first) / bins))
+    changes = [0.0] * ((last - first) // width + 2)
+    for low, high, volume in stretches:
+        start, end = (low - first) // width, (high - first) // width + 1
+        share = volume / (end - start)
+        changes[start] += share
+        changes[end] -= share
+    return _Histogram(first, width, [*accumulate(changes)][:-1])
+
+
+def _runs(histogram: _Histogram, fraction: float) -> list[_Run]:
+    """Return runs of thin bins with busy ones on both sides, inside the middle of all volume."""
+    first, width, volumes = histogram
+    total = sum(volumes)
+    # What is left of adding and taking away floats is no volume.
+    crumb = total * 1e-12
+    traded = [each for each in volumes if each > crumb]
+    if not traded:
+        return []
+    middle = median(traded)
+    below = [*accumulate(volumes)]
+    inner = [
+        at
+        for at, sum_to in enumerate(below)
+        if sum_to / total > EDGE_SHARE and (sum_to - volumes[at]) / total < 1 - EDGE_SHARE
+    ]
+    runs, start = list[_Run](), None
+    for at in range(inner[0], inner[-1] + 1):
+        if volumes[at] < fraction * middle:
+            start = at if start is None else start
+        elif start is not None:
+            if start > inner[0]:
+                held = max(0.0, sum(volumes[start:at]))
+                runs.append(_Run(first + start * width, first + at * width, held, held / middle / (at - start)))
+            start = None
+    return runs
