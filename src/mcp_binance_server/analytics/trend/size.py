@@ -1,0 +1,161 @@
+"""A quantity that can be ordered now: the least of what risk, money, exposure, depth and the exchange allow."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal, localcontext
+from typing import Literal
+
+from mcp_binance_server.analytics.trend.levels import TradeLevels
+from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Ticker
+from mcp_binance_server.domain.money import EXACT_DIGITS, STABLECOINS, Price, Quantity, floor_to_step
+from mcp_binance_server.domain.symbols import SymbolRules
+
+LimitName = Literal[
+    "risk", "free", "exposure", "depth", "volume", "lot_size", "market_lot_size", "max_position", "notional"
+]
+WhyNoOrder = Literal[
+    "no_levels", "waits", "closed", "unread", "crossed", "no_rate", "no_room", "below_minimum", "rule", "orders_full"
+]
+
+NOTHING = Decimal(0)
+NEAR = Decimal("0.001")
+VOLUME_SHARE = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFunds:
+    """What an account brings to one symbol; `ordered` is what its open buy orders on that symbol still wait for."""
+
+    free: Quantity
+    held: Quantity
+    ordered: Quantity
+    ordered_value: Decimal
+    taker: Decimal
+    open_orders: int = 0
+
+    def invested(self, price: Price) -> Decimal:
+        """Return what is in the base asset at a price, with what its open buy orders will add."""
+        return self.held * price + self.ordered_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeBasis:
+    """What a size is counted from, read at one moment; amounts of money are in the quote asset.
+
+    Without funds the equity is a round sum to scale, and without an equity nothing says what the quote asset is worth.
+    """
+
+    book: BookSnapshot
+    equity: Decimal | None
+    funds: OwnFunds | None
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimit:
+    """One thing that bounds an order, and how much of the base asset it allows; less than nothing is nothing."""
+
+    name: LimitName
+    quantity: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class SizedOrder:
+    """A quantity on the lot step for a limit order at the upper end of the entry band, and what bounds it."""
+
+    quantity: Quantity
+    price: Price
+    equity: Decimal
+    risk: Decimal
+    """What it loses from the middle of the band to the stop, by which it was sized."""
+    risk_at_price: Decimal
+    bound: SizeLimit
+    limits: tuple[SizeLimit, ...]
+
+    @property
+    def value(self) -> Decimal:
+        return self.quantity * self.price
+
+
+@dataclass(frozen=True, slots=True)
+class NoOrder:
+    """Why there is no order: no levels, no room under a limit, too little for the exchange, or one of its rules."""
+
+    why: WhyNoOrder
+    rule: str = ""
+    """The rule or status behind it, where there is one; of too little whether the value or the quantity is."""
+    bound: SizeLimit | None = None
+    exposure: Decimal | None = None
+    """The share of equity that is in the asset already, where no more of it may be bought."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeReport:
+    """The order or why there is none, and the account it was counted from, if one is known."""
+
+    verdict: SizedOrder | NoOrder
+    funds: OwnFunds | None
+
+
+def size_order(
+    levels: TradeLevels, ticker: Ticker, rules: SymbolRules, basis: SizeBasis, *, fraction: Decimal, ceiling: Decimal
+) -> SizedOrder | NoOrder:
+    """Size one long trade at `fraction` of equity at risk, with at most `ceiling` of equity in the asset."""
+    if basis.equity is None:
+        return NoOrder("no_rate")
+    distance = levels.entry - levels.stop
+    with localcontext(prec=EXACT_DIGITS, rounding=ROUND_DOWN):  # a quotient rounded up could grow the order
+        limits = (
+            SizeLimit("risk", basis.equity * fraction / distance),
+            *_money_limits(levels, ticker, rules, basis.equity * ceiling, basis.funds),
+            SizeLimit("depth", near_touch(basis.book.asks, rules.tick)),
+            SizeLimit("volume", ticker.volume * VOLUME_SHARE),
+            *_exchange_limits(levels, rules, basis.funds),
+        )
+        bound = min(limits, key=lambda each: each.quantity)
+        if bound.quantity <= 0:
+            return NoOrder("no_room", bound=bound, exposure=_exposure(bound, basis, ticker.last_price))
+        step = rules.step or Quantity(Decimal(1).scaleb(-rules.base_places))
+        quantity = floor_to_step(Quantity(bound.quantity), step)
+        # Whoever buys at the lower end pays less for as much, so that end meets the least value last.
+        if not quantity or quantity < rules.min_quantity or quantity * levels.entry_low < rules.min_notional:
+            by_value = rules.min_quantity * levels.entry_low < rules.min_notional
+            return NoOrder("below_minimum", "value" if by_value else "quantity", bound)
+        at_price = quantity * (levels.entry_high - levels.stop)
+        return SizedOrder(quantity, levels.entry_high, basis.equity, quantity * distance, at_price, bound, limits)
+
+
+def near_touch(asks: Sequence[PriceLevel], tick: Price) -> Decimal:
+    """Return what is offered within ten basis points of the best ask, or within a tick where that is wider."""
+    if not asks:
+        return NOTHING
+    best = asks[0].price
+    farthest = best + max(best * NEAR, tick)
+    return sum((each.quantity for each in asks if each.price <= farthest), NOTHING)
+
+
+def _money_limits(
+    levels: TradeLevels, ticker: Ticker, rules: SymbolRules, most: Decimal, funds: OwnFunds | None
+) -> Iterator[SizeLimit]:
+    if funds is None:
+        return
+    # A rebate is not there before the trade is.
+    yield SizeLimit("free", funds.free / (levels.entry_high * (1 + max(funds.taker, NOTHING))))
+    if rules.base not in STABLECOINS:  # cash is no position, as on the portfolio's page
+        yield SizeLimit("exposure", (most - funds.invested(ticker.last_price)) / levels.entry_high)
+
+
+def _exposure(bound: SizeLimit, basis: SizeBasis, price: Price) -> Decimal | None:
+    if bound.name != "exposure" or basis.funds is None or not basis.equity:
+        return None
+    return basis.funds.invested(price) / basis.equity
+
+
+def _exchange_limits(levels: TradeLevels, rules: SymbolRules, funds: OwnFunds | None) -> Iterator[SizeLimit]:
+    if rules.max_quantity:
+        yield SizeLimit("lot_size", rules.max_quantity)
+    if rules.market_max_quantity:
+        yield SizeLimit("market_lot_size", rules.market_max_quantity)
+    if rules.max_position and funds is not None:
+        yield SizeLimit("max_position", rules.max_position - funds.held - funds.ordered)
+    if rules.max_notional:
+        yield SizeLimit("notional", rules.max_notional / levels.entry_high)

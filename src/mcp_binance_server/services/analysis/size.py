@@ -1,0 +1,156 @@
+"""The size of one trade, from the book and the account of this moment, held against the rules preview_order uses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mcp_binance_server.analytics.portfolio.valuation import find_route, value_portfolio
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.analytics.trend.levels import NoLevels, TradeLevels
+from mcp_binance_server.analytics.trend.outlook import Outlook
+from mcp_binance_server.analytics.trend.size import (
+    NOTHING,
+    NoOrder,
+    OwnFunds,
+    SizeBasis,
+    SizedOrder,
+    SizeReport,
+    size_order,
+)
+from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.market import BookSnapshot, MarketView
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.exchange.spot.account import AccountClient
+from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.services.account.preview import LEVELS
+from mcp_binance_server.services.gathering import gather
+from mcp_binance_server.trading.filters import check, closed
+from mcp_binance_server.trading.intent import OrderIntent, Touch
+from mcp_binance_server.trading.preview import USUAL
+
+ROUND_SUM = Decimal(10_000)
+# Counted as dollars, so that they need no price list.
+DOLLAR_QUOTES = frozenset({"USDT", "USDC", "FDUSD"})
+
+
+@dataclass(frozen=True, slots=True)
+class SizeReadings:
+    """What was read for a size at one moment; account, orders and prices are there with a key that could be used."""
+
+    book: BookSnapshot
+    account: Account | None
+    orders: tuple[Order, ...] | None
+    prices: Mapping[Symbol, Price] | None
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeService:
+    """Reads the book and, with a key, the account and its open orders on the symbol."""
+
+    client: SpotClient
+    account: AccountClient
+    thresholds: Thresholds = DEFAULTS
+
+    async def read(self, symbol: Symbol) -> SizeReadings:
+        """Read what a size is counted from; an account that cannot be read is named among the missing.
+
+        Raises:
+            AppError: the book cannot be read.
+        """
+        depth, account, orders, prices = await gather(
+            lambda: self.client.depth(symbol, LEVELS),
+            self._account,
+            lambda: self._orders(symbol),
+            self._prices,
+        )
+        book = depth.required().value
+        failed = {"your account": account, "your open orders": orders, "prices": prices}
+        missing = tuple(f"{name}: {part.failure.message}" for name, part in failed.items() if part.failure is not None)
+        return SizeReadings(book, account.value, orders.value, prices.value, missing)
+
+    async def size(self, view: MarketView, outlook: Outlook, read: SizeReadings | None) -> SizeReport:
+        """Size the trade of the first rule, or say why there is none; what is sized here preview_order accepts."""
+        basis = None if read is None else await self._basis(view.rules, read)
+        return SizeReport(self._verdict(view, outlook, basis), basis.funds if basis else None)
+
+    async def _basis(self, rules: SymbolRules, read: SizeReadings) -> SizeBasis:
+        account, orders, prices = read.account, read.orders, read.prices
+        if account is None or orders is None or prices is None:
+            if prices is None and rules.quote not in DOLLAR_QUOTES:
+                (priced,) = await gather(self.client.prices)
+                prices = priced.value.value if priced.value else None
+            return SizeBasis(book=read.book, equity=_in_quote(ROUND_SUM, rules.quote, prices or {}), funds=None)
+        total = value_portfolio(account.holdings, prices).total
+        funds = _funds(rules, account, orders)
+        return SizeBasis(book=read.book, equity=_in_quote(total, rules.quote, prices), funds=funds)
+
+    def _verdict(self, view: MarketView, outlook: Outlook, basis: SizeBasis | None) -> SizedOrder | NoOrder:
+        if (shut := closed(view.rules, OrderIntent("BUY", "LIMIT"))) is not None:
+            return NoOrder("closed", shut.received)
+        levels = outlook.by_range
+        if isinstance(levels, NoLevels):
+            return NoOrder("no_levels", levels.why_null)
+        if not outlook.buys:
+            return NoOrder("waits")
+        if basis is None:
+            return NoOrder("unread")
+        touch = Touch.of(basis.book)
+        if touch.is_crossed:
+            return NoOrder("crossed")
+        sized = size_order(
+            levels,
+            view.ticker,
+            view.rules,
+            basis,
+            fraction=outlook.risk_fraction,
+            ceiling=self.thresholds.position_ceiling,
+        )
+        return sized if isinstance(sized, NoOrder) else _kept(view.rules, levels, sized, touch, basis.funds)
+
+    async def _prices(self) -> Mapping[Symbol, Price] | None:
+        return None if self.account.principal is None else (await self.client.prices()).value
+
+    async def _account(self) -> Account | None:
+        return None if self.account.principal is None else (await self.account.account()).value
+
+    async def _orders(self, symbol: Symbol) -> tuple[Order, ...] | None:
+        # Of this symbol alone: all of them cost thirteen times as much.
+        return None if self.account.principal is None else (await self.account.open_orders(symbol)).value
+
+
+def _kept(
+    rules: SymbolRules, levels: TradeLevels, sized: SizedOrder, touch: Touch, funds: OwnFunds | None
+) -> SizedOrder | NoOrder:
+    """Return the order if the exchange takes it at both ends of the band, else the rule that it breaks."""
+    if funds is not None and rules.max_num_orders and funds.open_orders >= rules.max_num_orders:
+        return NoOrder("orders_full")
+    for price in (levels.entry_high, levels.entry_low):
+        order = OrderIntent("BUY", "LIMIT", quantity=sized.quantity, price=price)
+        verdict = check(rules, order, touch, None if funds is None else funds.held)
+        if verdict.broken:
+            return NoOrder("rule", verdict.broken[0].rule)
+    return sized
+
+
+def _in_quote(dollars: Decimal, quote: str, prices: Mapping[Symbol, Price]) -> Decimal | None:
+    if quote in DOLLAR_QUOTES:
+        return dollars
+    worth = find_route(quote, prices).price
+    return dollars / worth if worth else None
+
+
+def _funds(rules: SymbolRules, account: Account, orders: Sequence[Order]) -> OwnFunds:
+    balances = {each.asset: each for each in account.balances}
+    quote, base = balances.get(rules.quote), balances.get(rules.base)
+    waiting = [each for each in orders if each.side == "BUY"]
+    return OwnFunds(
+        open_orders=len(orders),
+        free=quote.free if quote else Quantity(NOTHING),
+        held=base.total if base else Quantity(NOTHING),
+        ordered=Quantity(sum((each.remaining for each in waiting), NOTHING)),
+        ordered_value=sum((each.remaining * each.working_price for each in waiting), NOTHING),
+        taker=(account.commission or USUAL).taker,
+    )
