@@ -3,12 +3,15 @@
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
+from math import log, sqrt
 
 import httpx2
 import pytest
 
 from mcp_binance_server.simulator.exchange import REMEMBERED_REQUESTS, ReceivedRequest, SimulatedExchange
 from support.clock import FakeClock
+from support.desk import raw
 
 pytestmark = pytest.mark.anyio
 
@@ -111,6 +114,30 @@ async def test_candles_trades_and_book_are_those_of_the_sample_ticker(
     assert min(Decimal(row[3]) for row in minutes) == Decimal(ticker["lowPrice"])
 
 
+@pytest.mark.parametrize("seed", [7, 8, 2026])
+@pytest.mark.parametrize(("scenario", "usual_day"), [("contract", (0.009, 0.0125)), ("contract_noise", (0.027, 0.033))])
+async def test_the_sample_day_follows_three_weeks_as_quiet_or_as_loud_as_said(
+    clock: FakeClock, seed: int, scenario: str, usual_day: tuple[float, float]
+) -> None:
+    clock.set_wall(1_760_711_025_123)
+    market = SimulatedExchange(clock, seed=seed, scenario=scenario)
+
+    rows = (await raw(market, "klines?symbol=BTCUSDT&interval=1h&limit=530"))[:-1]
+    closes = [float(row[4]) for row in rows]
+    moves = [log(after / before) for before, after in pairwise(closes)]
+    before, day = moves[-24 - 21 * 24 : -24], moves[-24:]
+    highs, lows = [float(row[2]) for row in rows], [float(row[3]) for row in rows]
+
+    assert usual_day[0] < sqrt(sum(each * each for each in before) / len(before) * 24) < usual_day[1]
+    assert sum(day) / sqrt(sum(each * each for each in day)) > 1.96
+    assert (max(highs[-24:]), min(lows[-24:])) == (51_000, 49_000)
+    places = range(len(rows) - 197, len(rows) - 24)
+    turns = [highs[at] for at in places if highs[at] > max(highs[at - 3 : at] + highs[at + 1 : at + 4])]
+    dips = [lows[at] for at in places if lows[at] < min(lows[at - 3 : at] + lows[at + 1 : at + 4])]
+    assert scenario == "contract_noise" or sum(49_600 <= each <= 49_900 for each in dips) >= 2
+    assert sum(51_950 <= each <= 52_050 for each in turns) == (2 if scenario == "contract" else 0)
+
+
 @pytest.mark.usefixtures("contract")
 async def test_pairs_of_sample_coins_agree_with_their_dollar_prices(get: Get) -> None:
     prices = {body["symbol"]: Decimal(body["price"]) for body in (await get("ticker/price")).json()}
@@ -162,7 +189,7 @@ async def test_an_empty_account_has_nothing_in_a_moving_market(
 
 
 def test_an_unknown_scenario_is_refused_with_the_known_ones(exchange: SimulatedExchange) -> None:
-    with pytest.raises(ValueError, match="market, contract, empty_account, quiet"):
+    with pytest.raises(ValueError, match="market, contract, contract_noise, empty_account, quiet"):
         exchange.set_scenario("boom")
 
     assert exchange.scenario == "market"

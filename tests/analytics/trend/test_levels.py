@@ -1,23 +1,18 @@
-"""Entry, stop, target and size: the sample of the contract to the dollar, and never a level that cannot be traded."""
+"""Entry, stop and target: the sample of the contract to the dollar, and never a level that cannot be traded."""
 
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from analytics.samples import price, quantity
-from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy
-from mcp_binance_server.analytics.trend.levels import (
-    NoLevels,
-    NoPosition,
-    PositionSize,
-    TradeLevels,
-    atr_levels,
-    position_size,
-    range_levels,
-)
+from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
+from mcp_binance_server.analytics.trend.levels import NoLevels, TradeLevels, atr_levels, placeable, range_levels
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 STRATEGIES = st.sampled_from(["aggressive", "balanced", "conservative"])
 RISKS = st.sampled_from(["low", "medium", "high"])
@@ -73,6 +68,65 @@ def test_the_entry_band_is_clipped_to_the_price(at: str, band: tuple[int, int]) 
     assert (levels.entry_low, levels.entry_high) == band
 
 
+def test_a_driftless_price_meets_the_stop_first_as_the_gamblers_ruin_says() -> None:
+    assert sample().stop_first == pytest.approx(1.8 / 2.8)
+
+
+@pytest.mark.parametrize(("tick", "spread", "gap"), [("0.01", "0", "0.03"), ("1", "1", "3"), ("1", "2", "4")])
+def test_stop_and_target_keep_three_ticks_and_two_spreads_from_the_entry(tick: str, spread: str, gap: str) -> None:
+    a_day_of_one_tick = range_levels(
+        price(100), Price(100 + Decimal(tick)), price(100),
+        strategy="balanced", risk="low", tick=price(tick), spread=Decimal(spread),
+    )  # fmt: skip
+    a_calm_hour = atr_levels(
+        price(100), 0.001, support=price(99), resistance=None,
+        tick=price(tick), strategy="aggressive", risk="low", spread=Decimal(spread),
+    )  # fmt: skip
+
+    for levels in (a_day_of_one_tick, a_calm_hour):
+        assert isinstance(levels, TradeLevels)
+        assert levels.entry_low - levels.stop == Decimal(gap)
+    assert isinstance(a_day_of_one_tick, TradeLevels)
+    assert (a_day_of_one_tick.target - a_day_of_one_tick.entry_high, a_day_of_one_tick.target_rule) == (
+        Decimal(gap),
+        "least",
+    )
+
+
+def rules(**bounds: str) -> SymbolRules:
+    given: dict[str, Any] = {name: Decimal(value) for name, value in bounds.items()}
+    plain = SymbolRules(Symbol("XUSDT"), "X", "USDT", "TRADING", CENT, quantity("0.01"), quantity(5))
+    return replace(plain, **given)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "fits"),
+    [
+        ({}, True),
+        ({"min_price": "48500", "max_price": "52000"}, True),
+        ({"min_price": "48500.01"}, False),
+        ({"max_price": "51999.99"}, False),
+        ({"bid_multiplier_down": "0.95", "bid_multiplier_up": "1"}, True),
+        ({"bid_multiplier_down": "0.99"}, False),
+        ({"ask_multiplier_down": "0.96", "ask_multiplier_up": "1.04"}, True),
+        ({"ask_multiplier_down": "0.97"}, False),
+        ({"ask_multiplier_up": "1.03"}, False),
+    ],
+)
+def test_levels_the_exchange_would_refuse_are_none(bounds: dict[str, str], *, fits: bool) -> None:
+    levels = sample()
+
+    placed = placeable(levels, rules(**bounds), price("50234.56"))
+
+    assert placed == (levels if fits else NoLevels("24h_range", "outside_price_filter"))
+
+
+def test_no_levels_stay_none() -> None:
+    none = NoLevels("atr", "flat_range")
+
+    assert placeable(none, rules(), price(1)) == none
+
+
 def test_a_day_without_a_range_has_no_levels() -> None:
     levels = range_levels(price(1), price(1), price(1), strategy="balanced", risk="medium", tick=CENT)
 
@@ -117,10 +171,11 @@ def test_levels_by_the_range_are_always_in_order(
     if isinstance(levels, TradeLevels):
         assert all(not each % CENT for each in (levels.entry_low, levels.entry_high, levels.stop, levels.target))
         assert 0 < levels.stop < levels.entry_low <= levels.entry <= levels.entry_high <= at <= levels.target
+        assert levels.stop <= min(low - CENT, levels.entry_low - 3 * CENT)
+        assert levels.target >= levels.entry_high + 3 * CENT
         assert levels.reward_risk > 0
     else:
-        # A day of a few ticks leaves no room for a stop of its own between the low and the next tick below.
-        assert levels.why_null == "degenerate" or (levels.why_null == "stop_not_below_entry" and high - low <= 5 * CENT)
+        assert levels.why_null == "degenerate"
 
 
 def test_the_atr_rule_buys_at_support_and_aims_at_resistance_when_that_pays() -> None:
@@ -162,7 +217,7 @@ def test_an_entry_band_above_the_price_is_clipped_to_it() -> None:
 
 @pytest.mark.parametrize(
     ("atr", "support", "why"),
-    [(None, price(1), "insufficient_bars"), (0.0, price(1), "flat_range"), (1.0, None, "insufficient_components")],
+    [(None, price(1), "insufficient_bars"), (0.0, price(1), "flat_range"), (1.0, None, "no_support")],
 )
 def test_the_atr_rule_says_what_is_missing(atr: float | None, support: Price | None, why: str) -> None:
     levels = atr_levels(
@@ -171,60 +226,3 @@ def test_the_atr_rule_says_what_is_missing(atr: float | None, support: Price | N
 
     assert isinstance(levels, NoLevels)
     assert (levels.rule, levels.why_null) == ("atr", why)
-
-
-def test_the_page_sizes_ten_thousand_dollars_as_the_sample_does() -> None:
-    levels = sample()
-
-    size = position_size(
-        Decimal(10_000),
-        DEFAULTS.risk_fraction["medium"],
-        levels.entry,
-        levels.stop,
-        step=quantity("0.00001"),
-        min_notional=quantity(5),
-    )
-
-    assert size == PositionSize(quantity("0.08000"), Decimal(3980), Decimal(100), capped_by_equity=False)
-
-
-def test_a_stop_at_the_entry_sizes_nothing() -> None:
-    size = position_size(
-        Decimal(100), Decimal("0.01"), price(10), price(10), step=quantity(1), min_notional=quantity(0)
-    )
-
-    assert size == NoPosition("stop_not_below_entry")
-
-
-def test_an_order_of_exactly_the_least_allowed_is_a_position_and_equal_limits_are_no_cap() -> None:
-    size = position_size(
-        Decimal(500), Decimal("0.5"), price(10), price(5), step=quantity(1), min_notional=quantity(500)
-    )
-
-    assert size == PositionSize(quantity(50), Decimal(500), Decimal(250), capped_by_equity=False)
-
-
-def test_less_than_one_step_is_no_position_even_without_a_minimum() -> None:
-    size = position_size(Decimal(100), Decimal("0.01"), price(10), price(5), step=quantity(1), min_notional=quantity(0))
-
-    assert size == NoPosition("below_min_notional")
-
-
-@given(
-    equity=st.decimals(min_value=1, max_value=10**9, places=2),
-    fraction=st.sampled_from([Decimal("0.005"), Decimal("0.01"), Decimal("0.02")]),
-    entry=prices,
-    stop=prices,
-    step=st.sampled_from(["0.00001", "0.03", "1", "0"]),
-)
-def test_a_position_never_risks_or_costs_more_than_allowed(
-    equity: Decimal, fraction: Decimal, entry: Price, stop: Price, step: str
-) -> None:
-    assume(stop < entry)
-
-    size = position_size(equity, fraction, entry, stop, step=quantity(step), min_notional=quantity(5))
-
-    if isinstance(size, PositionSize):
-        assert size.risk <= equity * fraction
-        assert 5 <= size.notional <= equity
-        assert not Decimal(step) or size.quantity % Decimal(step) == 0

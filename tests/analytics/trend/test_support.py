@@ -1,4 +1,4 @@
-"""Swings and the levels they make, the lean of the market and the words for its day."""
+"""Swings, the levels they make, and which of them are support and resistance."""
 
 from decimal import Decimal
 
@@ -9,8 +9,8 @@ from analytics.samples import candle, price, series, walk
 from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles
 from mcp_binance_server.analytics.robust import find_swings
-from mcp_binance_server.analytics.trend.bias import Bias, find_bias, offers_entry, position_in_range, summarise_day
-from mcp_binance_server.analytics.trend.support import SupportResistance, support_and_resistance
+from mcp_binance_server.analytics.trend.approaches import Approaches
+from mcp_binance_server.analytics.trend.support import SupportResistance, round_numbers, support_and_resistance
 from mcp_binance_server.domain.periods import Candle
 
 CENT = price("0.01")
@@ -51,8 +51,8 @@ def test_neither_end_of_a_series_is_a_swing(candles: list[Candle]) -> None:
     assert all(3 <= at < len(candles) - 3 for at in (*swings.highs, *swings.lows))
 
 
-def test_a_level_names_its_members_and_counts_every_other_bar_that_touched_it() -> None:
-    candles = [*shaped(), candle(100, 101, Decimal("90.4"), 100, at=12)]
+def test_a_level_names_its_members_and_counts_only_what_came_after_its_swing() -> None:
+    candles = [*shaped(), candle(100, 101, Decimal("90.4"), 100, at=12), candle(100, 101, 99, 100, at=13)]
 
     levels = levels_of(candles, 2.0)
 
@@ -62,10 +62,11 @@ def test_a_level_names_its_members_and_counts_every_other_bar_that_touched_it() 
         ("24h low", None),
         ("swing low", candles[3].open_time_ms),
     ]
-    assert (levels.support.touches, levels.support.strength) == (1, 3)
+    assert levels.support.approaches == Approaches(held=1, n=1)
     assert levels.resistance is not None
     assert [each.origin for each in levels.resistance.members] == ["24h high", "swing high"]
-    assert (levels.resistance.price, levels.resistance.strength, levels.n) == (110, 2, 13)
+    assert (levels.resistance.price, levels.resistance.approaches, levels.n) == (110, Approaches(0, 0), 14)
+    assert levels.resistance.strength == pytest.approx(0)
 
 
 def test_the_value_area_gives_three_more_reasons() -> None:
@@ -82,46 +83,76 @@ def test_a_profile_of_nothing_gives_no_reason() -> None:
     levels = levels_of(shaped(), 0.5, profile=profile_of_candles([], price(1)))
 
     origins = {each.origin for cluster in levels.clusters for each in cluster.members}
-    assert origins == {"swing high", "swing low", "24h high", "24h low"}
+    assert origins == {"swing high", "swing low", "24h high", "24h low", "round number"}
 
 
 def test_candidates_exactly_a_quarter_of_the_atr_apart_stay_apart() -> None:
-    candles = [candle(100, 100, 100, 100)]
+    candles = [candle(85, 85, 85, 85)]
 
     apart = support_and_resistance(
-        candles, price(100), 4.0, high_24h=price(91), low_24h=price(90), profile=None, tick=CENT
+        candles, price(85), 4.0, high_24h=price(91), low_24h=price(90), profile=None, tick=CENT
     )
     merged = support_and_resistance(
-        candles, price(100), 4.1, high_24h=price(91), low_24h=price(90), profile=None, tick=CENT
+        candles, price(85), 4.1, high_24h=price(91), low_24h=price(90), profile=None, tick=CENT
     )
 
     assert [each.price for each in apart.clusters] == [90, 91]
     assert [each.price for each in merged.clusters] == [Decimal("90.5")]
 
 
-def test_a_weak_level_is_better_than_none() -> None:
+def test_the_next_level_is_half_an_atr_away_and_a_nearer_one_is_at_the_price() -> None:
+    candles = [candle(100, 101, 99, 100, at=at) for at in range(3)]
+
     levels = support_and_resistance(
-        shaped()[:1], price(100), 1.0, high_24h=price(120), low_24h=price(80), profile=None, tick=CENT
+        candles, price(80), 4.0, high_24h=price(82), low_24h=price("78.01"), profile=None, tick=CENT
     )
 
-    assert levels.support is not None
-    assert (levels.support.price, levels.support.strength) == (80, 1)
     assert levels.resistance is not None
-    assert levels.resistance.price == 120
+    assert (levels.resistance.price, levels.support) == (82, None)
+    assert [each.price for each in levels.at_price] == [Decimal("78.01")]
 
 
-def test_a_nearer_level_of_one_member_gives_way_to_a_farther_one_of_two() -> None:
-    candles = [candle(100, 101, 99, 100, at=at) for at in range(2)]
-    candles += [candle(100, 101, Decimal("84.9"), 100, at=2)]
-
+def test_a_level_within_three_ticks_is_at_the_price_however_small_the_atr() -> None:
     levels = support_and_resistance(
-        candles, price(100), 4.0, high_24h=price(95), low_24h=price(85), profile=None, tick=CENT
+        [candle(8, 9, 8, 8)], price(8), 0.5, high_24h=price(10), low_24h=price(6), profile=None, tick=price(1)
     )
 
-    assert [(each.price, each.strength) for each in levels.clusters] == [(85, 2), (95, 1)]
-    assert levels.support is not None
-    assert levels.support.price == 85
-    assert levels.resistance is None
+    assert (levels.support, levels.resistance) == (None, None)
+    assert levels.reach == 3
+    assert [each.price for each in levels.at_price] == [6, 10]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "near"),
+    [("110.5", "111", True), ("110.51", "111", False), ("108", "109.5", True), ("108", "109.49", False)],
+)
+def test_near_is_a_quarter_of_the_atr(low: str, high: str, *, near: bool) -> None:
+    levels = levels_of(shaped(), 2.0)
+
+    assert (levels.level_at(price(low), price(high)) is not None) is near
+
+
+def test_of_several_levels_the_one_in_the_middle_is_named() -> None:
+    levels = levels_of(shaped(), 2.0)
+
+    found = levels.level_at(price(80), price(111))
+
+    assert found is not None
+    assert found.price == 100
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [("50234.56", [50000, 100000]), ("0.0000118", [Decimal("0.00001"), Decimal("0.00002")]), ("2", [2, 5])],
+)
+def test_round_numbers_are_one_two_and_five_times_a_power_of_ten(at: str, expected: list[Decimal]) -> None:
+    assert [each.price for each in round_numbers(price(at), Decimal(0), Decimal(10**9))] == expected
+
+
+def test_a_round_number_the_bars_never_came_near_is_no_level() -> None:
+    assert round_numbers(price(7), Decimal(6), Decimal("9.99")) == []
+    assert [each.price for each in round_numbers(price(7), Decimal(5), Decimal("9.99"))] == [5]
+    assert round_numbers(price(0), Decimal(0), Decimal(1)) == []
 
 
 @pytest.mark.parametrize(("atr", "why"), [(None, "insufficient_bars"), (0.0, "flat_range")])
@@ -151,68 +182,6 @@ def test_levels_of_a_walk_are_on_ticks_apart_and_on_their_side_of_the_price(seed
     found = [each.price for each in levels.clusters]
     assert found == sorted(set(found))
     assert all(each % CENT == 0 for each in found)
-    assert levels.support is None or levels.support.price < last
+    assert levels.support is None or levels.support.price < last - Decimal(str(atr)) / 2 + CENT
     assert levels.resistance is None or levels.resistance.price > last
     assert sum(len(each.members) for each in levels.clusters) >= 5
-
-
-def test_three_votes_of_four_are_a_direction() -> None:
-    rising = find_bias(50234.56, 50010.2, 49640.75, rsi=57.3, change_percent=2.5)
-    mostly_falling = find_bias(90.0, 95.0, 100.0, rsi=40.0, change_percent=1.0)
-    split = find_bias(90.0, 95.0, 100.0, rsi=60.0, change_percent=1.0)
-
-    assert rising == Bias("up", 4, 0, 4)
-    assert mostly_falling == Bias("down", 1, 3, 4)
-    assert split == Bias("mixed", 2, 2, 4)
-
-
-def test_a_market_that_stands_still_leans_nowhere() -> None:
-    assert find_bias(5.0, 5.0, 5.0, rsi=50.0, change_percent=0.0) == Bias("mixed", 0, 0, 4)
-
-
-def test_a_missing_indicator_does_not_vote_and_two_votes_are_no_direction() -> None:
-    without_slow = find_bias(101.0, 100.0, None, rsi=60.0, change_percent=1.0)
-    without_averages = find_bias(101.0, None, None, rsi=60.0, change_percent=1.0)
-
-    assert without_slow == Bias("up", 3, 0, 3)
-    assert without_averages == Bias(None, 2, 0, 2, "insufficient_components")
-
-
-def test_only_the_conservative_strategy_waits_and_only_in_a_downtrend() -> None:
-    down, mixed = Bias("down", 0, 4, 4), Bias("mixed", 2, 2, 4)
-
-    assert not offers_entry("conservative", down)
-    assert offers_entry("balanced", down)
-    assert offers_entry("conservative", mixed)
-
-
-@pytest.mark.parametrize(
-    ("at", "change", "momentum", "sentiment"),
-    [
-        ("50234.56", "2.5", "positive", "bullish"),
-        ("50000", "2.5", "positive", "bullish"),
-        ("49999", "2.5", "positive", "unclear"),
-        ("49500", "-1.5", "negative", "bearish"),
-        ("50000", "-1.5", "negative", "bearish"),
-        ("50500", "-1.5", "negative", "unclear"),
-        ("50900", "0.5", "little", "unclear"),
-        ("49100", "-0.5", "little", "unclear"),
-    ],
-)
-def test_the_words_for_the_day_need_change_and_position_to_agree(
-    at: str, change: str, momentum: str, sentiment: str
-) -> None:
-    day = summarise_day(price(at), price(51000), price(49000), Decimal(change))
-
-    assert (day.momentum, day.sentiment) == (momentum, sentiment)
-
-
-@pytest.mark.parametrize("change", ["3", "-3"])
-def test_a_day_without_a_range_has_no_position_and_no_sentiment(change: str) -> None:
-    day = summarise_day(price(1), price(1), price(1), Decimal(change))
-
-    assert (day.position, day.sentiment) == (None, "unclear")
-
-
-def test_the_position_runs_from_the_low_to_the_high() -> None:
-    assert [position_in_range(price(at), price(20), price(10)) for at in (10, 15, 20)] == [0.0, 0.5, 1.0]

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import unescape
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -33,10 +34,11 @@ ALIKE: dict[str, tuple[str, dict[str, int], tuple[str, ...]]] = {
     "MACD 12 26 9": ("MACD", {}, ("macd(12,26,9).histogram", "macd(12,26,9).macd", "macd(12,26,9).signal")),
     "Stoch 14 1 3": ("Stochastic", {}, ("stochastic(14,3).k", "stochastic(14,3).d")),
     "ADX 14 14": ("Average Directional Index", {}, ("adx(14).adx",)),
-    "OBV": ("On Balance Volume", {}, ("obv",)),
 }  # fmt: skip
+# Counted from the first bar shown, so alike only where the same bars are.
+ALIKE_IF_SHOWN = {"OBV": ("On Balance Volume", dict[str, int](), ("obv",))}
 ASKED = ["ema(200)", "ema(20)", "ema(50)", "sma(50)", "vwap", "bollinger", "rsi", "atr"]
-MORE = ["atr(200)", "macd", "stochastic", "adx", "obv"]
+MORE = ["atr(200)", "macd", "stochastic", "adx"]
 UNITS = {"K": 3, "M": 6, "B": 9, "T": 12}
 
 
@@ -74,7 +76,8 @@ async def told(client: Client, symbol: str, interval: str) -> dict[str, dict[str
 
 async def drawn(client: Client, symbol: str, interval: str, names: list[str], **config: object) -> dict[str, list[str]]:
     """Return what the legends of a chart say: the values that follow each name."""
-    studies = [{"name": ALIKE[name][0], "inputs": ALIKE[name][1]} for name in names]
+    known = ALIKE | ALIKE_IF_SHOWN
+    studies = [{"name": known[name][0], "inputs": known[name][1]} for name in names]
     chart = {"symbol": f"BINANCE:{symbol}", "interval": interval, "studies": studies, "width": 1600, "height": 900}
     result = await client.call_tool("generate_chart_image", {"config": {**chart, **config}, "storage": True})
     assert not result.is_error, result.content
@@ -83,7 +86,7 @@ async def drawn(client: Client, symbol: str, interval: str, names: list[str], **
     (content,) = (await client.read_resource(svg)).contents
     assert isinstance(content, types.TextResourceContents)
     words = [unescape(each) for each in re.findall(r"<text[^>]*>([^<]*)</text>", content.text)]
-    return {name: words[words.index(name) + 1 :][: len(ALIKE[name][2])] for name in names}
+    return {name: words[words.index(name) + 1 :][: len(known[name][2])] for name in names}
 
 
 async def page_of(client: Client, symbol: str) -> dict[str, str]:
@@ -165,7 +168,7 @@ async def test_tool_and_chart_agree_on_every_indicator_both_have(
 
 @requirement("ruling/42")
 async def test_a_chart_of_a_thousand_bars_ends_with_the_same_values(place: Place) -> None:
-    names = ["EMA 200", "RSI 14", "ATR 200", "OBV"]
+    names = ["EMA 200", "RSI 14", "ATR 200", "VWAP"]
 
     async with place.served(ENVIRONMENT) as client:
         tool = (await told(client, "BTCUSDT", "1h"))["open"]
@@ -173,8 +176,56 @@ async def test_a_chart_of_a_thousand_bars_ends_with_the_same_values(place: Place
         many = await drawn(client, "BTCUSDT", "1h", names, range="41D")
 
     assert few == many
+    tool["vwap"] = tool["vwap(day)"]
     for name in names:
         assert_alike(many[name][0], tool[ALIKE[name][2][0]], name)
+
+
+@requirement("ruling/42")
+@pytest.mark.parametrize(
+    ("others", "last_n"), [([], 1), ([], 50), (["obv(month)", "vwap(week)", "adx(200)"], 3), (["sma(200)", "rsi"], 20)]
+)
+async def test_one_average_and_one_vwap_whatever_else_is_asked(place: Place, others: list[str], last_n: int) -> None:
+    asked = {"symbol": "ETHUSDT", "interval": "15m"}
+
+    async with place.served(ENVIRONMENT) as client:
+        alone = structure(await client.call_tool("get_indicators", {**asked, "indicators": ["ema(200)", "vwap"]}))
+        beside = structure(
+            await client.call_tool(
+                "get_indicators", {**asked, "indicators": [*others, "ema(200)", "vwap"], "last_n": last_n}
+            )
+        )
+        chart = await drawn(client, "ETHUSDT", "15m", ["EMA 200", "EMA 20", "VWAP"][:: 1 + last_n % 2], range="10D")
+
+    one, other = alone["rows"][-1]["values"], beside["rows"][-1]["values"]
+    assert {name: other[name] for name in one} == one
+    assert_alike(chart["EMA 200"][0], one["ema(200)"], "ema(200)")
+    assert_alike(chart["VWAP"][0], one["vwap(day)"], "vwap")
+
+
+@requirement("ruling/42")
+async def test_on_balance_volume_counts_from_the_first_bar_shown_and_says_so(place: Place) -> None:
+    window = {"range": {"from": hour(place.clock, 49), "to": hour(place.clock)}}
+
+    async with place.served(ENVIRONMENT) as client:
+        result = await client.call_tool(
+            "get_indicators", {"symbol": "BTCUSDT", "interval": "1h", "indicators": ["obv", "obv(day)"], "last_n": 50}
+        )
+        volumes = structure(await client.call_tool("get_klines", {"symbol": "BTCUSDT", "interval": "1h", "limit": 51}))[
+            "rows"
+        ]
+        chart = (await drawn(client, "BTCUSDT", "1h", ["OBV"], **window))["OBV"]
+
+    rows = structure(result)["rows"]
+    bars = [(Decimal(each.split(",")[3]), Decimal(each.split(",")[4])) for each in volumes]
+    signed = [size * ((now > was) - (now < was)) for (was, _), (now, size) in pairwise(bars)]
+    assert float(rows[0]["values"]["obv"]) == pytest.approx(float(signed[0]), rel=1e-4)
+    assert float(rows[-1]["values"]["obv"]) == pytest.approx(float(sum(signed)), rel=1e-3)
+    assert f"obv counts from the first bar shown, {rows[0]['open_time']}" in str(result.content)
+    first_of_day = next(place for place, row in enumerate(rows) if "T00:00" in row["open_time"])
+    assert float(rows[first_of_day]["values"]["obv(day)"]) == pytest.approx(float(signed[first_of_day]), rel=1e-4)
+    closed = next(row for row in reversed(rows) if row["is_final"])
+    assert_alike(chart[0], closed["values"]["obv"], "obv")
 
 
 @requirement("ruling/42")

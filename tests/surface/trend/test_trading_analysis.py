@@ -52,6 +52,25 @@ async def test_the_contracts_page_comes_first_and_in_its_words(
     golden.check("views/trading_analysis.contract.md", text + "\n")
 
 
+@requirement("ruling/20")
+@pytest.mark.parametrize("strategy", ["aggressive", "balanced", "conservative"])
+async def test_the_same_ticker_after_loud_weeks_earns_none_of_the_samples_words(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock, strategy: str
+) -> None:
+    clock.set_wall(SAMPLE_MOMENT_MS)
+    exchange.set_scenario("contract_noise")
+
+    text = await page(client, symbol="BTCUSDT", strategy=strategy)
+
+    assert "**24h Change**: +2.5% ($1,234.56)" in text
+    assert "is showing little net movement (+2.5%, 0.8 of a usual day) over 24 hours." in text
+    assert "The price sits inside the daily range without a clear direction." in text
+    assert "bullish" not in text
+    assert "near resistance" not in text
+    above = {"aggressive": "three quarters of a", "balanced": "half a", "conservative": "a quarter of a"}[strategy]
+    assert f"({above} range above the 24h high)*" in text
+
+
 @pytest.mark.parametrize(
     ("symbol", "strategy", "risk"),
     [
@@ -116,13 +135,11 @@ async def test_trend_figures_are_those_of_the_raw_candles(
     assert number(cells[5]) == pytest.approx(wilder(ranges, 14), abs=0.006)
     assert number(cells[6]) == pytest.approx(100 * stdev(returns) * sqrt(365 * 24), abs=0.051)
     assert cells[6].endswith("(n=199)")
-    last = float((await raw(exchange, "ticker/24hr?symbol=BTCUSDT"))["lastPrice"])
-    change = float((await raw(exchange, "ticker/24hr?symbol=BTCUSDT"))["priceChangePercent"])
-    votes = [last - ema(20), ema(20) - ema(50), 100 * up / (up + down) - 50, change]
-    assert cells[7] in {
-        f"{word} ({count} of 4)"
-        for word, count in (("Up", sum(v > 0 for v in votes)), ("Down", sum(v < 0 for v in votes)), ("Mixed", 2))
-    }
+    week = [log(after / before) for before, after in pairwise(close[-169:])]
+    t = sum(week) / sqrt(sum(each * each for each in week))
+    word = "No clear direction" if abs(t) < 2.1 else "Up" if t > 0 else "Down"
+    said = f"**Bias**: {word} (t {t:z.1f} over 7 days; beyond 2.1 either way in 4 % of driftless series)"
+    assert said in text.split("\n")
 
 
 def cents(level: Decimal) -> Decimal:
@@ -137,7 +154,7 @@ def cents(level: Decimal) -> Decimal:
         ("conservative", "low", "0", "0.25", "0.25", "0.10", "0.005"),
     ],
 )
-async def test_levels_and_size_follow_the_stated_rule(  # noqa: PLR0917 - one row of the rule's table
+async def test_levels_and_risk_follow_the_stated_rule(  # noqa: PLR0917 - one row of the rule's table
     client: Client, exchange: SimulatedExchange, strategy: str, risk: str, f1: str, f2: str, t: str, s: str, rho: str
 ) -> None:
     text = await page(client, symbol="SOLUSDT", strategy=strategy, risk_tolerance=risk)
@@ -154,11 +171,15 @@ async def test_levels_and_size_follow_the_stated_rule(  # noqa: PLR0917 - one ro
     assert [number(part) for part in cells[1].split("-")] == [float(entry_low), float(entry_high)]
     assert (number(cells[2]), number(cells[3])) == (float(stop), float(target))
     entry = (entry_low + entry_high) / 2
-    assert float(cells[4]) == pytest.approx(float((target - entry) / (entry - stop)), abs=0.006)
-    size_line = next(line for line in text.split("\n") if line.startswith("**Position Size**"))
-    equity = Decimal(re.findall(r"of \$([0-9,.]+) equity", size_line)[0].replace(",", ""))
-    exact = min(equity * Decimal(rho) / (entry - stop), equity / entry)
-    assert number(size_line.split(": ")[1]) == pytest.approx(float(exact), abs=0.0011)
+    assert cells[4] == (
+        f"{(target - entry) / (entry - stop):.2f} reward:risk; "
+        f"a driftless price meets the stop first in {(target - entry) / (target - stop) * 100:.0f} %"
+    )
+    bounds = next(line for line in text.split("\n") if line.startswith("**Bounds (SOL)**: risk "))
+    equity = Decimal(re.findall(r"of \$([0-9,.]+) equity", text)[0].replace(",", ""))
+    assert number(bounds.split(": risk ")[1]) == pytest.approx(
+        float(equity * Decimal(rho) / (entry - stop)), abs=0.0011
+    )
 
 
 @requirement("data-model/trading-strategy")
@@ -266,7 +287,7 @@ async def test_missing_candles_leave_the_days_page_with_the_gap_marked(
     assert "## Trend" not in text
 
 
-async def test_without_a_key_the_page_costs_three_requests_and_sizes_a_round_sum(
+async def test_without_a_key_the_page_costs_four_requests_and_sizes_a_round_sum(
     clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
     async with (
@@ -277,9 +298,12 @@ async def test_without_a_key_the_page_costs_three_requests_and_sizes_a_round_sum
         exchange.requests.clear()
         text = await page(client, symbol="BTCUSDT")
 
-    assert sorted(request.path[8:] for request in exchange.requests) == ["klines", "klines", "ticker/24hr"]
-    assert sum(request.weight for request in exchange.requests) == 6
-    assert "= 1% per $10,000 equity (24h-range rule)" in text
+    assert sorted(request.path[8:] for request in exchange.requests) == [
+        "avgPrice", "depth", "klines", "klines", "ticker/24hr"
+    ]  # fmt: skip
+    assert sum(request.weight for request in exchange.requests) == 13
+    assert "= 1% per $10,000 equity (" in text
+    assert "_Sized without an account: by risk, depth and the exchange's rules, not by what is free" in text
 
 
 async def test_with_a_key_the_size_is_counted_from_the_accounts_own_money(
@@ -290,11 +314,11 @@ async def test_with_a_key_the_size_is_counted_from_the_accounts_own_money(
     worth = re.findall(r"Total Portfolio Value\*\*: ~(\$[0-9,.]+)", message.content.text)[0]
     exchange.requests.clear()
 
-    text = await page(client, symbol="BTCUSDT")
+    text = await page(client, symbol="SOLUSDT")
 
     paths = sorted(request.path[8:] for request in exchange.requests)
-    assert paths == ["account", "exchangeInfo", "klines", "klines", "ticker/24hr"]
-    assert f"= 1% of {worth} equity" in text
+    assert paths == ["account", "avgPrice", "depth", "exchangeInfo", "klines", "klines", "openOrders", "ticker/24hr"]
+    assert f"% of {worth} equity" in text
 
 
 async def test_an_account_that_cannot_be_read_leaves_the_round_sum_and_says_so(

@@ -58,30 +58,58 @@ def value_area(bars: list[Bar], tick: float) -> tuple[float, float, float]:
     )
 
 
-def clusters(bars: list[Bar], more: list[float], reach: float, tick: float) -> list[tuple[float, int]]:
-    """Return price and strength of each level."""
-    found: list[tuple[float, int | None]] = [(price, None) for price in more]
+class Level(NamedTuple):
+    price: float
+    known_from: int
+
+
+def clusters(bars: list[Bar], more: list[float], reach: float, tick: float) -> list[Level]:
+    """Return each level, and the bar from which on it was known."""
+    never = len(bars)
+    found = [Level(price, never) for price in more]
     for at in range(3, len(bars) - 3):
         around = bars[at - 3 : at] + bars[at + 1 : at + 4]
-        found += [(bars[at].high, bars[at].at)] if all(bars[at].high > bar.high for bar in around) else []
-        found += [(bars[at].low, bars[at].at)] if all(bars[at].low < bar.low for bar in around) else []
-    groups: list[list[tuple[float, int | None]]] = []
-    for price, at in sorted(found, key=lambda each: each[0]):
-        if groups and price - sum(p for p, _ in groups[-1]) / len(groups[-1]) < reach:
-            groups[-1].append((price, at))
+        found += [Level(bars[at].high, at + 4)] if all(bars[at].high > bar.high for bar in around) else []
+        found += [Level(bars[at].low, at + 4)] if all(bars[at].low < bar.low for bar in around) else []
+    last, low, high = bars[-1].close, min(bar.low for bar in bars), max(bar.high for bar in bars)
+    steps = [digit * 10.0**place for place in range(-9, 9) for digit in (1, 2, 5)]
+    beside = [max(each for each in steps if each <= last), min(each for each in steps if each > last)]
+    found += [Level(each, 0) for each in beside if low - 4 * reach <= each <= high + 4 * reach]
+    groups: list[list[Level]] = []
+    for level in sorted(found):
+        if groups and level.price - sum(each.price for each in groups[-1]) / len(groups[-1]) < reach:
+            groups[-1].append(level)
         else:
-            groups.append([(price, at)])
-    levels: list[tuple[float, int]] = []
-    for group in groups:
-        price = round(sum(p for p, _ in group) / len(group) / tick) * tick
-        own = {at for _, at in group}
-        touches = sum(b.at not in own and min(abs(b.high - price), abs(b.low - price)) <= reach for b in bars)
-        levels.append((price, len(group) + touches))
-    return levels
+            groups.append([level])
+    return [
+        Level(
+            # Rounded twice: a half tick is one only without the last digits of floats.
+            round(round(sum(each.price for each in group) / len(group) / tick, 6)) * tick,
+            min(each.known_from for each in group),
+        )
+        for group in groups
+    ]
 
 
-def next_level(levels: list[tuple[float, int]]) -> tuple[float, int] | None:
-    return next((each for each in levels if each[1] >= 2), levels[0] if levels else None)
+def held(level: Level, bars: list[Bar], atr: float) -> tuple[int, int]:
+    """Return how often the price was turned away, and how often it came."""
+    outcomes: list[bool] = []
+    far: int | None = None
+    coming: int | None = None
+    for bar in bars[level.known_from :]:
+        above = bar.close - level.price
+        if abs(above) >= atr:
+            if coming is not None:
+                outcomes.append((above > 0) == (coming > 0))
+                coming, far = None, (1 if above > 0 else -1)
+                continue
+        elif coming is not None:
+            continue
+        if far is not None and bar.low - atr / 4 <= level.price <= bar.high + atr / 4:
+            coming = far
+        elif abs(above) >= atr:
+            far = 1 if above > 0 else -1
+    return sum(outcomes), len(outcomes)
 
 
 def figures(text: str) -> list[float]:
@@ -116,23 +144,30 @@ async def test_levels_are_those_the_rules_give_for_the_raw_candles(
         atr = (atr * 13 + each) / 14
     area = value_area(await closed(exchange, symbol, "3m", 480), tick)
     levels = clusters(hourly[-200:], [float(day["highPrice"]), float(day["lowPrice"]), *area], atr / 4, tick)
-    support = next_level([each for each in reversed(levels) if each[0] < price])
-    resistance = next_level([each for each in levels if each[0] > price])
+    support = next((each for each in reversed(levels) if price - each.price >= max(atr / 2, 3 * tick)), None)
+    resistance = next((each for each in levels if each.price - price >= max(atr / 2, 3 * tick)), None)
     for name, level in (("| R1 |", resistance), ("| S1 |", support)):
         row = next((line for line in lines if line.startswith(name)), None)
         assert (row is None) is (level is None)
         if row is not None and level is not None:
-            assert figures(row)[0] == pytest.approx(level[0], abs=2 * tick)
-            assert int(row.rstrip("| ").rpartition("| ")[2]) == level[1]
+            assert figures(row)[0] == pytest.approx(level.price, abs=2 * tick)
+            turned, came = held(level, hourly[-200:], atr)
+            said = f"| held {turned} of {came} approach" if came else "| not approached since; "
+            assert said in row
+            assert re.search(r"; arbitrary levels here held [0-9]+ %", row)
+    at_price = [each.price for each in levels if abs(each.price - price) < max(atr / 2, 3 * tick)]
+    shown = [figures(line)[0] for line in lines if line.startswith("| At the price |")]
+    assert shown == [pytest.approx(each, abs=2 * tick) for each in reversed(at_price)]
     assert support is not None
     low, high = (price - BANDS[strategy] * atr, price)
     if strategy != "aggressive":
-        low, high = support[0], min(support[0] + BANDS[strategy] * atr, price)
+        low, high = support.price, min(support.price + BANDS[strategy] * atr, price)
     stop, entry = low - STOPS[risk] * atr, (low + high) / 2
     target = entry + REWARDS[strategy] * (entry - stop)
-    if resistance is not None and resistance[0] >= target:
-        target = resistance[0]
+    if resistance is not None and resistance.price >= target:
+        target = resistance.price
     row = next(line for line in lines if line.startswith("| ATR |"))
     assert figures(row) == [pytest.approx(value, abs=2.1 * tick) for value in (low, high, stop, target)]
-    ratio = float(row.rstrip("| ").rpartition("| ")[2])
-    assert ratio == pytest.approx((target - entry) / (entry - stop), abs=0.03)
+    ratio, chance = re.findall(r"([0-9.]+) reward:risk; a driftless price meets the stop first in ([0-9]+) %", row)[0]
+    assert float(ratio) == pytest.approx((target - entry) / (entry - stop), abs=0.03)
+    assert float(chance) == pytest.approx(100 * (target - entry) / (target - stop), abs=1.1)

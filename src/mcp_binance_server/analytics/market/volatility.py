@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import log, sqrt
-from statistics import fmean, stdev, variance
+from statistics import fmean, stdev
 from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.envelope import Measured, WhyNull
@@ -16,6 +16,8 @@ YEAR_MINUTES = 365 * 24 * 60
 DAY_MINUTES = 24 * 60
 CLASSES = ("Stable", "Low volatility", "Medium volatility", "Medium-high volatility", "High volatility")
 NOT_MEASURED = "Volatility not measured"
+# An edge is passed by this share of it: the standard error of 90 fat-tailed days.
+EDGE_MARGIN = 0.10
 HIGH_CLASSES = frozenset(CLASSES[3:])
 _DEFAULT_CLASS = {"BTC": CLASSES[4], "ETH": CLASSES[3], "BNB": CLASSES[2]} | dict.fromkeys(STABLECOINS, CLASSES[0])
 
@@ -42,23 +44,17 @@ class RealisedVolatility:
 
 
 @dataclass(frozen=True, slots=True)
-class YangZhang:
-    """A variance per bar and the weight its open-to-close part had in it."""
-
-    variance: float | None
-    k: float | None
-    n: int
-    why_null: WhyNull | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class AssetVolatility:
-    """A volatility per year and its class, and whether the class was measured."""
+    """A volatility per year and its class, and whether the class was measured.
+
+    `near` is the class across an edge that the value is within a tenth of.
+    """
 
     annual: float | None
     label: str
     basis: Basis
     n: int
+    near: str | None = None
 
 
 def log_returns(closes: Sequence[float]) -> list[float]:
@@ -80,32 +76,10 @@ def annualise(per_bar: float, bar_minutes: float) -> float:
     return per_bar * sqrt(YEAR_MINUTES / bar_minutes)
 
 
-def parkinson(candles: Sequence[Candle]) -> Measured:
-    """Estimate the variance per bar from highs and lows; understates when a bar has few trades."""
-    return _mean_variance([(bar.high - bar.low) ** 2 / (4 * log(2)) for bar in _log_bars(candles)], "parkinson")
-
-
 def garman_klass(candles: Sequence[Candle]) -> Measured:
     """Estimate the variance per bar from all four prices: the default range estimator."""
     terms = [0.5 * (bar.high - bar.low) ** 2 - (2 * log(2) - 1) * bar.close**2 for bar in _log_bars(candles)]
     return _mean_variance(terms, "garman_klass")
-
-
-def rogers_satchell(candles: Sequence[Candle]) -> Measured:
-    """Estimate the variance per bar free of its drift."""
-    return _mean_variance(_rogers_satchell_terms(candles), "rogers_satchell")
-
-
-def yang_zhang(previous_close: float, candles: Sequence[Candle]) -> YangZhang:
-    """Add the gaps between bars to Rogers-Satchell; in a market that never closes the gaps are nearly nothing."""
-    n = len(candles)
-    if n < 3:
-        return YangZhang(None, None, n, "insufficient_bars")
-    before = [previous_close, *(float(candle.close) for candle in candles[:-1])]
-    gaps = [log(float(candle.open) / close) for close, candle in zip(before, candles, strict=True)]
-    moves = [bar.close for bar in _log_bars(candles)]
-    k = 0.34 / (1.34 + (n + 1) / (n - 1))
-    return YangZhang(variance(gaps) + k * variance(moves) + (1 - k) * fmean(_rogers_satchell_terms(candles)), k, n)
 
 
 def volatility_class(annual: float | None, *, edges: Sequence[float] = DEFAULTS.vol_edges) -> str:
@@ -118,23 +92,54 @@ def volatility_class(annual: float | None, *, edges: Sequence[float] = DEFAULTS.
 def asset_volatility(
     asset: str, daily_closes: Sequence[float], *, thresholds: Thresholds = DEFAULTS
 ) -> AssetVolatility:
-    """Class an asset by its daily closes, or by the table of well-known ones while they are too few."""
+    """Class an asset by its daily closes, or by the table of well-known ones while they are too few.
+
+    A class is left only when a value has passed its edge by a tenth, which is about its standard error at 90 days.
+    """
     returns = log_returns(daily_closes)
     if len(returns) >= thresholds.vol_min_n:
-        annual = annualise(stdev(returns), DAY_MINUTES)
-        return AssetVolatility(annual, volatility_class(annual, edges=thresholds.vol_edges), "measured", len(returns))
+        annual, edges = annualise(stdev(returns), DAY_MINUTES), thresholds.vol_edges
+        # No state is kept: the class to leave is the one that windows of a month, day by day through the same closes,
+        # last clearly entered. Against the class of all closes but the last the word would change as often as without.
+        first, *later = _rolling_yearly(returns, thresholds.vol_min_n)
+        place = CLASSES.index(volatility_class(first, edges=edges))
+        for value in (*later, annual):
+            place = _kept(place, value, edges)
+        near = _across(place, annual, edges)
+        return AssetVolatility(
+            annual, CLASSES[place], "measured", len(returns), None if near is None else CLASSES[near]
+        )
     default = _DEFAULT_CLASS.get(asset)
     return AssetVolatility(None, default or NOT_MEASURED, "default" if default else "none", len(returns))
+
+
+def _rolling_yearly(returns: Sequence[float], n: int) -> list[float]:
+    totals = list(accumulate(returns, initial=0.0))
+    squares = list(accumulate((each * each for each in returns), initial=0.0))
+    found: list[float] = []
+    for end in range(n, len(returns) + 1):
+        total, square = totals[end] - totals[end - n], squares[end] - squares[end - n]
+        found.append(annualise(sqrt(max(0.0, square - total * total / n) / (n - 1)), DAY_MINUTES))
+    return found
+
+
+def _kept(place: int, annual: float, edges: Sequence[float]) -> int:
+    risen = sum(annual >= edge * (1 + EDGE_MARGIN) for edge in edges)
+    fallen = sum(annual >= edge * (1 - EDGE_MARGIN) for edge in edges)
+    return min(max(place, risen), fallen)
+
+
+def _across(place: int, annual: float, edges: Sequence[float]) -> int | None:
+    """Return the class on the other side of the nearest edge of this one, when the value is within its margin."""
+    sides = [(edges[at], other) for at, other in ((place - 1, place - 1), (place, place + 1)) if 0 <= at < len(edges)]
+    near = [(abs(annual / edge - 1), other) for edge, other in sides if edge and abs(annual / edge - 1) < EDGE_MARGIN]
+    return min(near)[1] if near else None
 
 
 def _mean_variance(terms: Sequence[float], method: str) -> Measured:
     if not terms:
         return Measured(value=None, unit="ratio", n=0, method=method, why_null="insufficient_bars")
     return Measured(value=fmean(terms), unit="ratio", n=len(terms), method=method)
-
-
-def _rogers_satchell_terms(candles: Sequence[Candle]) -> list[float]:
-    return [(bar.high - bar.close) * bar.high + (bar.low - bar.close) * bar.low for bar in _log_bars(candles)]
 
 
 def _log_bars(candles: Sequence[Candle]) -> list[LogBar]:

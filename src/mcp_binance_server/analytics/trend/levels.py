@@ -1,16 +1,21 @@
-"""Entry, stop and targets of a strategy, and the size that risks no more than was said."""
+"""Entry, stop and target of a strategy, by two rules."""
 
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal
 from typing import Literal
 
 from mcp_binance_server.analytics.envelope import WhyNull
-from mcp_binance_server.analytics.market.profile import nearest
+from mcp_binance_server.analytics.market.profile import nearest, usable
 from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
-from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.symbols import SymbolRules
 
 Rule = Literal["24h_range", "atr"]
-TargetRule = Literal["range", "R1", "multiple"]
+TargetRule = Literal["range", "R1", "multiple", "least"]
+
+# Nearer than this to the entry, the noise of one book decides a trade.
+LEAST_TICKS, LEAST_SPREADS = 3, 2
+NO_SPREAD = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,11 @@ class TradeLevels:
     def reward_risk(self) -> float:
         return float((self.target - self.entry) / (self.entry - self.stop))
 
+    @property
+    def stop_first(self) -> float:
+        """The chance that a price without drift meets the stop before the target: the gambler's ruin."""
+        return float((self.target - self.entry) / (self.target - self.stop))
+
 
 @dataclass(frozen=True, slots=True)
 class NoLevels:
@@ -50,6 +60,7 @@ def range_levels(
     strategy: Strategy,
     risk: RiskTolerance,
     tick: Price,
+    spread: Decimal = NO_SPREAD,
     thresholds: Thresholds = DEFAULTS,
 ) -> TradeLevels | NoLevels:
     """Place levels by the range of the last 24 hours, on the exchange's ticks; no entry lies above the price."""
@@ -60,11 +71,16 @@ def range_levels(
     band_low, band_high = low + factors.entry_low * span, low + factors.entry_high * span
     if price < band_low:
         band_low = min(low, price)
+    stop = low - thresholds.range_stop[risk] * span
+    if stop >= min(low, price):
+        return NoLevels("24h_range", "stop_not_below_entry")
+    band = nearest(band_low, tick), min(nearest(band_high, tick), price)
+    gap = least_distance(tick, spread)
     return _checked(
         "24h_range",
-        (nearest(band_low, tick), min(nearest(band_high, tick), price)),
-        nearest(low - thresholds.range_stop[risk] * span, tick),
-        (nearest(high + factors.target * span, tick), "range"),
+        band,
+        min(nearest(stop, tick), low - usable(tick), band[0] - gap),
+        _target(nearest(high + factors.target * span, tick), "range", band[1] + gap),
     )
 
 
@@ -77,6 +93,7 @@ def atr_levels(
     tick: Price,
     strategy: Strategy,
     risk: RiskTolerance,
+    spread: Decimal = NO_SPREAD,
     thresholds: Thresholds = DEFAULTS,
 ) -> TradeLevels | NoLevels:
     """Place levels by support, resistance and the average true range, on the exchange's ticks."""
@@ -89,17 +106,44 @@ def atr_levels(
     if strategy == "aggressive":
         band_low, band_high = nearest(price - width, tick), price
     elif support is None:
-        return NoLevels("atr", "insufficient_components")
+        return NoLevels("atr", "no_support")
     else:
         band_low, band_high = min(support, price), min(nearest(support + width, tick), price)
-    stop = nearest(band_low - thresholds.atr_stop[risk] * bar, tick)
+    gap = least_distance(tick, spread)
+    stop = min(nearest(band_low - thresholds.atr_stop[risk] * bar, tick), band_low - gap)
     entry = (band_low + band_high) / 2
     least = thresholds.min_reward_risk[strategy]
     by_multiple = entry + least * (entry - stop)
     target: tuple[Decimal, TargetRule] = (nearest(by_multiple, tick), "multiple")
     if resistance is not None and resistance >= by_multiple:
         target = (resistance, "R1")
-    return _checked("atr", (band_low, band_high), stop, target)
+    return _checked("atr", (band_low, band_high), stop, _target(*target, band_high + gap))
+
+
+def least_distance(tick: Price, spread: Decimal) -> Decimal:
+    """Return how far from the entry a stop or a target must be, in whole ticks."""
+    step = usable(tick)
+    ticks = (LEAST_SPREADS * max(spread, NO_SPREAD) / step).to_integral_value(ROUND_CEILING)
+    return max(Decimal(LEAST_TICKS), ticks) * step
+
+
+def placeable(levels: TradeLevels | NoLevels, rules: SymbolRules, price: Price) -> TradeLevels | NoLevels:
+    """Drop levels the exchange would refuse: it bounds prices by the symbol, and around the price of the moment."""
+    if isinstance(levels, NoLevels):
+        return levels
+    bought, sold = (levels.entry_low, levels.entry_high), (levels.stop, levels.target)
+    bounds = (
+        (rules.min_price, rules.max_price, (*bought, *sold)),
+        (rules.bid_multiplier_down * price, rules.bid_multiplier_up * price, bought),
+        (rules.ask_multiplier_down * price, rules.ask_multiplier_up * price, sold),
+    )
+    if any(each < least or (most and each > most) for least, most, prices in bounds for each in prices):
+        return NoLevels(levels.rule, "outside_price_filter")
+    return levels
+
+
+def _target(price: Decimal, rule: TargetRule, least: Decimal) -> tuple[Decimal, TargetRule]:
+    return (price, rule) if price >= least else (least, "least")
 
 
 def _checked(
@@ -108,47 +152,4 @@ def _checked(
     low, high = band
     if stop <= 0:  # the range is wider than the price is high: no such stop can be placed
         return NoLevels(rule, "degenerate")
-    if stop >= low:
-        return NoLevels(rule, "stop_not_below_entry")
     return TradeLevels(rule, Price(low), Price(high), Price(stop), Price(target[0]), target[1])
-
-
-@dataclass(frozen=True, slots=True)
-class PositionSize:
-    """A quantity on the lot step, what it costs at the entry and what it loses at the stop."""
-
-    quantity: Quantity
-    notional: Decimal
-    risk: Decimal
-    capped_by_equity: bool
-
-
-@dataclass(frozen=True, slots=True)
-class NoPosition:
-    """No order is both safe enough and large enough, and why."""
-
-    why_null: WhyNull
-
-
-def position_size(
-    equity: Decimal,
-    fraction: Decimal,
-    entry: Price,
-    stop: Price,
-    *,
-    step: Quantity,
-    min_notional: Quantity,
-) -> PositionSize | NoPosition:
-    """Size a position by the fraction of equity at risk, never beyond what the equity buys."""
-    distance = entry - stop
-    if distance <= 0:
-        return NoPosition("stop_not_below_entry")
-    with localcontext() as exact:
-        exact.rounding = ROUND_DOWN  # a quotient rounded up could grow the order past its step
-        by_risk = equity * fraction / distance
-        by_equity = equity / entry
-        quantity = floor_to_step(Quantity(min(by_risk, by_equity)), step)
-    notional = quantity * entry
-    if not quantity or notional < min_notional:
-        return NoPosition("below_min_notional")
-    return PositionSize(quantity, notional, quantity * distance, capped_by_equity=by_equity < by_risk)

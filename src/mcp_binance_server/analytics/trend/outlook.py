@@ -1,25 +1,25 @@
 """One symbol judged for one long trade: the day, the trend, the levels, and what two rules make of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from mcp_binance_server.analytics.indicators.basic import atr, closes, ema, latest, rsi
+from mcp_binance_server.analytics.indicators.table import INDICATORS, SETTLED
 from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
 from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles
-from mcp_binance_server.analytics.market.volatility import RealisedVolatility, annualise, realised_volatility
-from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
-from mcp_binance_server.analytics.trend.bias import Bias, DaySummary, find_bias, offers_entry, summarise_day
-from mcp_binance_server.analytics.trend.levels import (
-    NoLevels,
-    NoPosition,
-    PositionSize,
-    TradeLevels,
-    atr_levels,
-    position_size,
-    range_levels,
+from mcp_binance_server.analytics.market.volatility import (
+    RealisedVolatility,
+    annualise,
+    log_returns,
+    realised_volatility,
 )
-from mcp_binance_server.analytics.trend.support import SupportResistance, support_and_resistance
+from mcp_binance_server.analytics.thresholds import DEFAULTS, RiskTolerance, Strategy, Thresholds
+from mcp_binance_server.analytics.trend.bias import Bias, find_bias, offers_entry
+from mcp_binance_server.analytics.trend.day import DaySummary, summarise_day
+from mcp_binance_server.analytics.trend.levels import NoLevels, TradeLevels, atr_levels, placeable, range_levels
+from mcp_binance_server.analytics.trend.size import SizeReport
+from mcp_binance_server.analytics.trend.support import Cluster, SupportResistance, support_and_resistance
 from mcp_binance_server.domain.market import MarketView, Ticker
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import Candle
@@ -48,6 +48,7 @@ class Trend:
     bars: int
     expected: int
     to_ms: int
+    warming: Mapping[str, float]  # what is left of the start of an average, where it still weighs
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,23 @@ class Outlook:
     profile: VolumeProfile | None
     levels: SupportResistance | None
     by_atr: TradeLevels | NoLevels | None
-    size: PositionSize | NoPosition | None
     risk_fraction: Decimal
 
+    @property
+    def entry_level(self) -> Cluster | None:
+        """The level in the entry band, or just beside it."""
+        band = self.by_range
+        if self.levels is None or isinstance(band, NoLevels):
+            return None
+        return self.levels.level_at(band.entry_low, band.entry_high)
 
-@dataclass(frozen=True, slots=True)
-class Equity:
-    """The money a position size is counted from: the account's own, or a round figure to scale."""
-
-    amount: Decimal
-    is_own: bool
+    @property
+    def target_level(self) -> Cluster | None:
+        """The level at the target, or just beside it."""
+        band = self.by_range
+        if self.levels is None or isinstance(band, NoLevels):
+            return None
+        return self.levels.level_at(band.target, band.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,41 +97,45 @@ class TradingReport:
 
     view: MarketView
     outlook: Outlook
-    equity: Equity | None
+    size: SizeReport
     missing: tuple[str, ...]
     thresholds: Thresholds = DEFAULTS
     newest_close: Price | None = None
     """The close of the candle that is not over, which is the last price if both are of now."""
+    candles_ms: int | None = None
+    """When the hourly candles were asked for."""
 
 
-def trend_of(hourly: Sequence[Candle], ticker: Ticker, *, thresholds: Thresholds = DEFAULTS) -> Trend | TooFewBars:
+def trend_of(hourly: Sequence[Candle], *, thresholds: Thresholds = DEFAULTS) -> Trend | TooFewBars:
     """Measure the last 200 closed hourly bars, with the averages warmed up by those before."""
     if len(hourly) < LEAST_BARS:
         return TooFewBars(len(hourly))
     values, recent = closes(hourly), hourly[-BARS:]
-    fast, slow, strength = latest(ema(values, FAST)), latest(ema(values, SLOW)), latest(rsi(values, WILDER))
     moves = realised_volatility(closes(recent))
     return Trend(
-        ema_fast=fast,
-        ema_slow=slow,
+        ema_fast=latest(ema(values, FAST)),
+        ema_slow=latest(ema(values, SLOW)),
         ema_long=latest(ema(values, LONG)),
         vwap=latest(vwap(hourly)),
-        rsi=strength,
+        rsi=latest(rsi(values, WILDER)),
         atr=latest(atr(hourly, WILDER)),
         volatility=moves,
         annual_volatility=None if moves.stdev is None else annualise(moves.stdev, 60),
-        bias=find_bias(
-            float(ticker.last_price),
-            fast,
-            slow,
-            rsi=strength,
-            change_percent=float(ticker.change_percent),
-            min_votes=thresholds.bias_min_votes,
-        ),
+        bias=find_bias(log_returns(values), edge=thresholds.bias_t),
         bars=len(recent),
         expected=(recent[-1].open_time_ms - recent[0].open_time_ms) // HOUR_MS + 1,
         to_ms=recent[-1].close_time_ms + 1,
+        warming=_warming(len(hourly)),
     )
+
+
+def _warming(bars: int) -> dict[str, float]:
+    lengths = {"EMA20": ("ema", FAST), "EMA50": ("ema", SLOW), "EMA200": ("ema", LONG)}
+    averages = lengths | {"RSI14": ("rsi", WILDER), "ATR14": ("atr", WILDER)}
+    seeds = {label: INDICATORS[name].seeds({"n": n})[name] for label, (name, n) in averages.items()}
+    return {
+        label: seed.weight(bars) for label, seed in seeds.items() if bars >= seed.bar and seed.weight(bars) > SETTLED
+    }
 
 
 def judge(
@@ -134,50 +146,42 @@ def judge(
     day_bars: Sequence[Candle] | None,
     strategy: Strategy,
     risk: RiskTolerance,
-    equity: Decimal | None,
     thresholds: Thresholds = DEFAULTS,
 ) -> Outlook:
     """Judge a symbol from its day, its hourly bars and the finer bars of the day; None is data nobody could get."""
+    price, spread = ticker.last_price, ticker.ask - ticker.bid
     by_range = range_levels(
-        ticker.last_price, ticker.high, ticker.low,
-        strategy=strategy, risk=risk, tick=rules.tick, thresholds=thresholds,
+        price, ticker.high, ticker.low,
+        strategy=strategy, risk=risk, tick=rules.tick, spread=spread, thresholds=thresholds,
     )  # fmt: skip
+    by_range = placeable(by_range, rules, price)
     # A market that did not trade has no price to hold against its old bars.
-    trend = trend_of(hourly, ticker, thresholds=thresholds) if hourly is not None and ticker.has_traded else None
+    bars = hourly if hourly is not None and ticker.has_traded else ()
+    trend = trend_of(bars, thresholds=thresholds) if hourly is not None and ticker.has_traded else None
     measured = trend if isinstance(trend, Trend) else None
     profile = profile_of_candles(day_bars, rules.tick, thresholds=thresholds) if day_bars else None
     levels = by_atr = None
-    if measured is not None and hourly is not None:
+    if measured is not None:
         levels = support_and_resistance(
-            hourly[-BARS:], ticker.last_price, measured.atr, high_24h=ticker.high, low_24h=ticker.low,
+            bars[-BARS:], price, measured.atr, high_24h=ticker.high, low_24h=ticker.low,
             profile=profile, tick=rules.tick, thresholds=thresholds,
         )  # fmt: skip
         by_atr = atr_levels(
-            ticker.last_price, measured.atr,
+            price, measured.atr,
             support=levels.support.price if levels.support else None,
             resistance=levels.resistance.price if levels.resistance else None,
-            tick=rules.tick, strategy=strategy, risk=risk, thresholds=thresholds,
+            tick=rules.tick, strategy=strategy, risk=risk, spread=spread, thresholds=thresholds,
         )  # fmt: skip
+        by_atr = placeable(by_atr, rules, price)
     return Outlook(
         strategy=strategy,
         risk=risk,
-        day=summarise_day(
-            ticker.last_price, ticker.high, ticker.low, ticker.change_percent, edge_percent=thresholds.momentum_percent
-        ),
+        day=summarise_day(ticker, log_returns(closes(bars)), thresholds=thresholds),
         by_range=by_range,
         buys=measured is None or offers_entry(strategy, measured.bias),
         trend=trend,
         profile=profile,
         levels=levels,
         by_atr=by_atr,
-        size=_sized(by_range, rules, equity, thresholds.risk_fraction[risk]),
         risk_fraction=thresholds.risk_fraction[risk],
     )
-
-
-def _sized(
-    levels: TradeLevels | NoLevels, rules: SymbolRules, equity: Decimal | None, fraction: Decimal
-) -> PositionSize | NoPosition | None:
-    if equity is None or isinstance(levels, NoLevels):
-        return None
-    return position_size(equity, fraction, levels.entry, levels.stop, step=rules.step, min_notional=rules.min_notional)

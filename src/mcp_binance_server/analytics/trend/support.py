@@ -1,4 +1,4 @@
-"""Support and resistance: prices where several reasons to turn meet."""
+"""Support and resistance: prices at which the market may turn, and how often it did when it came back."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,49 +9,78 @@ from mcp_binance_server.analytics.envelope import WhyNull
 from mcp_binance_server.analytics.market.profile import VolumeProfile, nearest
 from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.analytics.trend.approaches import (
+    Approaches,
+    Bar,
+    approaches,
+    bars_of,
+    beats_chance,
+    share_held_anywhere,
+    strength,
+)
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import Candle
 
-Origin = Literal["swing high", "swing low", "24h high", "24h low", "POC", "VAH", "VAL"]
+Origin = Literal["swing high", "swing low", "24h high", "24h low", "POC", "VAH", "VAL", "round number"]
+
+# A level nearer than this many ticks is the price itself, whatever the ATR says.
+LEAST_TICKS = 3
+ROUND = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class LevelReason:
-    """One reason for a level; a swing says when it was."""
+    """One reason for a level; a swing says when it was, and from which bar on it was known."""
 
     origin: Origin
     price: Price
     time_ms: int | None = None
+    known_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A level: the mean price of its members; its strength counts them and the other bars that touched it."""
+    """A level: the mean price of its members, and what happened when the price came back to it."""
 
     price: Price
-    strength: int
     members: tuple[LevelReason, ...]
-    touches: int
+    approaches: Approaches
+    strength: float
+    stands_out: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SupportResistance:
-    """The levels next to the price, and every level there is, lowest first."""
+    """The levels next to the price, those it stands at, and every level there is, lowest first.
+
+    `usual` is the share that arbitrary prices of these bars held, `reach` how far from a level is still near it.
+    """
 
     support: Cluster | None
     resistance: Cluster | None
     clusters: tuple[Cluster, ...]
     n: int
+    at_price: tuple[Cluster, ...] = ()
+    usual: float | None = None
+    reach: Decimal = Decimal(0)
     why_null: WhyNull | None = None
+
+    def level_at(self, low: Price, high: Price) -> Cluster | None:
+        """Return the level between two prices, or just beside them, that is nearest to their middle."""
+        middle = (low + high) / 2
+        near = [each for each in self.clusters if low - self.reach <= each.price <= high + self.reach]
+        return min(near, key=lambda each: abs(each.price - middle), default=None)
 
 
 def candidates(
     candles: Sequence[Candle], high_24h: Price, low_24h: Price, profile: VolumeProfile | None, *, side: int
 ) -> list[LevelReason]:
-    """Collect every price at which the market may turn."""
+    """Collect the prices of these bars at which the market may turn."""
     swings = find_swings(candles, side)
-    found = [LevelReason("swing high", candles[at].high, candles[at].open_time_ms) for at in swings.highs]
-    found += [LevelReason("swing low", candles[at].low, candles[at].open_time_ms) for at in swings.lows]
+    found = [
+        LevelReason("swing high", candles[at].high, candles[at].open_time_ms, at + side + 1) for at in swings.highs
+    ]
+    found += [LevelReason("swing low", candles[at].low, candles[at].open_time_ms, at + side + 1) for at in swings.lows]
     found += [LevelReason("24h high", high_24h), LevelReason("24h low", low_24h)]
     if profile is not None:
         area: tuple[tuple[Origin, Price | None], ...] = (
@@ -61,6 +90,16 @@ def candidates(
         )
         found += [LevelReason(origin, price) for origin, price in area if price is not None]
     return found
+
+
+def round_numbers(price: Price, low: Decimal, high: Decimal) -> list[LevelReason]:
+    """Return the nearest of 1, 2 and 5 times a power of ten on either side, where these bars came at least close."""
+    if price <= 0:
+        return []
+    places = range(price.adjusted() - 1, price.adjusted() + 2)
+    steps = sorted(Price(Decimal(digit).scaleb(place)) for place in places for digit in ROUND)
+    below, above = max(each for each in steps if each <= price), min(each for each in steps if each > price)
+    return [LevelReason("round number", each, known_from=0) for each in (below, above) if low <= each <= high]
 
 
 def support_and_resistance(
@@ -74,19 +113,28 @@ def support_and_resistance(
     tick: Price,
     thresholds: Thresholds = DEFAULTS,
 ) -> SupportResistance:
-    """Merge candidates closer than a fraction of the ATR and pick the levels next to the price."""
+    """Merge candidates closer than a fraction of the ATR, try each against arbitrary prices, pick the next ones."""
     if atr is None:
-        return SupportResistance(None, None, (), len(candles), "insufficient_bars")
+        return SupportResistance(None, None, (), len(candles), why_null="insufficient_bars")
     if atr <= 0:
-        return SupportResistance(None, None, (), len(candles), "flat_range")
-    reach = thresholds.cluster_atr * Decimal(str(atr))
+        return SupportResistance(None, None, (), len(candles), why_null="flat_range")
+    unit = Decimal(str(atr))
+    together = thresholds.cluster_atr * unit
     found = candidates(candles, high_24h, low_24h, profile, side=thresholds.swing_side)
-    clusters = tuple(_cluster(group, candles, reach, tick) for group in _merge(found, reach))
+    edges = [*(each.low for each in candles), low_24h], [*(each.high for each in candles), high_24h]
+    found += round_numbers(price, min(edges[0]) - unit, max(edges[1]) + unit)
+    bars = bars_of(candles)
+    usual = share_held_anywhere(bars, atr)
+    clusters = _tried(_merge(found, together), bars, atr, usual=usual, tick=tick)
+    apart = max(unit * thresholds.level_atr, LEAST_TICKS * tick)
     return SupportResistance(
-        support=_next([each for each in reversed(clusters) if each.price < price], thresholds.cluster_min_strength),
-        resistance=_next([each for each in clusters if each.price > price], thresholds.cluster_min_strength),
+        support=next((each for each in reversed(clusters) if price - each.price >= apart), None),
+        resistance=next((each for each in clusters if each.price - price >= apart), None),
         clusters=clusters,
         n=len(candles),
+        at_price=tuple(each for each in clusters if abs(each.price - price) < apart),
+        usual=usual,
+        reach=max(together, LEAST_TICKS * tick),
     )
 
 
@@ -105,17 +153,18 @@ def _mean(members: Sequence[LevelReason]) -> Decimal:
     return sum((each.price for each in members), Decimal(0)) / len(members)
 
 
-def _cluster(members: Sequence[LevelReason], candles: Sequence[Candle], reach: Decimal, tick: Price) -> Cluster:
-    price = nearest(_mean(members), tick)
-    swings = {each.time_ms for each in members if each.time_ms is not None}
-    touches = sum(
-        1
-        for bar in candles
-        if bar.open_time_ms not in swings and min(abs(bar.high - price), abs(bar.low - price)) <= reach
+def _tried(
+    groups: Sequence[Sequence[LevelReason]], bars: Sequence[Bar], atr: float, *, usual: float, tick: Price
+) -> tuple[Cluster, ...]:
+    prices = [nearest(_mean(members), tick) for members in groups]
+    # A level counts from its first reason on: what made it is no proof of it.
+    known = [[each.known_from for each in members if each.known_from is not None] for members in groups]
+    seen = [
+        approaches(float(price), bars[min(since, default=len(bars)) :], atr)
+        for price, since in zip(prices, known, strict=True)
+    ]
+    tried = sum(each.n > 0 for each in seen)
+    return tuple(
+        Cluster(price, tuple(members), each, strength(each, usual), beats_chance(each, usual, tried))
+        for price, members, each in zip(prices, groups, seen, strict=True)
     )
-    return Cluster(price, len(members) + touches, tuple(members), touches)
-
-
-def _next(nearest_first: Sequence[Cluster], strong: int) -> Cluster | None:
-    strong_ones = [each for each in nearest_first if each.strength >= strong]
-    return next(iter(strong_ones or nearest_first), None)

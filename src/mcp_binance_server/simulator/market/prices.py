@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -41,19 +42,19 @@ class Walks:
 
     def _draw_hours(self, name: str, day: int) -> tuple[float, ...]:
         noise = draws(24, self._seed, "walk", name, day)
-        return _between(self.midnight(name, day), self.midnight(name, day + 1), noise, 1 / math.sqrt(24))
+        return bridge(self.midnight(name, day), self.midnight(name, day + 1), noise, 1 / math.sqrt(24))
 
     def _draw_span(self, name: str, span: int) -> tuple[float, ...]:
         noise = draws(KNOT_DAYS, self._seed, "span", name, span)
-        return _between(self._knot(name, span), self._knot(name, span + 1), noise, 1)
+        return bridge(self._knot(name, span), self._knot(name, span + 1), noise, 1)
 
     def _knot(self, name: str, span: int) -> float:
         # Two knots differ as much as a free walk does in the days between them, yet none strays from home.
         return math.sqrt(KNOT_DAYS / 2) * UNIFORM * signed_unit(draws(1, self._seed, "knot", name, span)[0])
 
 
-def _between(first: float, last: float, noise: tuple[int, ...], step: float) -> tuple[float, ...]:
-    # The walk is pulled straight at both ends: either side of an end has the same height there.
+def bridge(first: float, last: float, noise: tuple[int, ...], step: float) -> tuple[float, ...]:
+    """Return a walk pulled straight at both ends: either side of an end has the same height there."""
     free = list(accumulate((step * UNIFORM * signed_unit(draw) for draw in noise), initial=first))
     pull = (last - free[-1]) / len(noise)
     return tuple(height + pull * place for place, height in enumerate(free))
@@ -75,11 +76,17 @@ class Level(NamedTuple):
         return self.yearly / math.sqrt(365)
 
 
-class Course(NamedTuple):
-    """What an asset was worth in dollars at the full hours up to `end_hour`; from then on it stands still."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """What an asset was worth in dollars at the full hours up to `end_hour`; from then on it stands still.
+
+    Before its last day an hour reaches a little beyond its ends, by its share of `restless`. Two courses are never
+    equal: thousands of prices are not compared each time a market is asked for.
+    """
 
     end_hour: int
-    usd: tuple[float, ...]
+    usd: tuple[float, ...] = field(repr=False)
+    restless: float = 0.0
 
     @property
     def first_hour(self) -> int:
@@ -143,26 +150,20 @@ def level_of(asset: str) -> Level:
 class Prices:
     """Hourly marks of every asset, in logarithms of dollars.
 
-    `levels` stand in for those of the list. An asset with a course walks up to its first hour, and takes it from there.
+    An asset with a course walks up to its first hour, and takes it from there.
     """
 
     def __init__(
         self,
         seed: int,
         reference_day: int,
-        levels: Mapping[str, Level] | None = None,
         courses: Mapping[str, Course] | None = None,
     ) -> None:
         self._reference_hour = reference_day * 24
-        self._levels = levels or {}
         self._courses = courses or {}
         self._walks = Walks(seed)
         self._hours: Lru[tuple[str, int], tuple[float, ...]] = Lru(20_000)
         self._starts: dict[str, float] = {}
-
-    def level(self, asset: str) -> Level:
-        """Return the level of an asset in this market."""
-        return self._levels.get(asset) or level_of(asset)
 
     def marks(self, base: str, quote: str, day: int) -> list[float]:
         """Return the price of base in quote at the day's 25 full hours, midnight to midnight."""
@@ -175,16 +176,19 @@ class Prices:
         return [WICK * max(pair) for pair in zip(self._restless(base, day), self._restless(quote, day), strict=True)]
 
     def _restless(self, asset: str, day: int) -> list[float]:
-        usual, course = self.level(asset).daily, self._courses.get(asset)
+        usual, course = level_of(asset).daily, self._courses.get(asset)
         if course is None:
             return [usual] * 24
-        return [usual if hour < course.first_hour else 0.0 for hour in range(day * 24, day * 24 + 24)]
+        return [
+            usual if hour < course.first_hour else course.restless if hour < course.end_hour - 24 else 0.0
+            for hour in range(day * 24, day * 24 + 24)
+        ]
 
     def _asset(self, asset: str, day: int) -> tuple[float, ...]:
         return self._hours.get((asset, day), lambda: self._draw(asset, day))
 
     def _draw(self, asset: str, day: int) -> tuple[float, ...]:
-        level, course = self.level(asset), self._courses.get(asset)
+        level, course = level_of(asset), self._courses.get(asset)
         if not level.yearly:
             return (math.log(level.usd),) * 25
         start = self._start(asset)
@@ -200,13 +204,13 @@ class Prices:
         if asset not in self._starts:
             course = self._courses.get(asset)
             hour, usd = (
-                (self._reference_hour, self.level(asset).usd) if course is None else (course.first_hour, course.usd[0])
+                (self._reference_hour, level_of(asset).usd) if course is None else (course.first_hour, course.usd[0])
             )
             self._starts[asset] = math.log(usd) - self._heights(asset, hour // 24)[hour % 24]
         return self._starts[asset]
 
     def _heights(self, asset: str, day: int) -> list[float]:
-        level = self.level(asset)
+        level = level_of(asset)
         together, alone = level.daily * level.following, level.daily * math.sqrt(1 - level.following**2)
         shared, own = self._walks.hours(LEADER, day), self._walks.hours(asset, day)
         return [together * one + alone * other for one, other in zip(shared, own, strict=True)]

@@ -6,30 +6,9 @@ from dataclasses import dataclass, field
 from mcp_binance_server.simulator.market.listing import Listing
 from mcp_binance_server.simulator.market.noise import BUSY, ONE_SIDED, THIN, Temper
 from mcp_binance_server.simulator.market.portfolio import ZERO, Balance, Order, Portfolio, holdings
-from mcp_binance_server.simulator.market.prices import HOUR_MS, Course, Level
+from mcp_binance_server.simulator.market.sample_history import end_hour_of, sample_courses
 from mcp_binance_server.simulator.market.synthetic import Market
 
-# Volatile as the sample of the portfolio says: high, medium-high and medium, by a margin that luck does not use up.
-LEVELS: Mapping[str, Level] = {
-    "BTC": Level(50_234.56, 0.95, 1.0),
-    "ETH": Level(3_000.5, 0.62, 0.7),
-    "BNB": Level(300.0, 0.39, 0.7),
-}
-# The 24 hours of the sample tickers: where they opened, how far they went, where they ended.
-LAST_DAY: Mapping[str, tuple[float, ...]] = {
-    "BTC": (
-        49_000, 49_000, 49_180, 49_420, 49_650, 49_510, 49_700, 49_950, 50_120, 49_880, 49_760, 49_930, 50_210,
-        50_480, 50_700, 50_860, 51_000, 50_780, 50_560, 50_390, 50_120, 49_990, 50_110, 50_180, 50_234.56,
-    ),
-    "ETH": (
-        3_045.75, 3_045.75, 3_048, 3_050, 3_046, 3_041, 3_043, 3_036, 3_029, 3_032, 3_024, 3_017, 3_011,
-        3_014, 3_006, 2_998, 2_991, 2_985, 2_980, 2_984, 2_989, 2_993, 2_990, 2_996, 3_000.5,
-    ),
-    "BNB": (
-        297.4, 297.4, 297.9, 298.6, 298.2, 297.6, 298.1, 298.9, 299.6, 300.3, 299.9, 299.3, 299.8,
-        300.6, 301.2, 301.9, 302.3, 301.8, 301.1, 300.5, 299.8, 299.4, 299.7, 299.9, 300.0,
-    ),
-}  # fmt: skip
 # The sample of the portfolio is five seconds older than that of Ethereum's ticker: its list of prices has this one.
 LISTED_PRICES: Mapping[str, str] = {"ETHUSDT": "3000.00000000"}
 
@@ -79,11 +58,6 @@ TICKERS: Mapping[str, FixedTicker] = {
         closed_ms=1_760_711_030_456,
     ),
 }
-
-
-def contract_courses(now_ms: int) -> Mapping[str, Course]:
-    """Return the courses that end in the hour of this moment, at the prices of the sample."""
-    return {asset: Course(now_ms // HOUR_MS, usd) for asset, usd in LAST_DAY.items()}
 
 
 def contract_portfolio() -> Portfolio:
@@ -163,13 +137,19 @@ def _tempered(temper: Temper) -> Callable[[Listing, int, int], Stage]:
 
 
 def _contract(listing: Listing, seed: int, now_ms: int) -> Stage:
-    market = Market(listing, seed, levels=LEVELS, courses=contract_courses(now_ms))
+    market = Market(listing, seed, courses=sample_courses(end_hour_of(now_ms)))
+    return Stage(market, contract_portfolio(), TICKERS, LISTED_PRICES)
+
+
+def _contract_noise(listing: Listing, seed: int, now_ms: int) -> Stage:
+    market = Market(listing, seed, courses=sample_courses(end_hour_of(now_ms), noisy=True))
     return Stage(market, contract_portfolio(), TICKERS, LISTED_PRICES)
 
 
 SCENARIOS: Mapping[str, Callable[[Listing, int, int], Stage]] = {
     "market": _market,
     "contract": _contract,
+    "contract_noise": _contract_noise,
     "empty_account": _empty_account,
     "quiet": _quiet,
     "busy": _tempered(BUSY),

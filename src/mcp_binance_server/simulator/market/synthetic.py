@@ -10,7 +10,7 @@ from mcp_binance_server.simulator.market.candles import Candle, Trade
 from mcp_binance_server.simulator.market.history import History
 from mcp_binance_server.simulator.market.listing import Listing, Symbol
 from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper
-from mcp_binance_server.simulator.market.prices import DAY_MS, Course, Level, Prices
+from mcp_binance_server.simulator.market.prices import DAY_MS, Course, Prices
 from mcp_binance_server.simulator.market.source import Changes, Depth, Source, Tape
 
 DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
@@ -34,7 +34,6 @@ class Origins:
     """What the prices of a market come from."""
 
     seed: int
-    levels: frozenset[tuple[str, Level]]
     courses: frozenset[tuple[str, Course]]
     temper: Temper
 
@@ -62,7 +61,7 @@ def _ladder(symbol: Symbol, origins: Origins, ended_ms: int | None) -> Ladder:
 
 @lru_cache(maxsize=16)
 def _prices(origins: Origins) -> Prices:
-    return Prices(origins.seed, REFERENCE_DAY, dict(origins.levels), dict(origins.courses))
+    return Prices(origins.seed, REFERENCE_DAY, dict(origins.courses))
 
 
 class Market:
@@ -73,14 +72,13 @@ class Market:
         listing: Listing,
         seed: int,
         *,
-        levels: Mapping[str, Level] | None = None,
         courses: Mapping[str, Course] | None = None,
         quiet: bool = False,
         temper: Temper = ORDINARY,
     ) -> None:
         self.listing = listing
         self.sources: Mapping[str, Source] = {}
-        self._origins = Origins(seed, frozenset((levels or {}).items()), frozenset((courses or {}).items()), temper)
+        self._origins = Origins(seed, frozenset((courses or {}).items()), temper)
         self._quiet = quiet
 
     def history(self, symbol: Symbol) -> History:

@@ -1,0 +1,79 @@
+"""Whether a price held when the market came back to it, against arbitrary prices of the same bars."""
+
+from collections.abc import Sequence
+from math import comb
+from typing import NamedTuple
+
+from mcp_binance_server.domain.periods import Candle
+
+# Of an ATR: this near is an approach, this far settles it.
+NEAR, AWAY = 0.25, 1.0
+ARBITRARY = 200
+GOLDEN = (5**0.5 - 1) / 2  # its multiples fill an interval evenly and follow nothing in the bars
+# A share of few approaches is pulled towards that of arbitrary prices, which counts as this many.
+WORTH = 10
+LEAST_APPROACHES = 3
+
+
+class Bar(NamedTuple):
+    """What an approach is judged by."""
+
+    high: float
+    low: float
+    close: float
+
+
+class Approaches(NamedTuple):
+    """How often the price came back, and how often it was turned away."""
+
+    held: int
+    n: int
+
+
+def bars_of(candles: Sequence[Candle]) -> list[Bar]:
+    """Return the candles as floats: a share of approaches is a statistic, not a price."""
+    return [Bar(float(each.high), float(each.low), float(each.close)) for each in candles]
+
+
+def approaches(level: float, bars: Sequence[Bar], unit: float) -> Approaches:
+    """Count returns to a level from a unit away: a unit back is held, a unit through is broken, neither is open."""
+    held = n = 0
+    side = coming_from = 0
+    for high, low, close in bars:
+        gap = close - level
+        if coming_from:
+            if abs(gap) >= AWAY * unit:
+                n += 1
+                side = 1 if gap > 0 else -1
+                held += side == coming_from
+                coming_from = 0
+        elif side and low - NEAR * unit <= level <= high + NEAR * unit:
+            coming_from = side
+        elif abs(gap) >= AWAY * unit:
+            side = 1 if gap > 0 else -1
+    return Approaches(held, n)
+
+
+def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
+    """Return the share that 200 arbitrary prices held: spread over the range, each known from another bar on."""
+    low, high = min(each.low for each in bars), max(each.high for each in bars)
+    held = n = 0
+    for at in range(ARBITRARY):
+        level = low + (high - low) * (at + 0.5) / ARBITRARY
+        known_from = int(at * GOLDEN % 1 * len(bars) / 2)
+        found = approaches(level, bars[known_from:], unit)
+        held, n = held + found.held, n + found.n
+    return (held + WORTH / 2) / (n + WORTH)  # without an approach: a coin
+
+
+def strength(found: Approaches, usual: float) -> float:
+    """Return by how much a level held more often than an arbitrary price, shrunk towards no difference."""
+    return (found.held + WORTH * usual) / (found.n + WORTH) - usual
+
+
+def beats_chance(found: Approaches, usual: float, tried: int, *, alpha: float = 0.05) -> bool:
+    """Tell whether arbitrary prices would hold so often in less than 5 % of series with as many levels tried."""
+    if found.n < LEAST_APPROACHES:
+        return False
+    tail = sum(comb(found.n, k) * usual**k * (1 - usual) ** (found.n - k) for k in range(found.held, found.n + 1))
+    return tail <= alpha / tried

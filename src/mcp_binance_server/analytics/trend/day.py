@@ -1,0 +1,68 @@
+"""The words for a day: they need a move beyond a usual day's, and beyond the day's own noise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, log, sqrt
+from typing import Literal
+
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.analytics.trend.bias import WEEK_HOURS, self_normalised
+from mcp_binance_server.domain.market import Ticker
+from mcp_binance_server.domain.money import Price
+
+Momentum = Literal["positive", "negative", "little", "not_judged"]
+Sentiment = Literal["bullish", "bearish", "unclear"]
+Yardstick = Literal["usual_day", "own_noise"]
+
+DAY_HOURS = 24
+# Three weeks before the day say what a usual one is; older ones are of another market.
+USUAL_HOURS = 21 * DAY_HOURS
+MIDDLE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class DaySummary:
+    """The words a page may use of the last 24 hours; `position` is 0 at the low and 1 at the high.
+
+    `strength` is the move over what it was held against, the sterner of two: a usual day, or this day's own noise.
+    """
+
+    momentum: Momentum
+    position: float | None
+    sentiment: Sentiment
+    strength: float | None = None
+    against: Yardstick | None = None
+
+
+def position_in_range(price: Price, high: Price, low: Price) -> float | None:
+    """Return where the price stands between low and high; None when there is no range."""
+    return float((price - low) / (high - low)) if high > low else None
+
+
+def summarise_day(ticker: Ticker, hourly_returns: Sequence[float], *, thresholds: Thresholds = DEFAULTS) -> DaySummary:
+    """Choose the words for the day; without a week of hourly bars there is nothing to hold it against."""
+    position = position_in_range(ticker.last_price, ticker.high, ticker.low)
+    if len(hourly_returns) < WEEK_HOURS or not ticker.open_price:
+        return DaySummary("not_judged", position, "unclear")
+    move = log(ticker.last_price / ticker.open_price)
+    strength, against = _strength(move, hourly_returns)
+    if strength < thresholds.momentum_sigmas:
+        return DaySummary("little", position, "unclear", strength, against)
+    momentum: Momentum = "positive" if move > 0 else "negative"
+    sentiment: Sentiment = "unclear"
+    if strength >= thresholds.sentiment_sigmas and position is not None:
+        if move > 0 and position >= MIDDLE:
+            sentiment = "bullish"
+        elif move < 0 and position <= MIDDLE:
+            sentiment = "bearish"
+    return DaySummary(momentum, position, sentiment, strength, against)
+
+
+def _strength(move: float, hourly_returns: Sequence[float]) -> tuple[float, Yardstick]:
+    day, before = hourly_returns[-DAY_HOURS:], hourly_returns[-DAY_HOURS - USUAL_HOURS : -DAY_HOURS]
+    usual = sqrt(sum(each * each for each in before) / len(before) * DAY_HOURS)
+    by_usual = move / usual if usual else inf * move if move else 0.0
+    by_noise = self_normalised(day)
+    if by_usual * by_noise <= 0:  # the ticker and the closed bars do not even agree on the way
+        return 0.0, "own_noise"
+    return min((abs(by_usual), "usual_day"), (abs(by_noise), "own_noise"))

@@ -1,0 +1,3 @@
+"""A trading analysis as Markdown."""
+
+NOT_ADVICE = "*Computed by the stated rules from public data; not financial advice.*"

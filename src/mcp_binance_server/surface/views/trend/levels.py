@@ -1,0 +1,84 @@
+"""The tables of a trading analysis: support and resistance, and what two rules make of them."""
+
+from mcp_binance_server.analytics.trend.levels import NoLevels, TradeLevels
+from mcp_binance_server.analytics.trend.outlook import Outlook
+from mcp_binance_server.analytics.trend.support import Cluster, LevelReason
+from mcp_binance_server.domain.market import MarketView
+from mcp_binance_server.surface.views.markdown import date_and_hour
+from mcp_binance_server.surface.views.market import shown_price
+from mcp_binance_server.surface.views.trend.words import band, code_words, entry_place, level_price, odds, target_place
+
+# Three reasons tell enough of a level.
+MOST_REASONS = 3
+
+
+def advice_lines(view: MarketView, outlook: Outlook) -> list[str]:
+    """Return the contract's three lines; what stands in brackets is a fact."""
+    levels = outlook.by_range
+    if isinstance(levels, NoLevels):
+        return [f"*- Entry Point: None by rule ({code_words(levels.why_null)})*"]
+    entry = f"Around {band(view, levels)} ({entry_place(view, outlook, levels)})"
+    return [
+        f"*- Entry Point: {entry if outlook.buys else 'None by rule (downtrend)'}*",
+        f"*- Stop Loss: {level_price(view, levels.stop)} (below 24h low)*",
+        f"*- Take Profit: {level_price(view, levels.target)} ({target_place(outlook, levels)})*",
+    ]
+
+
+def level_lines(view: MarketView, outlook: Outlook) -> list[str]:
+    """Return the levels a reader is told of, and how often the market turned there when it came back."""
+    heading, levels = "## Support and Resistance", outlook.levels
+    if levels is None or levels.usual is None:
+        return [heading, f"_None by rule ({code_words(levels.why_null if levels else None)})_"]
+    named: dict[Cluster, str] = {}
+    for name, level in (
+        ("R1", levels.resistance),
+        *(("At the price", each) for each in levels.at_price),
+        ("S1", levels.support),
+        ("At the target", outlook.target_level),
+        ("At the entry", outlook.entry_level if outlook.buys else None),
+    ):
+        if level is not None:
+            named.setdefault(level, name)
+    if not named:
+        return [heading, "_None by rule (no level beside the price)_"]
+    rows = [
+        f"| {named[level]} | {shown_price(view, level.price)} | {_origins(level)} | {_held(level, levels.usual)} |"
+        for level in sorted(named, key=lambda each: each.price, reverse=True)
+    ]
+    return [heading, "| Level | Price | From | When the price came back |", "|-|-|-|-|", *rows]
+
+
+def _held(level: Cluster, usual: float) -> str:
+    held, n = level.approaches
+    here = f"arbitrary levels here held {usual * 100:.0f} %"
+    if not n:
+        return f"not approached since; {here}"
+    seen = f"held {held} of {n} {'approach' if n == 1 else 'approaches'}; {here}"
+    judged = "more than chance" if level.stands_out else "no more than chance"
+    return f"{seen}; {judged} (strength {level.strength:+.2f})"
+
+
+def _origins(level: Cluster) -> str:
+    shown = [_origin(member) for member in level.members[:MOST_REASONS]]
+    more = len(level.members) - len(shown)
+    return ", ".join([*shown, *([f"{more} more"] if more else [])])
+
+
+def _origin(member: LevelReason) -> str:
+    return member.origin if member.time_ms is None else f"{member.origin} {date_and_hour(member.time_ms)}"
+
+
+def rule_lines(view: MarketView, outlook: Outlook) -> list[str]:
+    """Return a row for each rule: where they disagree, both are shown."""
+    rows = [_rule_row(view, "24h range", outlook.by_range)]
+    if outlook.by_atr is not None:
+        rows.append(_rule_row(view, "ATR", outlook.by_atr))
+    return ["## Levels by Rule", "| Rule | Entry | Stop | Target | Odds |", "|-|-|-|-|-|", *rows]
+
+
+def _rule_row(view: MarketView, name: str, levels: TradeLevels | NoLevels) -> str:
+    if isinstance(levels, NoLevels):
+        return f"| {name} | none: {code_words(levels.why_null)} | n/a | n/a | n/a |"
+    target = f"{level_price(view, levels.target)}{' (R1)' if levels.target_rule == 'R1' else ''}"
+    return f"| {name} | {band(view, levels)} | {level_price(view, levels.stop)} | {target} | {odds(levels)} |"

@@ -1,0 +1,115 @@
+"""The sentences of a trading analysis: each says no more than was measured."""
+
+from decimal import Decimal
+
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.analytics.trend.bias import Bias
+from mcp_binance_server.analytics.trend.day import DaySummary
+from mcp_binance_server.analytics.trend.levels import TradeLevels
+from mcp_binance_server.analytics.trend.outlook import Outlook
+from mcp_binance_server.domain.market import MarketView
+from mcp_binance_server.domain.money import name_of
+from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, percent, plain
+from mcp_binance_server.surface.views.market import shown_price
+
+ARTICLES = {"aggressive": "an", "balanced": "a", "conservative": "a"}
+MOMENTUM = {
+    "positive": "positive momentum with a {size} gain",
+    "negative": "negative momentum with a {size} loss",
+    "little": "little net movement ({signed}, {strength})",
+    "not_judged": "a net change of {signed}, not judged without a week of hourly bars,",
+}
+AGAINST = {"usual_day": "{strength:.1f} of a usual day", "own_noise": "{strength:.1f} of the day's own noise"}
+SENTIMENT = {
+    "bullish": "The price is holding above the daily low, suggesting bullish sentiment.",
+    "bearish": "The price is trading {where}, suggesting bearish sentiment.",
+    "unclear": "The price sits inside the daily range without a clear direction.",
+}
+LOWEST_QUARTER = 0.25
+QUARTERS = ("lowest quarter", "second quarter", "third quarter", "highest quarter")
+RANGES_ABOVE = {Decimal("0.25"): "a quarter of a", Decimal("0.50"): "half a", Decimal("0.75"): "three quarters of a"}
+DIRECTIONS = {"up": "Up", "down": "Down", "unclear": "No clear direction"}
+
+
+def opening_sentence(view: MarketView, outlook: Outlook) -> str:
+    """Say what the day was like, in the contract's words where it earned them."""
+    return (
+        f"*Based on current market conditions, {plain(name_of(view.rules.base))} is showing "
+        f"{_momentum(view, outlook.day)} over 24 hours. {_sentiment(outlook.day)} "
+        f"For {ARTICLES[outlook.strategy]} {outlook.strategy} strategy with {outlook.risk} risk tolerance, consider:*"
+    )
+
+
+def _momentum(view: MarketView, day: DaySummary) -> str:
+    change = percent(view.ticker.change_percent)
+    strength = "" if day.against is None else AGAINST[day.against].format(strength=day.strength)
+    return MOMENTUM[day.momentum].format(size=change.lstrip("+-"), signed=change, strength=strength)
+
+
+def _sentiment(day: DaySummary) -> str:
+    is_low = day.position is not None and day.position <= LOWEST_QUARTER
+    where = "near the daily low" if is_low else "below the middle of the daily range"
+    return SENTIMENT[day.sentiment].format(where=where)
+
+
+def bias_line(bias: Bias) -> str:
+    """Say which way the week leaned, and how often a week without drift says as much."""
+    if bias.direction is None or bias.t is None:
+        return f"**Bias**: not judged: {bias.n} of {bias.needed} hourly returns"
+    return (
+        f"**Bias**: {DIRECTIONS[bias.direction]} (t {bias.t:z.1f} over 7 days; "
+        f"beyond {bias.edge:g} either way in {bias.by_chance * 100:.0f} % of driftless series)"
+    )
+
+
+def entry_place(view: MarketView, outlook: Outlook, levels: TradeLevels) -> str:
+    """Say where the entry lies: at a level only where there is one."""
+    if outlook.entry_level is not None:
+        return "near current support"
+    low = view.ticker.low
+    if levels.entry_low < low:
+        return "at the price, below the 24h range"
+    bottom = DEFAULTS.range_factors[outlook.strategy].entry_low
+    if levels.entry_low == low and bottom:
+        return "from the 24h low to the price"
+    return f"{QUARTERS[int(bottom * 4)]} of the 24h range"
+
+
+def target_place(outlook: Outlook, levels: TradeLevels) -> str:
+    """Say where the target lies: at a level only where there is one."""
+    if outlook.target_level is not None:
+        return "near resistance"
+    if levels.target_rule == "least":
+        return "the least distance: 3 ticks or 2 spreads above the entry"
+    return f"{RANGES_ABOVE[DEFAULTS.range_factors[outlook.strategy].target]} range above the 24h high"
+
+
+def odds(levels: TradeLevels) -> str:
+    """Say what is won for what is risked, and what chance alone makes of it."""
+    return (
+        f"{levels.reward_risk:.2f} reward:risk; a driftless price meets the stop first in "
+        f"{levels.stop_first * 100:.0f} %"
+    )
+
+
+def level_price(view: MarketView, value: Decimal) -> str:
+    """Write a level without the cents it does not have."""
+    return short(view, shown_price(view, value))
+
+
+def short(view: MarketView, shown: str) -> str:
+    """Leave out decimals that are zeros."""
+    if view.rules.quote in DOLLAR_LIKE:
+        return shown.removesuffix(".00")
+    digits, _, quote = shown.partition(" ")
+    return f"{digits.removesuffix('.00')} {quote}"
+
+
+def band(view: MarketView, levels: TradeLevels) -> str:
+    """Write the entry band."""
+    return f"{level_price(view, levels.entry_low)}-{level_price(view, levels.entry_high)}"
+
+
+def code_words(code: str | None) -> str:
+    """Write a reason as words."""
+    return (code or "no data").replace("_", " ")
