@@ -8,6 +8,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle, Interval, Period
+from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 ValueT = TypeVar("ValueT")
@@ -66,13 +67,22 @@ class Ticker:
 
 @dataclass(frozen=True, slots=True)
 class MarketView:
-    """A ticker, the rules of its symbol, who answered, and how old the data is."""
+    """A ticker, the rules of its symbol, who answered, and how old the data is.
+
+    Where a page measures from the price, `reading` says which it is; the ticker's last price then is that one.
+    """
 
     ticker: Ticker
     rules: SymbolRules
     host: str
     origin: Origin
     age_ms: int
+    reading: PriceReading | None = None
+
+    @property
+    def last_trade(self) -> Price:
+        """The price of the last trade, whatever is measured from."""
+        return self.ticker.last_price if self.reading is None else self.reading.last
 
 
 @dataclass(frozen=True, slots=True)

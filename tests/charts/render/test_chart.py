@@ -302,9 +302,9 @@ def test_a_market_at_nothing_is_drawn(scale: Scale) -> None:
         ((study("Volume"),), "1h", 100),
         ((study("Moving Average", length=200),), "1h", 300),
         ((study("Relative Strength Index"),), "1h", 1000),
-        ((study("On Balance Volume"),), "1h", 1000),
+        ((study("On Balance Volume"),), "1h", 101),
         ((study("Moving Average Exponential", length=200), study("Volume")), "1h", 1000),
-        ((study("Moving Average Exponential", length=900),), "1h", 1100),
+        ((study("Moving Average Exponential", length=900),), "1h", 2000),
         ((study("VWAP"),), "15m", 196),
         ((study("VWAP"),), "1m", 1540),
         ((study("VWAP"),), "1D", 131),
@@ -315,6 +315,22 @@ def test_a_market_at_nothing_is_drawn(scale: Scale) -> None:
 )
 def test_the_loader_is_told_the_bars_to_load(studies: tuple[StudySpec, ...], interval: str, bars: int) -> None:
     assert bars_to_load(replace(CHART, studies=studies, interval=interval)) == bars
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "bars"),
+    [
+        (study("Relative Strength Index"), 749, 1000),
+        (study("Relative Strength Index"), 750, 2000),
+        (study("Moving Average Exponential", length=200), 337, 1000),
+        (study("Moving Average Exponential", length=200), 338, 2000),
+        (study("Average True Range", length=200), 300, 1300),
+        (study("Average True Range", length=200), 301, 2000),
+        (study("Moving Average", length=900), 200, 1100),
+    ],
+)
+def test_more_bars_than_the_window_warms_up_take_a_second_page(asked: StudySpec, shown: int, bars: int) -> None:
+    assert bars_to_load(replace(CHART, studies=(asked,), bars=shown)) == bars
 
 
 def test_hostile_text_is_only_text() -> None:

@@ -195,7 +195,7 @@ async def test_a_long_warm_up_beyond_one_request_is_loaded_in_two_and_nothing_is
         result = await generate(client, config)
 
     asked = [request.params for request in exchange.requests if request.path.endswith("/klines")]
-    assert [int(params["limit"]) for params in asked] == [1000, 143]
+    assert [int(params["limit"]) for params in asked] == [1000, 1000]
     metadata = answer_of(result)["metadata"]
     assert (metadata["bars"], metadata["warnings"]) == (481, [NO_KEY])
 

@@ -2,9 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 
-from mcp_binance_server.analytics.indicators.talipp_adapter import Line, after, bars_of, column, library, wilder
+from mcp_binance_server.analytics.indicators.talipp_adapter import (
+    Anchor,
+    Line,
+    after,
+    bars_of,
+    column,
+    library,
+    period_start,
+    wilder,
+)
 from mcp_binance_server.domain.periods import Candle
 
 
@@ -110,9 +120,21 @@ def adx(candles: Sequence[Candle], n: int = 14) -> Adx:
     return Adx(column(rows, "adx"), column(rows, "plus_di"), column(rows, "minus_di"))
 
 
-def obv(candles: Sequence[Candle]) -> Line:
-    """Add the volume of rising bars and take off that of falling ones, from the first bar's volume on."""
-    return list(library().OBV(bars_of(candles)).output_values)
+def obv(candles: Sequence[Candle], *, first: int = 0, anchor: Anchor | None = None) -> Line:
+    """Add the volume of rising bars and take off that of falling ones, from the first bar asked for on.
+
+    With an anchor the sum begins anew with each period. The first bar of a market counts as a rising one.
+    """
+    line: Line = []
+    total, began, close = Decimal(0), -1, Decimal(0)
+    for place, candle in enumerate(candles):
+        start = began if anchor is None else period_start(candle.open_time_ms, anchor)
+        if place <= first or start != began:
+            total, began = Decimal(0), start
+        total += candle.volume * ((candle.close > close) - (candle.close < close))
+        close = candle.close
+        line.append(None if place < first else float(total))
+    return line
 
 
 def _strength(gain: float | None, loss: float | None) -> float | None:

@@ -7,7 +7,10 @@ from types import MappingProxyType
 from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.analytics.indicators.basic import Line, closes
 from mcp_binance_server.analytics.indicators.talipp_adapter import vwap
-from mcp_binance_server.domain.periods import Candle
+from mcp_binance_server.domain.periods import Candle, Interval
+
+# Below this what an average began with is no longer worth a word.
+SETTLED = 0.01
 
 Arguments = Mapping[str, float]
 Lines = dict[str, Line]
@@ -25,6 +28,18 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Seed:
+    """What an average began with: how fast it fades, and at which bar it stood alone."""
+
+    alpha: float
+    bar: int
+
+    def weight(self, bar: int) -> float:
+        """Return how much of it is left at a bar, counted from one."""
+        return (1 - self.alpha) ** max(0, bar - self.bar) if self.alpha < 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Indicator:
     """One entry of the table; `compute` and `minimum_bars` take every parameter by name."""
 
@@ -35,6 +50,8 @@ class Indicator:
     minimum_bars: Callable[[Arguments], int]
     compute: Callable[[Sequence[Candle], Arguments], Lines]
     anchored: bool = False  # begins anew with each period, which a caller may name
+    running: bool = False  # a sum from the first bar shown on, or from an anchor where one is named
+    seeds: Callable[[Arguments], Mapping[str, Seed]] = lambda _: {}  # by line; what forgets its start has none
 
     @property
     def defaults(self) -> dict[str, float]:
@@ -47,6 +64,23 @@ def _period(default: int, low: int = 2) -> Parameter:
 
 def _n(arguments: Arguments) -> int:
     return int(arguments["n"])
+
+
+def _exponential(n: float, bar: float) -> Seed:
+    return Seed(2 / (n + 1), int(bar))
+
+
+def _macd_seeds(given: Arguments) -> dict[str, Seed]:
+    longest, signal = max(given["fast"], given["slow"]), given["signal"]
+    # The signal is an average of an average: the slower one is what stays.
+    later = _exponential(max(longest, signal), longest + signal - 1)
+    return {"macd": _exponential(longest, longest), "signal": later, "histogram": later}
+
+
+def _adx_seeds(given: Arguments) -> dict[str, Seed]:
+    n = _n(given)
+    directions = dict.fromkeys(("plus_di", "minus_di"), Seed(1 / n, n + 1))
+    return {"adx": Seed(1 / n, 2 * n), **directions}
 
 
 def _macd(candles: Sequence[Candle], arguments: Arguments) -> Lines:
@@ -77,20 +111,24 @@ _ENTRIES = (
     Indicator(
         "ema", "Exponential moving average", (_period(20, 1),), ("ema",), _n,
         lambda candles, given: {"ema": indicators.ema(closes(candles), _n(given))},
+        seeds=lambda given: {"ema": _exponential(_n(given), _n(given))},
     ),
     Indicator(
         "rsi", "Relative strength index (Wilder)", (_period(14),), ("rsi",), lambda given: _n(given) + 1,
         lambda candles, given: {"rsi": indicators.rsi(closes(candles), _n(given))},
+        seeds=lambda given: {"rsi": Seed(1 / _n(given), _n(given) + 1)},
     ),
     Indicator(
         "atr", "Average true range (Wilder)", (_period(14, 1),), ("atr",), lambda given: _n(given) + 1,
         lambda candles, given: {"atr": indicators.atr(candles, _n(given))},
+        seeds=lambda given: {"atr": Seed(1 / _n(given), _n(given) + 1)},
     ),
     Indicator(
         "macd", "Moving average convergence divergence",
         (Parameter("fast", 12, 2, 100), Parameter("slow", 26, 3, 200), Parameter("signal", 9, 1, 100)),
         ("macd", "signal", "histogram"),
         lambda given: int(max(given["fast"], given["slow"]) + given["signal"]) - 1, _macd,
+        seeds=_macd_seeds,
     ),
     Indicator(
         "bollinger", "Bollinger bands (population deviation)",
@@ -103,11 +141,11 @@ _ENTRIES = (
     ),
     Indicator(
         "adx", "Average directional index (Wilder)", (_period(14),), ("adx", "plus_di", "minus_di"),
-        lambda given: 2 * _n(given), _adx,
+        lambda given: 2 * _n(given), _adx, seeds=_adx_seeds,
     ),
     Indicator(
-        "obv", "On-balance volume", (), ("obv",), lambda _: 1,
-        lambda candles, _: {"obv": indicators.obv(candles)},
+        "obv", "On-balance volume since the first bar shown", (), ("obv",), lambda _: 1,
+        lambda candles, _: {"obv": indicators.obv(candles)}, running=True,
     ),
     Indicator(
         "vwap", "Volume-weighted average price since the day or month began", (), ("vwap",), lambda _: 1,
@@ -116,3 +154,15 @@ _ENTRIES = (
 )  # fmt: skip
 
 INDICATORS: Mapping[str, Indicator] = MappingProxyType({each.name: each for each in _ENTRIES})
+
+
+@dataclass(frozen=True, slots=True)
+class IndicatorReading:
+    """The last values of each line, the bars they stand on, how many bars went into them, and what is left of seeds."""
+
+    interval: Interval
+    bars_used: int
+    first_open_ms: int | None
+    bars: tuple[Candle, ...]
+    lines: Mapping[str, tuple[float | None, ...]]
+    seed_weights: Mapping[str, tuple[float, ...]]

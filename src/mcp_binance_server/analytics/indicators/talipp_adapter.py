@@ -13,7 +13,7 @@ Line = list[float | None]
 # With the bar that is still open they are what the exchange answers at once.
 CLOSED_BARS: Final = 999
 ONE_REQUEST: Final = CLOSED_BARS + 1
-# So many of the newest values are the window's own where a picture shows more bars than the window can warm up.
+# At least so many of the newest values are the window's own, however long a line takes to settle.
 NEWEST: Final = 300
 
 Lines = dict[str, Line]
@@ -53,10 +53,10 @@ def bars_of(candles: Sequence[Candle]) -> list[Any]:
     ]
 
 
-def window(candles: Sequence[Candle], now_ms: int) -> Sequence[Candle]:
+def window(candles: Sequence[Candle], now_ms: int, *, pages: int = 1) -> Sequence[Candle]:
     """Return the newest 999 closed bars and the one still open, so that it changes no value at a closed bar."""
     still_open = bool(candles) and candles[-1].close_time_ms >= now_ms
-    return candles[-(CLOSED_BARS + still_open) :]
+    return candles[-(pages * ONE_REQUEST - 1 + still_open) :]
 
 
 def closed_window(candles: Sequence[Candle], now_ms: int) -> Sequence[Candle]:
@@ -64,26 +64,33 @@ def closed_window(candles: Sequence[Candle], now_ms: int) -> Sequence[Candle]:
     return [candle for candle in window(candles, now_ms) if candle.close_time_ms < now_ms]
 
 
+def own_values(warm_up: int) -> int:
+    """Return how many of the newest values the window itself gives: those it has warmed up, and no fewer than 300."""
+    return max(NEWEST, CLOSED_BARS - warm_up) if warm_up <= ONE_REQUEST else 0
+
+
 def over_window(
-    candles: Sequence[Candle], now_ms: int, compute: Callable[[Sequence[Candle]], Lines], *, running: bool = False
+    candles: Sequence[Candle], now_ms: int, compute: Callable[[Sequence[Candle]], Lines], *, warm_up: int
 ) -> Lines:
-    """Compute lines over all candles, the newest values of each on the window alone.
+    """Compute lines over the window, and what is older than it can warm up over two pages.
 
-    A running sum only means its changes: all of it is counted from where the window begins.
+    Which of both gives a value depends on the line alone, never on how many bars are shown: equal ends, equal digits.
     """
-    recent = window(candles, now_ms)
-    if len(recent) == len(candles):
-        return compute(candles)
-    newest, whole = compute(recent), compute(candles)
-    if running:
-        return {key: _shifted(line, newest[key]) for key, line in whole.items()}
-    # What an average began with fades: where the two meet, the difference is below a pixel.
-    return {key: [*line[: len(candles) - NEWEST], *newest[key][len(recent) - NEWEST :]] for key, line in whole.items()}
+    recent, longer = window(candles, now_ms), window(candles, now_ms, pages=2)
+    unseen: Line = [None] * (len(candles) - len(longer))
+    older = compute(longer)
+    if len(recent) == len(longer):
+        return {key: [*unseen, *line] for key, line in older.items()}
+    newest, own = compute(recent), own_values(warm_up)
+    return {
+        key: [*unseen, *line[: len(longer) - own], *_known(newest[key][len(recent) - own :], line[len(longer) - own :])]
+        for key, line in older.items()
+    }
 
 
-def _shifted(whole: Line, newest: Line) -> Line:
-    by = (newest[-1] or 0.0) - (whole[-1] or 0.0)
-    return [None if value is None else value + by for value in whole]
+def _known(newest: Line, older: Line) -> Line:
+    # A simple average that is longer than the window has no value there, and on two pages an exact one.
+    return [was if now is None else now for now, was in zip(newest, older, strict=True)]
 
 
 def usual_anchor(span_ms: int) -> Anchor:

@@ -7,7 +7,6 @@ from math import ceil, isfinite
 from msgspec import structs
 
 from mcp_binance_server.analytics.indicators.talipp_adapter import (
-    ONE_REQUEST,
     anchor_of,
     over_window,
     span_of,
@@ -162,7 +161,9 @@ def _views(
         warnings += settled.warnings
         if study.name == PROFILE:
             continue
-        lines = {key: line[len(candles) - shown :] for key, line in _lines(settled, candles, spec.as_of_ms).items()}
+        lines = {
+            key: line[len(candles) - shown :] for key, line in _lines(settled, candles, shown, spec.as_of_ms).items()
+        }
         options = OverrideReader(asked.override)
         view = study_view(settled, lines, options, theme.level, colours)
         if ignored := options.left_over():
@@ -203,13 +204,27 @@ def _profile(bars: Sequence[Candle], spec: ChartSpec, decimals: int, warnings: l
     return view
 
 
-def _lines(settled: Settled, candles: Sequence[Candle], as_of_ms: int | None) -> Lines:
+def _lines(settled: Settled, candles: Sequence[Candle], shown: int, as_of_ms: int | None) -> Lines:
     study, inputs = settled.study, settled.inputs
-    # Longer averages than the window warms up are the chart's alone.
-    if study.anchored or study.warm_up(inputs) > ONE_REQUEST:
+    if study.running:
+        return _since_first_shown(study.lines(candles[-shown - 1 :], inputs), len(candles), shown)
+    if study.anchored:
         return study.lines(candles, inputs)
     now_ms = candles[-1].close_time_ms + 1 if as_of_ms is None else as_of_ms
-    return over_window(candles, now_ms, lambda bars: study.lines(bars, inputs), running=study.running)
+    return over_window(candles, now_ms, lambda bars: study.lines(bars, inputs), warm_up=study.warm_up(inputs))
+
+
+def _since_first_shown(sums: Lines, bars: int, shown: int) -> Lines:
+    """Count sums from where the first bar shown opened; those of one bar more, if there is one, were handed in."""
+    is_first = bars == shown
+    return {
+        key: [*([None] * (bars - len(line))), *(_less(each, 0.0 if is_first else line[0] or 0.0) for each in line)]
+        for key, line in sums.items()
+    }
+
+
+def _less(value: float | None, by: float) -> float | None:
+    return None if value is None else value - by
 
 
 def _remarks(asked: StudySpec, view: StudyView, candles: Sequence[Candle], shown: int) -> list[str]:

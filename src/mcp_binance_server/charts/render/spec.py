@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from mcp_binance_server.analytics.indicators.talipp_adapter import ONE_REQUEST
+from mcp_binance_server.analytics.indicators.talipp_adapter import ONE_REQUEST, own_values
 from mcp_binance_server.charts.studies.study import RECURSIVE
 from mcp_binance_server.charts.studies.table import STUDIES, settle
 
@@ -149,15 +149,18 @@ class Rendered:
 
 
 def bars_to_load(spec: ChartSpec) -> int:
-    """Return the bars to load: a study that never forgets gets the whole window, as everywhere else."""
+    """Return the bars to load: a study that never forgets gets the whole window, as everywhere else.
+
+    Where more bars are shown than that window warms up it gets two.
+    """
     before = [HEIKIN_ASHI if spec.style == "heikinAshi" else 0]
     anchored, least = 0, 0
     for asked in spec.studies:
         if study := STUDIES.get(asked.name):
             wanted = study.warm_up(settle(study, asked.inputs).inputs)
             before.append(wanted)
-            if wanted >= RECURSIVE or study.running:
-                least = ONE_REQUEST
+            if wanted >= RECURSIVE:
+                least = max(least, ONE_REQUEST if spec.bars <= own_values(wanted) else 2 * ONE_REQUEST)
             if study.anchored:
                 anchored = min(_bars_of_a_period(spec.interval), _MOST_OF_A_DAY)
     return max(least, spec.bars + max(min(max(before), MOST), anchored))

@@ -89,7 +89,7 @@ class Study:
     centred: bool = False  # zero belongs into the picture
     undrawn: tuple[str, ...] = ()  # inputs of the catalogue that change nothing in our picture
     anchored: bool = False  # begins anew with each day, or with each month on bars of a day and longer
-    running: bool = False  # a sum from the first bar on
+    running: bool = False  # a sum, shown from the first bar shown on
 
 
 _SOURCE: dict[str, Callable[[Sequence[Candle]], list[float]]] = {

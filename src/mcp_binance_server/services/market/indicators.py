@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from mcp_binance_server.analytics.indicators.basic import obv
+from mcp_binance_server.analytics.indicators.table import INDICATORS, Indicator, IndicatorReading
 from mcp_binance_server.analytics.indicators.talipp_adapter import (
     ANCHORS,
     CLOSED_BARS,
@@ -22,10 +24,6 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import InvalidArguments, echo
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.market.service import MarketService
-
-if TYPE_CHECKING:
-    from mcp_binance_server.analytics.indicators.table import Indicator
-
 
 # Three requests: two days of minutes, a year of four-hour bars.
 MOST_OLDER_BARS: Final = 3000
@@ -52,7 +50,7 @@ async def candles_before(
 class AskedIndicator:
     """An entry of the indicator table, the numbers it was asked with, and where it shall begin anew."""
 
-    indicator: "Indicator"
+    indicator: Indicator
     arguments: Mapping[str, float]
     anchor: Anchor | None = None
 
@@ -62,24 +60,28 @@ class AskedIndicator:
         told = numbers or self.anchor
         return f"{self.indicator.name}({told})" if told else self.indicator.name
 
-    def lines(self, candles: Sequence[Candle]) -> dict[str, list[float | None]]:
+    def lines(self, candles: Sequence[Candle], shown: int) -> dict[str, list[float | None]]:
         """Return each line, as long as the candles, by the indicator's label and, if it has several, the line's."""
         if self.indicator.anchored and candles:
             anchor = self.anchor or usual_anchor(span_of(candles[-1]))
             return {f"{self.indicator.name}({anchor})": vwap(candles, anchor)}
-        found = self.indicator.compute(candles, self.arguments)
-        return {self.label if len(found) == 1 else f"{self.label}.{name}": line for name, line in found.items()}
+        if self.indicator.running:
+            first = 0 if self.anchor else len(candles) - shown
+            return {self.label: obv(candles, first=first, anchor=self.anchor)}
+        return {self._named(name): line for name, line in self.indicator.compute(candles, self.arguments).items()}
 
+    def seed_weights(self, bars: Sequence[int]) -> dict[str, tuple[float, ...]]:
+        """Return how much of what each line began with is left at these bars, counted from one."""
+        seeds = self.indicator.seeds(self.arguments)
+        return {self._named(name): tuple(map(seed.weight, bars)) for name, seed in seeds.items()}
 
-@dataclass(frozen=True, slots=True)
-class IndicatorReading:
-    """The last values of each line, the bars they stand on, and how many bars went into them."""
+    @property
+    def reaches_back(self) -> bool:
+        """Whether it begins at an anchor, which may lie before the window."""
+        return self.indicator.anchored or self.anchor is not None
 
-    interval: Interval
-    bars_used: int
-    first_open_ms: int | None
-    bars: tuple[Candle, ...]
-    lines: Mapping[str, tuple[float | None, ...]]
+    def _named(self, line: str) -> str:
+        return self.label if len(self.indicator.lines) == 1 else f"{self.label}.{line}"
 
 
 async def read_indicators(
@@ -95,12 +97,14 @@ async def read_indicators(
     candles = window(seen.value.candles, seen.at_ms)
     shown = tuple(candles[-last_n:])
     lines: dict[str, tuple[float | None, ...]] = {}
+    weights: dict[str, tuple[float, ...]] = {}
     for each in asked:
         await market.client.pace.step()  # ten of them take longer than others should wait
-        bars = await _since_anchor(market, seen, candles, shown, each) if each.indicator.anchored else candles
-        lines |= {name: tuple(line[len(line) - len(shown) :]) for name, line in each.lines(bars).items()}
+        bars = await _since_anchor(market, seen, candles, shown, each) if each.reaches_back else candles
+        lines |= {name: tuple(line[len(line) - len(shown) :]) for name, line in each.lines(bars, len(shown)).items()}
+        weights |= each.seed_weights(range(len(candles) - len(shown) + 1, len(candles) + 1))
     first_open_ms = candles[0].open_time_ms if candles else None
-    reading = IndicatorReading(interval, len(candles), first_open_ms, shown, lines)
+    reading = IndicatorReading(interval, len(candles), first_open_ms, shown, lines, weights)
     return Observation(reading, seen.rules, seen.host, seen.origin, seen.at_ms)
 
 
@@ -117,9 +121,11 @@ async def _since_anchor(
     missing = -((anchor_of(shown[0], asked.anchor) - first.open_time_ms) // span_of(first))
     if missing > MOST_OLDER_BARS:
         name = asked.anchor or usual_anchor(span_of(first))
+        # Volume over volume is the same on every interval; a sum of signed volumes is not.
+        same = ", where it is the same" if asked.indicator.anchored else ""
         raise _refused(
-            f"vwap({name}) reaches back {missing:,} bars of {seen.value.interval}; ask for it on a longer interval,"
-            " where it is the same"
+            f"{asked.indicator.name}({name}) reaches back {missing:,} bars of {seen.value.interval}; "
+            f"ask for it on a longer interval{same}"
         )
     older = await candles_before(
         market.client, seen.rules.symbol, seen.value.interval, missing, until_ms=first.open_time_ms - 1
@@ -129,9 +135,6 @@ async def _since_anchor(
 
 def asked_indicator(written: str) -> AskedIndicator:
     """Read one indicator; numbers that are left out have their defaults."""
-    # Loaded late: the library behind it takes a tenth of a second, and only this tool needs it.
-    from mcp_binance_server.analytics.indicators.table import INDICATORS  # noqa: PLC0415
-
     match = _WRITTEN.fullmatch(" ".join(written.lower().split()))
     name = _ALIASES.get(match[1], match[1]) if match else ""
     indicator = INDICATORS.get(name)
@@ -139,12 +142,12 @@ def asked_indicator(written: str) -> AskedIndicator:
         known = ", ".join(_usage(each) for each in INDICATORS.values())
         raise _refused(f"'{echo(written)}' is no indicator; there are {known}")
     inside = (match[2] or match[3] or "").strip()
-    if indicator.anchored:
+    if indicator.anchored or indicator.running:
         return AskedIndicator(indicator, {}, _anchor(inside, indicator))
     return AskedIndicator(indicator, {**indicator.defaults, **_numbers(inside, indicator)})
 
 
-def _anchor(text: str, indicator: "Indicator") -> Anchor | None:
+def _anchor(text: str, indicator: Indicator) -> Anchor | None:
     if not text:
         return None
     for named in ANCHORS:
@@ -153,7 +156,7 @@ def _anchor(text: str, indicator: "Indicator") -> Anchor | None:
     raise _refused(f"{indicator.name} takes {_usage(indicator)}")
 
 
-def _numbers(text: str, indicator: "Indicator") -> dict[str, float]:
+def _numbers(text: str, indicator: Indicator) -> dict[str, float]:
     given = [each.strip() for each in text.split(",")] if text.strip() else []
     if len(given) > len(indicator.parameters):
         raise _refused(f"{indicator.name} takes {_usage(indicator)}")
@@ -167,8 +170,8 @@ def _numbers(text: str, indicator: "Indicator") -> dict[str, float]:
     return numbers
 
 
-def _usage(indicator: "Indicator") -> str:
-    if indicator.anchored:
+def _usage(indicator: Indicator) -> str:
+    if indicator.anchored or indicator.running:
         return f"{indicator.name} or {indicator.name}({'|'.join(ANCHORS)})"
     usual = ",".join(f"{each.default:g}" for each in indicator.parameters)
     return f"{indicator.name}({usual})" if usual else indicator.name

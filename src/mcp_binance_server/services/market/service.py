@@ -1,7 +1,7 @@
 """Prices, trades, candles and symbols, streamed where a stream has them."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
@@ -21,6 +21,7 @@ from mcp_binance_server.domain.market import (
 )
 from mcp_binance_server.domain.money import ASSET_NAMES
 from mcp_binance_server.domain.periods import Interval, Written, read_period
+from mcp_binance_server.domain.price_reading import read_price
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, suggest
 from mcp_binance_server.errors import InvalidSymbol
 from mcp_binance_server.exchange.endpoints import Network, host_of
@@ -54,6 +55,12 @@ class Streamed:
         if feed is None or feed.ticker is None or not self._is_fresh(feed.ticker.close_time_ms):
             return None
         return self._told(feed.ticker, rules, feed.ticker.close_time_ms)
+
+    def last_trade_ms(self, rules: SymbolRules) -> int | None:
+        """Return when the newest trade was."""
+        feed = self._fresh(rules)
+        newest = None if feed is None else feed.tape.newest
+        return None if newest is None else newest.time_ms
 
     def book(self, rules: SymbolRules, levels: int) -> Observation[BookSnapshot] | None:
         """Return the best levels of a book that is in step."""
@@ -159,6 +166,31 @@ class MarketService:
         """Return the last 24 hours of the symbol a caller wrote."""
         seen = await self._observe(text, self.client.ticker, self.streamed.ticker)
         return self._view(seen.value, seen.rules, seen.host, seen.origin)
+
+    async def priced(self, text: str) -> MarketView:
+        """Return the last 24 hours with the price to measure from: the last trade, or the mid where that is history."""
+        seen, traded = await gather(lambda: self.ticker(text), lambda: self._last_trade_ms(text))
+        view = seen.required()
+        ticker = view.ticker
+        if not ticker.has_traded:
+            return view
+        reading = read_price(
+            ticker.last_price,
+            traded.value,
+            bid=ticker.bid,
+            ask=ticker.ask,
+            tick=view.rules.tick,
+            at_ms=ticker.close_time_ms,
+        )
+        return replace(view, ticker=replace(ticker, last_price=reading.price), reading=reading)
+
+    async def _last_trade_ms(self, text: str) -> int:
+        if not self.directory.is_arriving:
+            streamed = self.streamed.last_trade_ms(await self.directory.find(text))
+            if streamed is not None:
+                return streamed
+        # Of all that tells when the last trade was, the average price costs least.
+        return (await self.average(text)).value.last_trade_ms
 
     async def tickers(self, texts: Sequence[str]) -> TickerBoard:
         """Return the last 24 hours of several symbols by one question, in the order they were asked for."""

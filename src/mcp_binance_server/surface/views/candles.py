@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from mcp_binance_server.analytics.indicators.table import SETTLED, IndicatorReading
 from mcp_binance_server.domain.market import CandleSeries, Observation
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.domain.periods import Candle
@@ -16,6 +17,7 @@ from mcp_binance_server.surface.views.markdown import (
     percent,
     plain,
     price,
+    share,
     volume,
     with_more,
 )
@@ -153,8 +155,26 @@ def indicator_lines(rules: SymbolRules, interval: str, told: Sequence[str], rows
     ]
 
 
-def indicator_note(rules: SymbolRules) -> str:
-    return f"Newest last, prices in {plain(rules.quote)}; a bar that is not final may still change; n/a: too few bars"
+def indicator_notes(seen: Observation[IndicatorReading]) -> list[str]:
+    """Say how to read the rows: what may change, what is missing, and from where a sum counts."""
+    reading = seen.value
+    notes = [
+        f"Newest last, prices in {plain(seen.rules.quote)}; a bar that is not final may still change; n/a: too few bars"
+    ]
+    if "obv" in reading.lines and reading.bars:
+        notes.append(f"obv counts from the first bar shown, {instant(reading.bars[0].open_time_ms)}")
+    if any(seed_weights(reading, place) for place in range(len(reading.bars))):
+        notes.append("Warming: seed weight is the part of a value that is still what its average began with")
+    return notes
+
+
+def seed_weights(reading: IndicatorReading, place: int) -> dict[str, str]:
+    """Return how much the start of each value of a row still weighs, where that is over a hundredth."""
+    return {
+        name: share(weights[place])
+        for name, weights in reading.seed_weights.items()
+        if weights[place] > SETTLED and reading.lines[name][place] is not None
+    }
 
 
 def _places(rules: SymbolRules, line: str) -> int:

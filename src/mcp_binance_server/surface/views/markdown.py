@@ -1,7 +1,7 @@
 """What pages are made of: tables, numbers, limits, and how old something is."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache, lru_cache
@@ -25,6 +25,8 @@ VOLUME_DIGITS = 5
 
 # A ticker's close time is the moment of the answer; one that lags this far is not of now.
 STALE_MS = 60_000
+# Parts of one page that were read further apart than this are not of one moment.
+APART_MS = 5_000
 OPENINGS = ("*Stale: ", "*Not trading now: ", "*Contradiction: ")
 WITNESSES: dict[Witness, str] = {"book": "the middle of the book", "candle": "the close of the newest candle"}
 
@@ -193,16 +195,25 @@ def with_more(lines: list[str], more: str | None) -> str:
 
 def doubts(view: MarketView, close: Price | None = None) -> list[str]:
     """Say everything that speaks against a market's numbers, a sentence each; nothing where all is well."""
-    found = status_doubts(view.rules)
+    found = [*status_doubts(view.rules), *stale_doubts(view)]
     ticker = view.ticker
-    if not ticker.has_traded:
-        found.append("Stale: no trades in the last 24 hours")
-    if view.age_ms > STALE_MS:
-        found.append(f"Stale: the exchange's data is {span(view.age_ms)} old")
     if ticker.has_traded:
-        apart = disagreements(ticker.last_price, bid=ticker.bid, ask=ticker.ask, close=close)
+        apart = disagreements(view.last_trade, bid=ticker.bid, ask=ticker.ask, close=close)
         found += contradictions(view.rules, apart)
     return found
+
+
+def stale_doubts(view: MarketView) -> list[str]:
+    """Say that the last 24 hours of a market are old, or empty."""
+    found = [] if view.ticker.has_traded else ["Stale: no trades in the last 24 hours"]
+    return [*found, f"Stale: the exchange's data is {span(view.age_ms)} old"] if view.age_ms > STALE_MS else found
+
+
+def data_times(times: Mapping[str, int]) -> str:
+    """Write when each part of a page was read, and how far they are apart where that is long enough to matter."""
+    written = ", ".join(f"{name} {time_of_day(at_ms)}" for name, at_ms in times.items())
+    apart_ms = max(times.values()) - min(times.values())
+    return f"{written} ({span(apart_ms)} apart)" if apart_ms > APART_MS else written
 
 
 def status_doubts(rules: SymbolRules) -> list[str]:

@@ -14,6 +14,7 @@ from mcp_binance_server.domain.market import (
     Sourced,
     TickerBoard,
 )
+from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import (
     DOLLAR_LIKE,
@@ -27,6 +28,8 @@ from mcp_binance_server.surface.views.markdown import (
     percent,
     plain,
     price,
+    span,
+    time_of_day,
     with_more,
 )
 
@@ -165,6 +168,30 @@ def shown_price(view: MarketView, value: Decimal, *, signed: bool = False) -> st
     if not value and not view.ticker.has_traded:
         return NOTHING  # the exchange sends zeros for a silent market; nobody may take them for a price
     return price(value, view.rules.quote, view.rules.tick, signed=signed)
+
+
+def current_price(view: MarketView) -> str:
+    """Write the price a page measures from, or that there is none."""
+    if view.reading is None:
+        return shown_price(view, view.ticker.last_price)
+    return reading_words(view.rules, view.reading)
+
+
+def reading_words(rules: SymbolRules, reading: PriceReading) -> str:
+    """Write a price; where it is the mid, what the last trade was and how long ago."""
+    last = price(reading.last, rules.quote, rules.tick)
+    if not reading.is_mid:
+        return last
+    ago = ""
+    if reading.last_ms is not None:
+        ago = f" at {time_of_day(reading.last_ms)}, {elapsed(reading.at_ms - reading.last_ms)} ago"
+    return f"Last trade {last}{ago}; mid now {average(reading.price, rules.quote, rules.tick)}"
+
+
+def elapsed(duration_ms: int) -> str:
+    """Write a duration in its largest unit: `4 min`."""
+    count, unit = span(max(0, duration_ms)).split(" ")[:2]
+    return f"{count} {unit}"
 
 
 def shown_average(view: MarketView, value: Decimal) -> str:

@@ -4,24 +4,26 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mcp_binance_server.analytics.indicators.table import IndicatorReading
 from mcp_binance_server.domain.market import MOST_CANDLES, CandleSeries, Observation
 from mcp_binance_server.domain.periods import Interval
-from mcp_binance_server.services.market.indicators import IndicatorReading, read_indicators
+from mcp_binance_server.services.market.indicators import read_indicators
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ListAnswer, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row, optional
+from mcp_binance_server.surface.tools.rows import MaybeText, Pair, Row, omitted, optional
 from mcp_binance_server.surface.views.candles import (
     COLUMNS,
     candle_notes,
     candle_page,
     candle_rows,
     indicator_lines,
-    indicator_note,
+    indicator_notes,
     is_final,
     is_quiet,
     line_value,
     older_candles,
+    seed_weights,
     short_time,
 )
 from mcp_binance_server.surface.views.markdown import counted, exact, instant, next_step, with_more
@@ -107,7 +109,7 @@ class GetIndicators(Arguments):
     indicators: Annotated[
         list[Written],
         Field(
-            description="e.g. rsi, ema(50), macd, bollinger(20,2), atr, adx, sma, obv, vwap, vwap(week)",
+            description="e.g. rsi, ema(50), macd, bollinger(20,2), atr, adx, sma, obv, obv(day), vwap, vwap(week)",
             min_length=1,
             max_length=10,
         ),
@@ -121,6 +123,8 @@ class IndicatorRow(Row):
     is_final: bool
     close: str
     values: dict[str, MaybeText]
+    warming: bool | None = omitted()
+    seed_weight: dict[str, str] | None = omitted()
 
 
 class IndicatorsAnswer(ListAnswer):
@@ -128,7 +132,7 @@ class IndicatorsAnswer(ListAnswer):
     interval: str
     bars_used: int
     first_bar: MaybeText
-    rows: list[IndicatorRow] = Field(description="Newest last")
+    rows: list[IndicatorRow] = Field(description="Newest last; warming: what a value began with still weighs over 1%")
     as_of: str
     source: str
     host: str
@@ -149,18 +153,21 @@ def indicators_answer(seen: Observation[IndicatorReading], arguments: GetIndicat
         as_of=instant(seen.at_ms),
         source=source(seen.origin, seen.host),
         host=seen.host,
-        notes=[indicator_note(seen.rules)],
+        notes=indicator_notes(seen),
     )
 
 
 def _row(seen: Observation[IndicatorReading], place: int) -> IndicatorRow:
     bar = seen.value.bars[place]
     values = {name: line_value(seen.rules, name, line[place]) for name, line in seen.value.lines.items()}
+    weights = seed_weights(seen.value, place)
     return IndicatorRow(
         open_time=instant(bar.open_time_ms),
         is_final=is_final(bar, seen.at_ms),
         close=exact(bar.close, seen.rules.tick),
         values=values,
+        warming=bool(weights) or None,
+        seed_weight=weights or None,
     )
 
 
@@ -182,10 +189,18 @@ def indicators_page(seen: Observation[IndicatorReading], answer: IndicatorsAnswe
         for row in answer.rows
     ]
     names = ["open_time", "is_final", "close", *seen.value.lines]
+    if any(row.warming for row in answer.rows):
+        names += ["warming", "seed_weight"]
+        rows = [[*cells, *_warming(row)] for cells, row in zip(rows, answer.rows, strict=True)]
     first = f", first bar {answer.first_bar}" if answer.first_bar else ""
     told = [f"{counted(answer.count, answer.limit)}; bars used {answer.bars_used}{first}", *answer.notes]
     lines = indicator_lines(seen.rules, answer.interval, told, [names, *rows])
     return with_more([*lines, footer(seen.at_ms, seen.origin, seen.host)], answer.more)
+
+
+def _warming(row: IndicatorRow) -> list[str]:
+    weights = row.seed_weight or {}
+    return ["yes" if row.warming else "no", "; ".join(f"{name} {weight}" for name, weight in weights.items())]
 
 
 async def get_indicators(context: Context, arguments: GetIndicators) -> ToolAnswer:
