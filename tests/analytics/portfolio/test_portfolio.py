@@ -11,9 +11,10 @@ import pytest
 
 from analytics.samples import price, quantity
 from mcp_binance_server.analytics.portfolio.measures import LeftOut, PortfolioRisk, measure_risk
-from mcp_binance_server.analytics.portfolio.report import Shock, assess, shock, what_if
+from mcp_binance_server.analytics.portfolio.report import Shock, shock, what_if
 from mcp_binance_server.analytics.portfolio.risk import DAY_MS, History
 from mcp_binance_server.analytics.portfolio.valuation import Portfolio, concentration, value_portfolio
+from mcp_binance_server.analytics.portfolio.verdict import Advised, Assessment, TooManyUnpriced, assess
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.domain.symbols import Symbol
@@ -285,8 +286,9 @@ def judged(dollars: dict[str, str], *, thresholds: Thresholds = DEFAULTS) -> tup
     portfolio = worth(dollars)
     spread = concentration([each.value or Decimal(0) for each in portfolio.holdings])
     verdict = assess(portfolio, measure_risk(portfolio, {}), spread, thresholds=thresholds)
-    assert verdict is not None
-    return verdict.weighting, f"{verdict.volatile_share:.1%} in {'+'.join(verdict.volatile_assets)}", verdict.advice
+    assert isinstance(verdict, Assessment)
+    volatile = f"{verdict.volatile_share:.1%} in {'+'.join(verdict.volatile_assets)}"
+    return verdict.weighting, volatile, tuple(each.advice for each in verdict.advice)
 
 
 def test_every_rule_fires_on_the_sample() -> None:
@@ -319,3 +321,61 @@ def test_no_rule_fires_on_a_spread_portfolio() -> None:
 )
 def test_each_rule_fires_alone(dollars: dict[str, str], advice: tuple[str, ...]) -> None:
     assert judged(dollars)[2] == advice
+
+
+def advised(dollars: dict[str, str], known: dict[str, History]) -> dict[str, Advised]:
+    portfolio = worth(dollars)
+    spread = concentration([each.value or Decimal(0) for each in portfolio.holdings])
+    verdict = assess(portfolio, measure_risk(portfolio, known), spread)
+    assert isinstance(verdict, Assessment)
+    return {each.advice: each for each in verdict.advice}
+
+
+def test_each_advice_says_what_was_measured_and_the_edge_it_missed() -> None:
+    found = advised({"USDT": "20", "BTC": "50", "ETH": "30"}, {})
+
+    assert found["increase_stablecoins"] == Advised("increase_stablecoins", 0.2, 0.25)
+    assert found["set_stops"] == Advised("set_stops", 0.5, 0.25)
+    assert found["diversify"].by == "value"
+    assert found["diversify"].measured == pytest.approx(1 / (0.04 + 0.25 + 0.09))
+
+
+def test_many_coins_that_move_together_are_few_by_risk() -> None:
+    coins = [f"A{n}" for n in range(8)]
+    held = {"USDT": "30", **dict.fromkeys(coins, "10")}
+    common = history(1)
+
+    together = advised(held, {coin: scaled(common, 1.0 + place / 10) for place, coin in enumerate(coins)})
+    apart = advised(held, histories(coins))
+
+    assert together["diversify"].by == "risk"
+    assert together["diversify"].measured == pytest.approx(1.0, abs=0.001)
+    assert "diversify" not in apart
+
+
+def test_stablecoins_alone_are_not_told_to_spread_a_risk_they_do_not_have() -> None:
+    assert advised({"USDT": "60", "USDC": "40"}, {"USDC": history(2, deviation=0.0005)}) == {}
+
+
+@pytest.mark.parametrize(("unpriced", "judged_at_all"), [(1, True), (2, False)])
+def test_a_fifth_of_holdings_without_a_price_is_too_much_to_judge(unpriced: int, judged_at_all: bool) -> None:  # noqa: FBT001
+    balances = [Balance("USDT", quantity(100), quantity(0))]
+    balances += [Balance(f"A{n}", quantity(1), quantity(0)) for n in range(5)]
+    balances += [Balance(f"X{n}", quantity(1), quantity(0)) for n in range(unpriced)]
+    portfolio = value_portfolio(balances, {Symbol(f"A{n}USDT"): price(10) for n in range(5)})
+    spread = concentration([each.value or Decimal(0) for each in portfolio.holdings])
+
+    verdict = assess(portfolio, measure_risk(portfolio, {}), spread)
+
+    assert isinstance(verdict, Assessment) is judged_at_all
+    assert judged_at_all or verdict == TooManyUnpriced(0.25)
+
+
+def test_the_range_is_that_of_the_covered_part_and_needs_the_days_of_the_tail() -> None:
+    measured = measure_risk(worth(SAMPLE), histories())
+    waiting = measure_risk(worth(SAMPLE), histories(days=60))
+
+    assert measured.tail_range is not None
+    assert measured.tail.var is not None
+    assert measured.tail_range.var_low <= measured.tail.var <= measured.tail_range.var_high
+    assert (waiting.n, waiting.tail_range, waiting.effective) == (59, None, None)

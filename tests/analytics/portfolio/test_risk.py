@@ -1,6 +1,7 @@
 """Statistics of returns: losses in the right order, parts that add up, and days that really follow each other."""
 
 from decimal import Decimal
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -19,8 +20,8 @@ from mcp_binance_server.analytics.portfolio.risk import (
     ordered_closes,
     portfolio_returns,
     risk_contributions,
-    tail_risk,
 )
+from mcp_binance_server.analytics.portfolio.tail import tail_range, tail_risk
 
 moves = st.floats(-0.5, 0.5, allow_nan=False)
 
@@ -54,6 +55,67 @@ def test_a_market_that_only_rose_has_a_negative_loss() -> None:
 
 def test_no_days_are_no_tail_whatever_the_minimum() -> None:
     assert tail_risk([], minimum=0).why_null == "insufficient_history"
+
+
+def calm_then_wild(seed: int) -> list[float]:
+    chance = Random(seed)
+    return [chance.gauss(0, 0.01 if day < 60 else 0.05) for day in range(89)]
+
+
+def test_the_same_days_give_the_same_range_around_what_was_read_off_them() -> None:
+    returns = calm_then_wild(3)
+
+    found, tail = tail_range(returns), tail_risk(returns)
+
+    assert tail_range(returns) == found
+    assert tail.var is not None
+    assert tail.es is not None
+    assert found.var_low < tail.var < found.var_high
+    assert found.es_low < tail.es < found.es_high
+
+
+def es_width(returns: list[float]) -> float:
+    found = tail_range(returns)
+    return found.es_high - found.es_low
+
+
+def test_wild_days_that_came_in_runs_widen_the_range() -> None:
+    # Five bad days: in one run they are drawn together or not at all.
+    runs = [[-0.05 if first <= day < first + 5 else 0.01 for day in range(89)] for first in (20, 40, 60)]
+    mixed = [Random(place).sample(returns, len(returns)) for place, returns in enumerate(runs)]
+
+    widths = [es_width(returns) for returns in runs], [es_width(returns) for returns in mixed]
+
+    assert sum(widths[0]) > 1.2 * sum(widths[1])
+
+
+def test_a_range_holds_the_truth_in_most_markets_whose_days_are_independent() -> None:
+    true_var = 0.01 * 1.645
+    chance = Random(11)
+
+    found = [tail_range([chance.gauss(0, 0.01) for _ in range(89)]) for _ in range(60)]
+
+    assert sum(each.var_low <= true_var <= each.var_high for each in found) >= 48
+
+
+def test_days_that_never_differed_have_no_range() -> None:
+    found = tail_range([-0.01] * 60)
+
+    assert (found.var_low, found.var_high) == (0.01, 0.01)
+    assert (found.es_low, found.es_high) == (pytest.approx(0.01), pytest.approx(0.01))
+
+
+@pytest.mark.parametrize(("correlation", "effective"), [(0.0, 4.0), (0.8, 1 / 0.85), (1.0, 1.0)])
+def test_four_coins_count_as_many_as_move_apart(correlation: float, effective: float) -> None:
+    matrix = [[0.0009 if row == column else 0.0009 * correlation for column in range(4)] for row in range(4)]
+
+    assert risk_contributions([0.25] * 4, matrix).effective == pytest.approx(effective)
+
+
+def test_what_does_not_move_changes_no_count() -> None:
+    matrix = [[0.0009, 0.0, 0.0], [0.0, 0.0009, 0.0], [0.0, 0.0, 0.0]]
+
+    assert risk_contributions([0.25, 0.25, 0.5], matrix).effective == pytest.approx(2.0)
 
 
 @given(markets())

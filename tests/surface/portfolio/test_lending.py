@@ -145,8 +145,8 @@ async def test_a_service_that_forgets_its_caller_has_no_account_to_lend(
 async def test_services_that_share_an_account_still_share_it(app: App, guest: Principal) -> None:
     lent = app.context.acting_for(guest)
 
-    assert lent.account is lent.portfolio.account is lent.analysis.account
-    assert lent.account.client is lent.orders.client is lent.preview.account
+    assert lent.account is lent.portfolio.account
+    assert lent.account.client is lent.orders.client is lent.preview.account is lent.analysis.size.account
     assert lent.account.client.principal is guest
     assert lent.market is app.context.market
     assert lent.live is app.context.live

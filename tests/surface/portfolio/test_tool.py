@@ -54,6 +54,9 @@ async def test_a_portfolio_risks_what_its_prompt_says(client: Client) -> None:
     assert f"**1-day VaR {risk['level']}**: ${int(float(risk['var'])):,} ({risk['var_share']})" in prompt
     assert f"**ES {risk['level']}**: ${int(float(risk['es'])):,} ({risk['es_share']})" in prompt
     assert f"n={risk['days']}," in prompt
+    assert f"({risk['worst_days']} worst of {risk['days']} days" in prompt
+    assert f"**Range**: VaR {risk['var_range']}, ES {risk['es_range']} (" in prompt
+    assert f"**Effective assets by risk**: {spread['effective_assets_by_risk']} " in prompt
     assert f"**HHI**: {spread['hhi']} ({spread['level']}; {spread['effective_assets']} effective assets" in prompt
     assert f"**Stablecoin share**: {answer['stablecoin_share']}" in prompt
 

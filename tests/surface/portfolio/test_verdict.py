@@ -32,6 +32,7 @@ ACCOUNTS = {
     "half asleep": {"USDT": 55, "ETH": 30, "DOGE": 15},
     "asleep": {"USDT": 80, "BTC": 20},
     "gold and dollars": {"PAXG": 24, "USDT": 40, "USDC": 36},
+    "dollars alone": {"USDT": 70, "USDC": 30},
     "well spread": {"USDT": 26, "BTC": 15, "ETH": 14, "SOL": 13, "ADA": 12, "LINK": 11, "XRP": 9},
 }
 
@@ -53,13 +54,38 @@ async def fund(exchange: SimulatedExchange, parts: dict[str, int]) -> None:
     exchange.stage = replace(exchange.stage, portfolio=portfolio)
 
 
+def yearly(closes: list[float]) -> float:
+    return stdev([log(after / before) for before, after in pairwise(closes)]) * sqrt(365)
+
+
 async def class_of(exchange: SimulatedExchange, asset: str) -> str:
+    """Return the class that windows of a month, and then all days, entered or left by more than a tenth of its edge."""
     if asset == "USDT":
         return "Stable"
     rows = await raw(exchange, f"klines?symbol={asset}USDT&interval=1d&limit=91")
     closes = [float(row[4]) for row in rows[:-1]]
-    annual = stdev([log(after / before) for before, after in pairwise(closes)]) * sqrt(365)
-    return next((name for edge, name in EDGES if annual < edge), "High volatility")
+    windows = [yearly(closes[end - 31 : end]) for end in range(31, len(closes) + 1)]
+    place = sum(windows[0] >= edge for edge, _ in EDGES)
+    for annual in (*windows[1:], yearly(closes)):
+        while place < len(EDGES) and annual >= 1.1 * EDGES[place][0]:
+            place += 1
+        while place and annual < 0.9 * EDGES[place - 1][0]:
+            place -= 1
+    return [*(name for _, name in EDGES), "High volatility"][place]
+
+
+async def moves_of(exchange: SimulatedExchange, asset: str) -> list[float]:
+    if asset == "USDT":
+        return [0.0] * 89
+    rows = await raw(exchange, f"klines?symbol={asset}USDT&interval=1d&limit=91")
+    return [float(after[4]) / float(before[4]) - 1 for before, after in pairwise(rows[:-1])]
+
+
+async def effective_by_risk(exchange: SimulatedExchange, parts: dict[str, int]) -> float:
+    """Return the squared diversification ratio, from the raw candles."""
+    moves = {asset: await moves_of(exchange, asset) for asset in parts}
+    whole = [sum(part / 100 * moves[asset][day] for asset, part in parts.items()) for day in range(89)]
+    return (sum(part / 100 * stdev(moves[asset]) for asset, part in parts.items()) / stdev(whole)) ** 2
 
 
 def composition(text: str) -> dict[str, tuple[float, str]]:
@@ -86,7 +112,9 @@ async def test_each_asset_shows_its_share_and_its_measured_class(
 
     assert set(shown) == set(ACCOUNTS[account])
     for asset, part in ACCOUNTS[account].items():
-        assert shown[asset] == (pytest.approx(part, abs=0.051), await class_of(exchange, asset))
+        said, _, beside = shown[asset][1].partition(", ")
+        assert (shown[asset][0], said) == (pytest.approx(part, abs=0.051), await class_of(exchange, asset))
+        assert not beside or beside.startswith("near the edge to ")
     assert list(shown.values()) == sorted(shown.values(), key=lambda each: -each[0])
 
 
@@ -110,10 +138,47 @@ async def test_the_verdict_and_its_advice_follow_from_shares_and_classes(
         "Consider the following for balanced diversification:"
     )
     stable = parts.get("USDT", 0) + parts.get("USDC", 0)
-    effective = 10_000 / sum(part**2 for part in parts.values())
+    effective = await effective_by_risk(exchange, parts)
     largest = max((part for asset, part in parts.items() if asset not in {"USDT", "USDC"}), default=0)
-    fired = [(MORE_STABLE, stable < 25), (DIVERSIFY, effective < 5), (SET_STOPS, largest >= 25)]
+    fired = [(MORE_STABLE, stable < 25), (DIVERSIFY, effective < 5 and largest > 0), (SET_STOPS, largest >= 25)]
     assert advice == ([line for line, fires in fired if fires] or ["*- No rule-based change suggested*"])
+
+
+@requirement("prompts/portfolio-risk-advice")
+@pytest.mark.parametrize("account", ["two majors", "asleep", "well spread", "dollars alone"])
+async def test_each_advice_gives_its_reason_in_numbers(
+    client: Client, exchange: SimulatedExchange, account: str
+) -> None:
+    parts = ACCOUNTS[account]
+    await fund(exchange, parts)
+
+    text = await page(client)
+
+    _, advice = verdict(text)
+    effective = await effective_by_risk(exchange, parts)
+    reasons = {
+        MORE_STABLE: f"stablecoins are {parts['USDT']}.0%, under 25%",
+        DIVERSIFY: f"{effective:.1f} effective assets by risk, where what moves together counts as one, under 5",
+        SET_STOPS: f"the largest holding that is no stablecoin is {max(parts.values())}.0%, 25% or more",
+    }
+    said = [line for line in text.split("\n") if line.startswith("**Why this advice**: ")]
+    given = "; ".join(reasons[line] for line in advice if line in reasons)
+    assert said == ([f"**Why this advice**: {given}"] if given else [])
+    assert f"**Effective assets by risk**: {effective:.1f} " in text
+
+
+@requirement("prompts/portfolio-risk-advice")
+async def test_an_account_whose_holdings_have_no_price_is_not_judged(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    await fund(exchange, {"BTC": 40, "USDT": 30, "ETH": 20, "NOWHERE": 10})
+
+    text = await page(client)
+
+    assert "**Risk Assessment**: not judged: 25 % of holdings have no price\n" in text
+    assert MORE_STABLE not in text
+    assert "Your portfolio is" not in text
+    assert "_Not valued, and not in the total: NOWHERE (no route to USDT)_" in text
 
 
 @requirement("prompts/us2-3")
@@ -147,6 +212,31 @@ async def test_a_model_finds_what_it_needs_to_judge_diversification(
     rows = [line.split(" | ") for line in text.split("\n") if line.endswith("USDT |") and line.count("|") == 7]
     assert {row[0].removeprefix("| ") for row in rows} == set(ACCOUNTS["well spread"]) - {"USDT"}
     assert all(0.5 < float(row[4]) <= 1 for row in rows)
+
+
+@requirement("prompts/portfolio-risk-composition")
+async def test_a_volatility_beside_an_edge_names_the_class_across_it(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    parts = ACCOUNTS["well spread"]
+    await fund(exchange, parts)
+
+    rows = [line.split(" | ") for line in (await page(client)).split("\n") if line.endswith("USDT |")]
+
+    across: dict[str, str] = {}
+    names = [*(name for _, name in EDGES), "High volatility"]
+    for asset in set(parts) - {"USDT"}:
+        closes = [float(row[4]) for row in await raw(exchange, f"klines?symbol={asset}USDT&interval=1d&limit=91")]
+        place = names.index(await class_of(exchange, asset))
+        sides = [
+            (EDGES[at][0], names[other]) for at, other in ((place - 1, place - 1), (place, place + 1)) if 0 <= at < 4
+        ]
+        for edge, name in sides:
+            if abs(yearly(closes[:-1]) / edge - 1) < 0.1:
+                across[asset] = f"(near the edge to {name.removesuffix(' volatility')})"
+    said = {row[0].removeprefix("| "): row[2].partition(" ")[2] for row in rows if "(" in row[2]}
+    assert across
+    assert said == across
 
 
 @requirement("prompts/portfolio-risk-composition")

@@ -11,15 +11,14 @@ from mcp_binance_server.analytics.portfolio.risk import (
     Correlation,
     History,
     RiskContribution,
-    TailRisk,
     align,
     correlate,
     covariances,
     ordered_closes,
     portfolio_returns,
     risk_contributions,
-    tail_risk,
 )
+from mcp_binance_server.analytics.portfolio.tail import TailRange, TailRisk, tail_range, tail_risk
 from mcp_binance_server.analytics.portfolio.valuation import PAR, Holding, Portfolio
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 
@@ -63,7 +62,9 @@ class PortfolioRisk:
 
     assets: tuple[AssetRisk, ...]
     sigma_annual: float | None
+    effective: float | None
     tail: TailRisk
+    tail_range: TailRange | None
     var_value: Decimal | None
     es_value: Decimal | None
     covered_value: Decimal
@@ -102,7 +103,9 @@ def measure_risk(
     return PortfolioRisk(
         assets=tuple(_asset_risk(each, histories, shares, thresholds) for each in portfolio.holdings),
         sigma_annual=None if split.sigma is None else annualise(split.sigma, DAY_MINUTES),
+        effective=split.effective,
         tail=tail,
+        tail_range=None if tail.var is None else tail_range(_joint_returns(parts), thresholds.var_level),
         var_value=_money(covered_value, tail.var),
         es_value=_money(covered_value, tail.es),
         covered_value=covered_value,
@@ -118,12 +121,14 @@ def measure_risk(
 
 def assess_parts(parts: Sequence[RiskPart], *, thresholds: Thresholds = DEFAULTS) -> tuple[TailRisk, RiskContribution]:
     """Return the tail and the split of the deviation; both need the same number of days."""
-    weights = [each.weight for each in parts]
-    returns = [each.returns for each in parts]
-    tail = tail_risk(portfolio_returns(weights, returns), thresholds.var_level, thresholds.var_min_n)
+    tail = tail_risk(_joint_returns(parts), thresholds.var_level, thresholds.var_min_n)
     if tail.why_null:
-        return tail, RiskContribution(None, (), (), tail.why_null)
-    return tail, risk_contributions(weights, covariances(returns))
+        return tail, RiskContribution(None, (), (), why_null=tail.why_null)
+    return tail, risk_contributions([each.weight for each in parts], covariances([each.returns for each in parts]))
+
+
+def _joint_returns(parts: Sequence[RiskPart]) -> list[float]:
+    return portfolio_returns([each.weight for each in parts], [each.returns for each in parts])
 
 
 def _choose(

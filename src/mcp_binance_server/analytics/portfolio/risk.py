@@ -1,10 +1,9 @@
-"""Value at risk and expected shortfall from the history of what is held."""
+"""How the assets of a portfolio moved together, and what each adds to the risk of the whole."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
-from typing import Literal
 
 from mcp_binance_server.analytics.envelope import WhyNull, Window
 from mcp_binance_server.analytics.thresholds import DEFAULTS
@@ -21,19 +20,6 @@ History = Mapping[int, Price]
 
 
 @dataclass(frozen=True, slots=True)
-class TailRisk:
-    """What the worst of n days lost: VaR is the least and ES the mean of the k worst; a negative loss is a gain."""
-
-    var: float | None
-    es: float | None
-    k: int
-    n: int
-    level: int
-    method: Literal["historical_ceil_k"] = "historical_ceil_k"
-    why_null: WhyNull | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Correlation:
     """How far two assets move together, from -1 to 1, and how much one moves for each move of the other."""
 
@@ -45,11 +31,15 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class RiskContribution:
-    """The deviation of the whole and each asset's part of it; the parts add up to it and one may be negative."""
+    """The deviation of the whole and each asset's part of it; the parts add up to it and one may be negative.
+
+    `effective` is the number of assets that do not move together and would spread the risk as far.
+    """
 
     sigma: float | None
     contributions: tuple[float, ...]
     shares: tuple[float, ...]
+    effective: float | None = None
     why_null: WhyNull | None = None
 
 
@@ -58,16 +48,6 @@ def portfolio_returns(weights: Sequence[float], returns: Sequence[Sequence[float
     return [
         sum(weight * move for weight, move in zip(weights, moves, strict=True)) for moves in zip(*returns, strict=True)
     ]
-
-
-def tail_risk(returns: Sequence[float], level: int = DEFAULTS.var_level, minimum: int = DEFAULTS.var_min_n) -> TailRisk:
-    """Read value at risk and expected shortfall off the sorted returns."""
-    n = len(returns)
-    k = -(-n * (100 - level) // 100)  # ceil in integers: 100 * (1 - 0.95) is more than 5 in floats
-    if n < minimum or not k:
-        return TailRisk(None, None, k, n, level, why_null="insufficient_history")
-    worst = sorted(returns)[:k]
-    return TailRisk(-worst[-1], -fmean(worst), k, n, level)
 
 
 def correlate(asset: Sequence[float], reference: Sequence[float], *, minimum: int = DEFAULTS.corr_min_n) -> Correlation:
@@ -102,9 +82,13 @@ def risk_contributions(weights: Sequence[float], matrix: Sequence[Sequence[float
     parts = [weight * each for weight, each in zip(weights, marginal, strict=True)]
     total = sum(parts)
     if total <= _NO_VARIANCE:
-        return RiskContribution(None, (), (), "zero_variance")
+        return RiskContribution(None, (), (), why_null="zero_variance")
     sigma = sqrt(total)
-    return RiskContribution(sigma, tuple(part / sigma for part in parts), tuple(part / total for part in parts))
+    # The squared diversification ratio (Choueifaty and Coignard 2008): shares of risk alone would call four coins four.
+    alone = sum(weight * sqrt(row[place]) for place, (weight, row) in enumerate(zip(weights, matrix, strict=True)))
+    return RiskContribution(
+        sigma, tuple(part / sigma for part in parts), tuple(part / total for part in parts), (alone / sigma) ** 2
+    )
 
 
 @dataclass(frozen=True, slots=True)

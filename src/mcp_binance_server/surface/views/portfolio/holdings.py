@@ -244,25 +244,33 @@ def _row(holding: Holding, risk: AssetRisk | None) -> str:
 
 
 def _concentration(report: PortfolioReport) -> list[str]:
-    spread = report.spread
+    spread, by_risk = report.spread, report.risk.effective
     if spread.hhi is None or spread.effective is None or spread.level is None:
         return []
     return [
         f"**Concentration**: level {spread.level}, HHI {spread.hhi:.3f}, effective assets {spread.effective:.1f}",
+        *([] if by_risk is None else [f"**Effective Assets by Risk**: {by_risk:.1f}"]),
     ]
 
 
 def _risk(report: PortfolioReport) -> list[str]:
-    risk, tail = report.risk, report.risk.tail
-    if tail.var is None or tail.es is None or risk.var_value is None or risk.es_value is None:
+    risk, tail, between = report.risk, report.risk.tail, report.risk.tail_range
+    if tail.var is None or tail.es is None or risk.var_value is None or risk.es_value is None or between is None:
         return [f"**Risk**: not measured: {unmeasured(report)}"]
     level = f"{tail.level}%"
     return [
         *([] if risk.sigma_annual is None else [f"**Volatility a Year**: {share(risk.sigma_annual)}"]),
         f"**VaR**: {_total(risk.var_value)}, a share of {share(tail.var)}, in one day at level {level}",
+        f"**VaR Range**: {shares_between(between.var_low, between.var_high)}",
         f"**ES**: {_total(risk.es_value)}, a share of {share(tail.es)}, in one day at level {level}",
-        f"**Days**: {tail.n}",
+        f"**ES Range**: {shares_between(between.es_low, between.es_high)}",
+        f"**Days**: {tail.n}, worst days {tail.k}",
     ]
+
+
+def shares_between(low: float, high: float) -> str:
+    """Write a range of shares: `3.8% to 5.9%`."""
+    return f"{share(low)} to {share(high)}"
 
 
 def _total(value: Decimal) -> str:

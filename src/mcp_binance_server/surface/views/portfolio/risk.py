@@ -2,13 +2,16 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.market.volatility import CLASSES
+from mcp_binance_server.analytics.market.volatility import CLASSES, AssetVolatility
 from mcp_binance_server.analytics.portfolio.measures import AssetRisk, PortfolioRisk
-from mcp_binance_server.analytics.portfolio.report import Advice, Assessment, PortfolioReport, Shock
+from mcp_binance_server.analytics.portfolio.report import PortfolioReport, Shock
+from mcp_binance_server.analytics.portfolio.tail import BLOCK_DAYS, RESAMPLES
 from mcp_binance_server.analytics.portfolio.valuation import Holding
+from mcp_binance_server.analytics.portfolio.verdict import Advice, Advised, Assessment, TooManyUnpriced
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.surface.views.markdown import amount, day_of, money, percent, plain, share, stamp
 from mcp_binance_server.surface.views.measures import changed_lines, in_percent
+from mcp_binance_server.surface.views.portfolio.holdings import shares_between
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 CENT = Decimal("0.01")
@@ -93,12 +96,15 @@ def _class(asset: AssetRisk) -> str:
     volatility = asset.volatility
     # A stablecoin is stable by its name; any other class that was not measured says so.
     assumed = volatility.basis == "default" and volatility.label != CLASSES[0]
-    return f"{volatility.label}, default" if assumed else volatility.label
+    near = f", near the edge to {volatility.near.removesuffix(' volatility')}" if volatility.near else ""
+    return f"{volatility.label}, default" if assumed else f"{volatility.label}{near}"
 
 
-def _assessment(assessment: Assessment | None, thresholds: Thresholds) -> list[str]:
+def _assessment(assessment: Assessment | TooManyUnpriced | None, thresholds: Thresholds) -> list[str]:
     if assessment is None:
         return ["**Risk Assessment**: Nothing in this portfolio could be valued."]
+    if isinstance(assessment, TooManyUnpriced):
+        return [f"**Risk Assessment**: not judged: {assessment.share * 100:.0f} % of holdings have no price"]
     volatile = (
         f"high-volatility assets ({_weight(assessment.volatile_share)} in {'+'.join(assessment.volatile_assets)})"
     )
@@ -107,12 +113,22 @@ def _assessment(assessment: Assessment | None, thresholds: Thresholds) -> list[s
         "moderately": f"moderately weighted toward {volatile}",
         "mostly_lower": "mostly in lower-volatility assets",
     }[assessment.weighting]
-    bullets = [_advice(each, thresholds) for each in assessment.advice] or ["*- No rule-based change suggested*"]
+    bullets = [_advice(each.advice, thresholds) for each in assessment.advice] or ["*- No rule-based change suggested*"]
     return [
         f"**Risk Assessment**: Your portfolio is {weighting}. Consider the following for balanced diversification:",
         "",
         *bullets,
     ]
+
+
+def _reason(advised: Advised) -> str:
+    measured, edge = advised.measured, in_percent(advised.edge)
+    if advised.advice == "increase_stablecoins":
+        return f"stablecoins are {share(measured)}, under {edge}"
+    if advised.advice == "set_stops":
+        return f"the largest holding that is no stablecoin is {share(measured)}, {edge} or more"
+    counted = "by risk, where what moves together counts as one" if advised.by == "risk" else "by value"
+    return f"{measured:.1f} effective assets {counted}, under {advised.edge:g}"
 
 
 def _advice(advice: Advice, thresholds: Thresholds) -> str:
@@ -130,7 +146,21 @@ def _concentration(report: PortfolioReport) -> list[str]:
         "## Concentration",
         f"**HHI**: {spread.hhi:.3f} ({spread.level}; {spread.effective:.1f} effective assets of {spread.n})"
         f" · **Stablecoin share**: {_weight(stable)}",
+        *_by_risk(report.risk),
+        *_reasons(report.assessment),
     ]
+
+
+def _reasons(assessment: Assessment | TooManyUnpriced | None) -> list[str]:
+    if not isinstance(assessment, Assessment) or not assessment.advice:
+        return []
+    return [f"**Why this advice**: {'; '.join(map(_reason, assessment.advice))}"]
+
+
+def _by_risk(risk: PortfolioRisk) -> list[str]:
+    if risk.effective is None:
+        return []
+    return [f"**Effective assets by risk**: {risk.effective:.1f} (squared diversification ratio of {risk.n} days)"]
 
 
 def _measured(risk: PortfolioRisk, least: int) -> list[str]:
@@ -150,32 +180,44 @@ def _measured(risk: PortfolioRisk, least: int) -> list[str]:
         heading,
         "| Asset | Weight | Volatility (ann.) | Risk share | Corr. to BTC | Route |",
         "|-|-|-|-|-|-|",
-        *(_risk_row(each) for each in risk.assets),
+        *(_risk_row(each, risk.n) for each in risk.assets),
         "",
         *left_out,
-        _tail(risk),
+        *_tail(risk),
     ]
 
 
-def _risk_row(asset: AssetRisk) -> str:
-    volatility = "n/a" if asset.volatility.annual is None else share(asset.volatility.annual)
+def _risk_row(asset: AssetRisk, n: int) -> str:
+    volatility = _volatility(asset.volatility, n)
     risk_share = "n/a" if asset.risk_share is None else share(asset.risk_share)
     together = "n/a" if asset.to_btc.rho is None else f"{asset.to_btc.rho:.2f}"
     cells = (plain(asset.asset), _weight(asset.weight), volatility, risk_share, together, plain(asset.route or "none"))
     return f"| {' | '.join(cells)} |"
 
 
-def _tail(risk: PortfolioRisk) -> str:
-    tail = risk.tail
-    if tail.var is None or tail.es is None or risk.var_value is None or risk.es_value is None:
+def _volatility(measured: AssetVolatility, n: int) -> str:
+    if measured.annual is None:
+        return "n/a"
+    aside = [] if measured.n == n else [f"n={measured.n}"]
+    if measured.near is not None:
+        aside.append(f"near the edge to {measured.near.removesuffix(' volatility')}")
+    return share(measured.annual) + (f" ({', '.join(aside)})" if aside else "")
+
+
+def _tail(risk: PortfolioRisk) -> list[str]:
+    tail, between = risk.tail, risk.tail_range
+    if tail.var is None or tail.es is None or risk.var_value is None or risk.es_value is None or between is None:
         reason = (risk.why_null or tail.why_null or "no data").replace("_", " ")
-        return f"_Portfolio volatility, VaR and ES not measured: {reason}_"
+        return [f"_Portfolio volatility, VaR and ES not measured: {reason}_"]
     sigma = "n/a" if risk.sigma_annual is None else share(risk.sigma_annual)
-    return (
+    return [
         f"**Portfolio volatility**: {sigma} · **1-day VaR {tail.level}%**: {_whole(risk.var_value)} ({share(tail.var)})"
         f" · **ES {tail.level}%**: {_whole(risk.es_value)} ({share(tail.es)})"
-        f" ({tail.k} worst of {tail.n} days: a coarse estimate)"
-    )
+        f" ({tail.k} worst of {tail.n} days: a coarse estimate)",
+        f"**Range**: VaR {shares_between(between.var_low, between.var_high)}, "
+        f"ES {shares_between(between.es_low, between.es_high)} "
+        f"(95% of {RESAMPLES} redraws in blocks of {BLOCK_DAYS} days; too narrow where wild days follow calm ones)",
+    ]
 
 
 def _scenarios(report: PortfolioReport) -> list[str]:

@@ -1,0 +1,79 @@
+"""What the worst days of a portfolio lost, and how far that could have come out otherwise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from statistics import fmean
+from typing import Literal
+
+from mcp_binance_server.analytics.confidence import redraws
+from mcp_binance_server.analytics.envelope import WhyNull
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+
+# Days that follow each other are drawn together, since quiet and wild days come in runs (Künsch 1989).
+BLOCK_DAYS = 5
+RESAMPLES = 500
+# The same days give the same range, whoever asks and when.
+_SEED = 0
+_OUTSIDE = 0.025
+
+
+@dataclass(frozen=True, slots=True)
+class TailRange:
+    """Between which losses VaR and ES lie in 95 of 100 redraws; the truth lies outside more often than that.
+
+    Of 89 days of GARCH(1,1) with t(4) shocks it was inside in 64 to 75 % (VaR) and 39 to 57 % (ES) of the series, of
+    independent normal days in 90 and 74 %.
+    """
+
+    var_low: float
+    var_high: float
+    es_low: float
+    es_high: float
+
+
+@dataclass(frozen=True, slots=True)
+class TailRisk:
+    """What the worst of n days lost: VaR is the least and ES the mean of the k worst; a negative loss is a gain."""
+
+    var: float | None
+    es: float | None
+    k: int
+    n: int
+    level: int
+    method: Literal["historical_ceil_k"] = "historical_ceil_k"
+    why_null: WhyNull | None = None
+
+
+def tail_risk(returns: Sequence[float], level: int = DEFAULTS.var_level, minimum: int = DEFAULTS.var_min_n) -> TailRisk:
+    """Read value at risk and expected shortfall off the sorted returns."""
+    n = len(returns)
+    k = _worst(n, level)
+    if n < minimum or not k:
+        return TailRisk(None, None, k, n, level, why_null="insufficient_history")
+    worst = sorted(returns)[:k]
+    return TailRisk(-worst[-1], -fmean(worst), k, n, level)
+
+
+def tail_range(returns: Sequence[float], level: int = DEFAULTS.var_level) -> TailRange:
+    """Redraw the days in blocks, as many as there were, and see where VaR and ES come to lie."""
+    n, k = len(returns), _worst(len(returns), level)
+    blocks = [returns[start : start + BLOCK_DAYS] for start in range(max(1, n - BLOCK_DAYS + 1))]
+    values: list[float] = []
+    shortfalls: list[float] = []
+    for drawn in redraws(len(blocks), -(-n // BLOCK_DAYS), _SEED, resamples=RESAMPLES):
+        days = chain.from_iterable(map(blocks.__getitem__, drawn))
+        worst = sorted(islice(days, n))[:k]
+        values.append(-worst[-1])
+        shortfalls.append(-sum(worst) / k)
+    return TailRange(*_middle(values), *_middle(shortfalls))
+
+
+def _worst(n: int, level: int) -> int:
+    return -(-n * (100 - level) // 100)  # ceil in integers: 100 * (1 - 0.95) is more than 5 in floats
+
+
+def _middle(values: list[float]) -> tuple[float, float]:
+    ordered = sorted(values)
+    cut = int(len(ordered) * _OUTSIDE)
+    return ordered[cut], ordered[-1 - cut]

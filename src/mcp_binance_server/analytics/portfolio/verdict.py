@@ -1,0 +1,89 @@
+"""What a portfolio is told about itself: how volatile it is, and which advice its measures call for."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from mcp_binance_server.analytics.market.volatility import HIGH_CLASSES
+from mcp_binance_server.analytics.portfolio.measures import PortfolioRisk
+from mcp_binance_server.analytics.portfolio.valuation import Concentration, Portfolio
+from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+
+# From here on too little is known of an account to judge it.
+UNPRICED_SHARE = 0.20
+
+Weighting = Literal["heavily", "moderately", "mostly_lower"]
+Advice = Literal["increase_stablecoins", "diversify", "set_stops"]
+# Assets are counted by what they weigh, or by how far they move apart.
+SpreadBasis = Literal["value", "risk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """One line of advice: what was measured, and the edge it lies on the wrong side of."""
+
+    advice: Advice
+    measured: float
+    edge: float
+    by: SpreadBasis = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The share of volatile assets, which they are, and the advice whose rule fired."""
+
+    weighting: Weighting
+    volatile_share: Decimal
+    volatile_assets: tuple[str, ...]
+    advice: tuple[Advised, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyUnpriced:
+    """Why a portfolio is not judged: this share of its holdings, by number, has no price."""
+
+    share: float
+
+
+def assess(
+    portfolio: Portfolio, risk: PortfolioRisk, spread: Concentration, *, thresholds: Thresholds = DEFAULTS
+) -> Assessment | TooManyUnpriced | None:
+    """Judge a portfolio by its volatility classes and concentration; None when it is empty."""
+    stable = portfolio.stablecoin_share
+    if stable is None or spread.effective is None:
+        return None
+    # What has no price has no value either: its share can only be counted.
+    unpriced = len(portfolio.excluded) / (len(portfolio.holdings) + len(portfolio.excluded))
+    if unpriced >= UNPRICED_SHARE:
+        return TooManyUnpriced(unpriced)
+    volatile = [each for each in risk.assets if each.volatility.label in HIGH_CLASSES]
+    share = sum((each.weight for each in volatile), Decimal(0))
+    return Assessment(
+        weighting=_weighting(share, thresholds),
+        volatile_share=share,
+        volatile_assets=tuple(each.asset for each in volatile),
+        advice=tuple(_advised(portfolio, stable, risk, spread.effective, thresholds)),
+    )
+
+
+def _advised(
+    portfolio: Portfolio, stable: Decimal, risk: PortfolioRisk, effective: float, thresholds: Thresholds
+) -> Iterable[Advised]:
+    if stable < thresholds.stablecoin_floor:
+        yield Advised("increase_stablecoins", float(stable), float(thresholds.stablecoin_floor))
+    moving = [each.weight or Decimal(0) for each in portfolio.holdings if not each.is_stable]
+    by: SpreadBasis = "value" if risk.effective is None else "risk"
+    apart = effective if risk.effective is None else risk.effective
+    # Stablecoins alone have no risk that could be spread.
+    if moving and apart < thresholds.effective_assets_floor:
+        yield Advised("diversify", apart, thresholds.effective_assets_floor, by)
+    largest = max(moving, default=Decimal(0))
+    if largest >= thresholds.position_ceiling:
+        yield Advised("set_stops", float(largest), float(thresholds.position_ceiling))
+
+
+def _weighting(share: Decimal, thresholds: Thresholds) -> Weighting:
+    if share >= thresholds.heavy_share:
+        return "heavily"
+    return "moderately" if share >= thresholds.moderate_share else "mostly_lower"
