@@ -62,7 +62,7 @@ def _started(
 ) -> Generator[subprocess.Popen[str]]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("BINANCE_", "MCP_BINANCE_"))}  # noqa: TID251
     command = [*COMMAND, first, *more]
-    environment = {**inherited, "XDG_CONFIG_HOME": "/nonexistent", **settings}
+    environment = {**inherited, "XDG_CONFIG_HOME": "/nonexistent", "MCP_BINANCE_STATE_DIR": "off", **settings}
     with subprocess.Popen(command, stdout=stdout, stderr=stderr, text=True, env=environment) as process:  # noqa: S603
         try:
             yield process

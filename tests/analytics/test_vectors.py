@@ -9,7 +9,8 @@ from typing import Any, TypeAlias, TypedDict
 import pytest
 
 from analytics.microstructure import MICROSTRUCTURE
-from analytics.samples import candle, exact, price, quantity
+from analytics.samples import candle, exact, price
+from analytics.sizes import sized
 from analytics.weights import WEIGHT
 from mcp_binance_server.analytics.envelope import Measured
 from mcp_binance_server.analytics.indicators import basic as indicators
@@ -17,11 +18,13 @@ from mcp_binance_server.analytics.indicators.basic import Line
 from mcp_binance_server.analytics.market import volatility
 from mcp_binance_server.analytics.market.profile import value_area
 from mcp_binance_server.analytics.portfolio.report import shock
-from mcp_binance_server.analytics.portfolio.risk import correlate, portfolio_returns, risk_contributions, tail_risk
+from mcp_binance_server.analytics.portfolio.risk import correlate, portfolio_returns, risk_contributions
+from mcp_binance_server.analytics.portfolio.tail import tail_risk
 from mcp_binance_server.analytics.portfolio.valuation import concentration, find_route
 from mcp_binance_server.analytics.robust import find_swings
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Rows, Strategy
-from mcp_binance_server.analytics.trend.levels import NoLevels, NoPosition, position_size, range_levels
+from mcp_binance_server.analytics.trend.levels import NoLevels, range_levels
+from mcp_binance_server.analytics.trend.size import NoOrder
 from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import Symbol
 from support.fixtures import DATA
@@ -65,11 +68,6 @@ def rv(prices: list[float]) -> dict[str, Any]:
     return {"rv": got.variance, "rvol": got.root, "stdev": got.stdev, "n": got.n}
 
 
-def yz(previous: float, rows: list[list[float]]) -> dict[str, Any]:
-    got = volatility.yang_zhang(previous, bars(rows))
-    return {"k": got.k, "var": got.variance}
-
-
 def area(volumes: list[float], share: float, rows: Rows) -> dict[str, Any]:
     got = value_area([exact(volume) for volume in volumes], exact(share), rows)
     assert got is not None
@@ -101,10 +99,11 @@ def levels_24h(at: float, high: float, low: float, strategy: Strategy, risk: Ris
     return asdict(got) if isinstance(got, NoLevels) else {**asdict(got), "reward_risk": got.reward_risk}
 
 
-def size(*given: float) -> dict[str, Any]:
-    equity, fraction, entry, stop, step, least = map(exact, given)
-    got = position_size(equity, fraction, price(entry), price(stop), step=quantity(step), min_notional=quantity(least))
-    return {"qty": None, **asdict(got)} if isinstance(got, NoPosition) else {**asdict(got), "qty": got.quantity}
+def size(own: bool, *given: float) -> dict[str, Any]:  # noqa: FBT001 - whether there is an account
+    got = sized(*map(exact, given), has_account=own)
+    if isinstance(got, NoOrder):
+        return {"why": got.why, "bound": got.bound and got.bound.name}
+    return {"qty": got.quantity, "value": got.value, "risk": got.risk, "bound": got.bound.name}
 
 
 def corr(one: list[float], other: list[float]) -> dict[str, Any]:
@@ -135,10 +134,7 @@ def swings(rows: list[list[float]], side: int) -> dict[str, Any]:
 
 CALLABLES: dict[str, Callable[..., object]] = {
     "rv": rv,
-    "parkinson": of_bars(volatility.parkinson),
     "gk": of_bars(volatility.garman_klass),
-    "rs": of_bars(volatility.rogers_satchell),
-    "yz": yz,
     "value_area": area,
     "hhi": hhi,
     "var_es": var_es,
@@ -149,7 +145,7 @@ CALLABLES: dict[str, Callable[..., object]] = {
     "shock": shocked,
     "route": route,
     "levels_24h": levels_24h,
-    "position_size": size,
+    "size_order": size,
     "atr": average_true_range,
     "ema": last_of(indicators.ema),
     "rsi": last_of(indicators.rsi),

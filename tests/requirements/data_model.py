@@ -25,7 +25,7 @@ DATA_MODEL: Final = contract(
         covered("data-model/session-subscriptions", "One session may follow many live streams."),
         covered("data-model/session-isolation", "Sessions cannot see each other's data."),
         covered("data-model/session-sweep", "A recurring task clears idle sessions every thirty seconds."),
-        covered("data-model/in-memory", "Nothing is written to disk."),
+        covered("data-model/in-memory", "Nothing of a session, a caller or an account is written to disk."),
         covered("data-model/utc", "Every time is in UTC."),
         covered("data-model/credentials-unlogged", "Credentials reach neither a log nor the disk."),
     ),
@@ -52,7 +52,9 @@ DATA_MODEL: Final = contract(
         covered("data-model/prompt-portfolio-risk", "portfolio_risk is offered."),
         covered("data-model/prompt-market-microstructure-analysis", "market_microstructure_analysis reads the book."),
         covered("data-model/prompt-order-flow-trading", "order_flow_trading derives signals from order flow."),
-        covered("data-model/prompt-liquidity-mapping", "liquidity_mapping finds vacuums and walls of liquidity."),
+        covered(
+            "data-model/prompt-liquidity-mapping", "liquidity_mapping finds thin traded ranges (vacuums) and walls."
+        ),
     ),
     # Transports
     section(

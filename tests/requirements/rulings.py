@@ -316,7 +316,7 @@ RULINGS: Final = contract(
             "Secrets of callers are refused on plaintext beyond this machine, on every transport.",
             "Data model hands credentials to any transport; only TLS or this machine may carry them.",
         ),
-        planned(
+        covered(
             "ruling/48",
             "Only what must outlive a process is on disk, below one folder of mode 0700, and never a caller's.",
             "Data model forbids to persist sessions; public pasts and trading need a place of their own.",

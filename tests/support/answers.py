@@ -23,7 +23,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
     "get_server_time": ({},),
     "get_indicators": (
         {**PAIR, "indicators": ["rsi", "macd", "ema(50)"], "last_n": 3},
-        {**PAIR, "indicators": ["bollinger"], "interval": "1M"},
+        {**PAIR, "indicators": ["bollinger", "ema(20)", "obv"], "interval": "1M"},
     ),
     "get_orderbook_metrics": (PAIR, {"symbol": "ETHBTC"}),
     "get_orderbook_depth": (PAIR, {**PAIR, "levels": 100}),

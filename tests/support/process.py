@@ -23,7 +23,7 @@ PATIENCE_SECS = 60.0
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return this environment without the settings of whoever runs the tests."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("BINANCE_", "MCP_BINANCE_", "CHART_IMG_"))}  # noqa: TID251
-    return {**inherited, "XDG_CONFIG_HOME": "/nonexistent", **extra}
+    return {**inherited, "XDG_CONFIG_HOME": "/nonexistent", "MCP_BINANCE_STATE_DIR": "off", **extra}
 
 
 class Process:

@@ -19,6 +19,7 @@ from support.requirement import requirement
 
 LIST, TICKER, CANDLES = "/api/v3/exchangeInfo", "/api/v3/ticker/24hr", "/api/v3/klines"
 ACCOUNT, PRICES, TIME = "/api/v3/account", "/api/v3/ticker/price", "/api/v3/time"
+DEPTH, ORDERS, AVERAGE = "/api/v3/depth", "/api/v3/openOrders", "/api/v3/avgPrice"
 
 
 def _refuse(request: httpx2.Request) -> httpx2.Response:
@@ -66,14 +67,14 @@ async def asking_early(
 @pytest.mark.parametrize(
     ("has_key", "sent"),
     [
-        (False, {LIST: 1, TICKER: 1, CANDLES: 2}),
-        (True, {LIST: 1, TICKER: 1, CANDLES: 2, ACCOUNT: 1, PRICES: 1}),
+        (False, {LIST: 1, TICKER: 1, AVERAGE: 1, CANDLES: 2, DEPTH: 1}),
+        (True, {LIST: 1, TICKER: 1, AVERAGE: 1, CANDLES: 2, DEPTH: 1, ACCOUNT: 1, ORDERS: 1, PRICES: 1}),
     ],
 )
 async def test_a_first_analysis_reads_beside_the_list_and_sends_nothing_twice(
     settings: Settings, clock: FakeClock, exchange: SimulatedExchange, sent: Mapping[str, int], *, has_key: bool
 ) -> None:
-    chosen, transport = settings if has_key else read_settings({}), LateList(exchange, others=3)
+    chosen, transport = settings if has_key else read_settings({}), LateList(exchange, others=sum(sent.values()) - 1)
 
     async with asking_early(transport, clock, chosen) as client:
         await client.get_prompt("trading_analysis", {"symbol": "btcusdt"})
@@ -129,7 +130,7 @@ async def test_what_a_first_question_needs_is_under_way_before_the_server_is_bui
             await client.get_prompt("trading_analysis", {"symbol": "BTCUSDT"})
 
     assert early == {LIST: 1, TIME: MORE_CONNECTIONS}
-    assert asked(exchange) == {**early, TICKER: 1, CANDLES: 2}
+    assert asked(exchange) == {**early, TICKER: 1, AVERAGE: 1, CANDLES: 2, DEPTH: 1}
 
 
 async def test_an_exchange_that_cannot_be_reached_does_not_stop_the_start(clock: FakeClock) -> None:
@@ -149,7 +150,7 @@ async def test_an_exchange_that_cannot_be_reached_does_not_stop_the_start(clock:
 async def test_an_unknown_symbol_is_refused_with_what_was_meant_even_before_the_list(
     clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
-    transport = LateList(exchange, others=3)
+    transport = LateList(exchange, others=5)
 
     async with asking_early(transport, clock) as client:
         with pytest.raises(MCPError) as early:
@@ -162,7 +163,7 @@ async def test_an_unknown_symbol_is_refused_with_what_was_meant_even_before_the_
     assert "BTCUSDT" in early.value.data["did_you_mean"]
     assert later.value.data == early.value.data
     # Once the list is here nothing is sent for a symbol that is not on it, and the list was not doubted.
-    assert (cost, len(exchange.requests)) == (4, 4)
+    assert (cost, len(exchange.requests)) == (6, 6)
 
 
 @requirement("ruling/10")

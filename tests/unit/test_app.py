@@ -69,3 +69,12 @@ async def test_a_key_file_that_cannot_be_used_stops_the_start_and_shows_nothing_
 
 def test_without_a_key_there_are_no_credentials() -> None:
     assert credentials_of(read_settings({})) is None
+
+
+def test_a_file_where_the_state_folder_should_be_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("no folder")
+
+    with pytest.raises(SettingsError, match=r"MCP_BINANCE_STATE_DIR: .+: it is no folder"):
+        check(read_settings({"MCP_BINANCE_STATE_DIR": str(tmp_path / "state")}), FakeClock())
+
+    check(read_settings({"MCP_BINANCE_STATE_DIR": str(tmp_path)}), FakeClock())

@@ -17,7 +17,7 @@ from mcp_binance_server.surface.views.liquidity import liquidity_page
 from mcp_binance_server.surface.views.markdown import contradictions, with_doubts
 from mcp_binance_server.surface.views.microstructure import microstructure_page
 from mcp_binance_server.surface.views.portfolio.risk import portfolio_page
-from mcp_binance_server.surface.views.trend import trading_page
+from mcp_binance_server.surface.views.trend.page import trading_page
 
 
 def within(low: int, high: int) -> BeforeValidator:
@@ -35,7 +35,7 @@ def within(low: int, high: int) -> BeforeValidator:
 class LiquidityMapping(Arguments):
     symbol: str = Field(description="Trading pair symbol (e.g., BTCUSDT, ETHUSDT)", max_length=200)
     lookback_minutes: Annotated[int, within(5, 1440)] = Field(
-        30, description="Minutes of trading to look for vacuums in, 5 to 1440, default 30"
+        30, description="Minutes of trading to look for thin ranges in, 5 to 1440, default 30"
     )
 
 
@@ -51,7 +51,7 @@ async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> st
 LIQUIDITY_MAPPING = PromptSpec(
     name="liquidity_mapping",
     description=(
-        "Map liquidity vacuums, order walls, slippage and stop levels of one market. "
+        "Map thin traded ranges, order walls, slippage and a stop out of the way of noise of one market. "
         "How to read it: guide://document/market/volume-profile.md"
     ),
     arguments=LiquidityMapping,
@@ -72,7 +72,8 @@ class MarketMicrostructureAnalysis(Arguments):
 
 async def market_microstructure_analysis(context: Context, arguments: MarketMicrostructureAnalysis) -> str:
     report = await context.microstructure.analyse(arguments.symbol, arguments.profile_hours, arguments.analysis_depth)
-    last = report.profile.price if report.profile else None
+    reading = report.profile.reading if report.profile else None
+    last = reading.last if reading else None
     top = report.market.book.top if report.market else None
     found = await doubts_about(context, arguments.symbol, quiet=last is None or top is None or top.mid is None)
     if last is not None and top is not None and top.bid is not None and top.ask is not None:
@@ -109,7 +110,7 @@ async def order_flow_trading(context: Context, arguments: OrderFlowTrading) -> s
 ORDER_FLOW_TRADING = PromptSpec(
     name="order_flow_trading",
     description=(
-        "Judge who takes from the order book of one market, with the interval that says how sure that is. "
+        "Say who takes from the order book of one market, and whether that is unusual for it; no forecast. "
         "How to read it: guide://document/market/order-flow.md"
     ),
     arguments=OrderFlowTrading,

@@ -426,3 +426,16 @@ def test_the_simulators_rights_can_be_set_by_its_control(served: ServedExchange,
 
     assert answer.json()["withdrawals"] is True
     assert rung(patient.report(), "withdrawals")["status"] == "problem"
+
+
+def test_a_folder_for_what_outlives_a_process_is_named_or_said_to_be_closed(patient: Patient, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("where a folder should be")
+
+    fine = rung(patient.report(MCP_BINANCE_STATE_DIR=str(tmp_path / "new" / "state")), "state")
+    closed = rung(patient.report(MCP_BINANCE_STATE_DIR=str(tmp_path / "file" / "state")), "state")
+
+    assert (fine["status"], closed["status"]) == ("ok", "warning")
+    assert fine["seen"] == "memory, for this process alone; own pasts in ~/new/state"
+    assert closed["seen"].endswith("~/file cannot be written")
+    assert closed["try"] == "export MCP_BINANCE_STATE_DIR=off"
+    assert not (tmp_path / "new").exists()

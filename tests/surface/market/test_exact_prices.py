@@ -28,8 +28,13 @@ TOOLS: dict[str, dict[str, object]] = {
 
 def sums_apart(text: str) -> str:
     """Leave out the lines that speak of money, not of prices, and amounts within one."""
-    kept = [line for line in text.split("\n") if not re.match(r"\*\*(Quote Volume|Position Size)|\| \$1|- Large", line)]
-    return re.sub(r"\$\S+ / (?:>= )?\$\S+|\$[0-9.,]+(?:[KMB]| USDT| costs)|up to \$[0-9,.]+", "", "\n".join(kept))
+    kept = [
+        line
+        for line in text.split("\n")
+        if not re.match(r"\*\*(Quote Volume|Position Size|At Risk|Holder)|\| \$1|- Large", line)
+    ]
+    depths, sums = r"\$\S+(?: bid)? / (?:>= )?\$\S+", r"\$[0-9.,]+(?:[KMB]| USDT| costs)|up to \$[0-9,.]+"
+    return re.sub(f"{depths}|{sums}", "", "\n".join(kept))
 
 
 def text_of(content: types.ContentBlock) -> str:
@@ -69,7 +74,7 @@ async def test_price_day_and_levels_are_printed_as_what_they_are(
     text = text_of((await client.get_prompt("trading_analysis", {"symbol": symbol})).messages[0].content)
 
     day = [Decimal(PRICE.findall(line)[0].replace(",", "")) for line in text.split("\n")[2:6]]
-    rules = [line for line in text.split("\n") if line.startswith(("| 24h range", "| ATR", "| R1", "| S1"))]
+    rules = [line for line in text.split("\n") if line.startswith(("| 24h range", "| ATR", "| R1", "| S1", "| At the"))]
     levels = [Decimal(each) for line in rules for each in PRICE.findall(line)]
     assert day == [Decimal(ticker[name]).copy_abs() for name in ("lastPrice", "priceChange", "highPrice", "lowPrice")]
     assert len(levels) >= 8

@@ -1,7 +1,8 @@
 """Old, silent and contradictory markets: every tool and prompt says so, in one wording, in text and in structure."""
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -202,3 +203,45 @@ async def test_a_market_that_trades_costs_no_further_question(client: Client, ex
     await client.call_tool("get_average_price", {"symbol": "BTCUSDT"})
 
     assert not [each for each in exchange.requests if "ticker" in each.path]
+
+
+@requirement("ruling/42")
+async def test_a_page_measures_from_the_mid_when_the_last_trade_is_history(
+    client: Client, exchange: SimulatedExchange
+) -> None:
+    true = await raw(exchange, "ticker/24hr?symbol=XRPUSDT")
+    traded_ms = exchange.now_ms() - 245_000
+    exchange.faults.add(
+        Fault(
+            kind="status",
+            status=200,
+            body=json.dumps({"mins": 5, "price": true["lastPrice"], "closeTime": traded_ms}),
+            path="*/avgPrice",
+            times=None,
+        )
+    )
+
+    pages = {
+        name: text_of((await client.get_prompt(name, {"symbol": "XRPUSDT"})).messages[0].content)
+        for name in ("trading_analysis", "market_microstructure_analysis")
+    }
+
+    last, mid = Decimal(true["lastPrice"]), (Decimal(true["bidPrice"]) + Decimal(true["askPrice"])) / 2
+    at = f"{datetime.fromtimestamp(traded_ms // 1000, UTC):%H:%M:%S}"
+    told = f"**Current Price**: Last trade ${last:.4f} at {at}, 4 min ago; mid now ${mid.normalize():f}"
+    for name, text in pages.items():
+        assert told in text, name
+    assert f", last trade {at}, " in pages["trading_analysis"]
+
+
+@requirement("ruling/15")
+async def test_old_figures_are_called_old_beside_themselves(client: Client, exchange: SimulatedExchange) -> None:
+    body = await ticker_body(exchange, closeTime=exchange.now_ms() - 3 * 3_600_000)
+    exchange.faults.add(Fault(kind="status", status=200, body=body, path="*ticker/24hr", times=None))
+
+    text = text_of((await client.get_prompt("trading_analysis", {"symbol": "XRPUSDT"})).messages[0].content)
+
+    figures = text.partition("**Strategy Preference**")[0]
+    assert "*Stale: the exchange's data is 3 h old*" in figures
+    assert text.count("*Stale: ") == 1
+    assert "(3 h apart)" in text

@@ -620,6 +620,30 @@ async def test_too_few_bars_give_no_value_and_say_so(client: Client) -> None:
     assert ",n/a" in text_of(result)
 
 
+async def test_a_value_whose_start_still_weighs_says_how_much(client: Client) -> None:
+    result = await client.call_tool(
+        "get_indicators",
+        {"symbol": "BTCUSDT", "indicators": ["ema(20)", "sma(20)", "macd"], "interval": "1M", "last_n": 2},
+    )
+
+    answer = structure(result)
+    bars = answer["bars_used"]
+    for place, row in enumerate(answer["rows"]):
+        weight = (1 - 2 / 21) ** (bars - 1 + place - 20)
+        assert row["warming"] is True
+        assert row["seed_weight"]["ema(20)"] == f"{100 * weight:.1f}%"
+        assert "sma(20)" not in row["seed_weight"]
+        assert f',yes,"ema(20) {row["seed_weight"]["ema(20)"]}; ' in text_of(result)
+    assert "Warming: seed weight is the part" in text_of(result)
+
+
+async def test_a_value_of_a_whole_window_is_not_called_warming(client: Client) -> None:
+    result = await client.call_tool("get_indicators", {"symbol": "BTCUSDT", "indicators": ["ema(200)", "adx"]})
+
+    assert "warming" not in structure(result)["rows"][0]
+    assert "arming" not in text_of(result)
+
+
 async def test_a_market_without_candles_has_no_indicator(client: Client, exchange: SimulatedExchange) -> None:
     exchange.faults.add(Fault(kind="status", path="*/klines", status=200, body="[]"))
 

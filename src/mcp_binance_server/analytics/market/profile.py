@@ -11,6 +11,7 @@ from mcp_binance_server.analytics.thresholds import DEFAULTS, Rows, Thresholds
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
+from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import SymbolRules
 
 # A tick of zero means that the exchange set no rule; its prices still have eight decimals.
@@ -212,8 +213,13 @@ class ProfileReport:
     bars: tuple[Candle, ...]
     interval_ms: int
     source: Source
-    price: Price | None
+    reading: PriceReading | None
     now_ms: int
+
+    @property
+    def price(self) -> Price | None:
+        """The price now, None where nobody asked or nothing was traded."""
+        return None if self.reading is None else self.reading.price
 
     @property
     def requested_ms(self) -> int:

@@ -2,21 +2,25 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.impact import IlliquidityRank, illiquidity
 from mcp_binance_server.analytics.book.metrics import AmountUnit, Taker
 from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed, cost_of, describe_book
 from mcp_binance_server.analytics.envelope import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.book import LevelCounts
 from mcp_binance_server.feeds.feed import FeedCounts, SymbolFeed
 from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.services.live.microprices import Microprices
 from mcp_binance_server.services.market.service import MarketService
 
 Status = Literal["ok", "degraded", "error"]
@@ -24,6 +28,8 @@ Status = Literal["ok", "degraded", "error"]
 # A hundred levels a side are the most that the cheapest depth call gives; what a live book holds costs nothing.
 CHEAP_LEVELS = 100
 DEEP_LEVELS = 1_000
+# As many as the portfolio asks for, so that they share an answer: 90 whole days and the one that has begun.
+DAILY_ROWS = 91
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class LiveService:
             yield Watch(rules, None, "off", self.time.now_ms(), self.thresholds)
             return
         with self.hub.reading(rules.symbol) as opened:
+            if opened is not None:
+                opened.minutes.measure_in(PriceGrid(float(rules.tick), float(rules.step)))
             if opened is not None and wait_ms:
                 await self.hub.wait_until_live(rules.symbol, wait_ms)
             # Meanwhile another party may have needed its place.
@@ -147,12 +155,31 @@ class OrderBookService:
     """What the order-book tools ask."""
 
     live: LiveService
+    _microprices: Microprices = field(default_factory=Microprices, repr=False)
 
     async def metrics(self, text: str) -> tuple[BookView, BookReport]:
-        """Describe the book of the symbol a caller wrote; the first time from a hundred levels, then from all known."""
+        """Describe the book of the symbol a caller wrote; the first time from a hundred levels, then from all known.
+
+        Raises:
+            RateLimited: half an answer would only invite the next question.
+        """
         async with self.live.watching(text) as watch:
             view = await self.live.book(watch, DEEP_LEVELS if watch.live else CHEAP_LEVELS)
-        return view, describe_book(view.snapshot, thresholds=view.thresholds)
+            fitted = watch.unknown
+            if watch.feed is not None:
+                fitted = await self._microprices.of(watch.rules, watch.feed, self.live.time.now_ms())
+        report = describe_book(view.snapshot, thresholds=view.thresholds)
+        return view, replace(report, microprice=fitted, illiquidity=await self._illiquidity(view.rules.symbol))
+
+    async def _illiquidity(self, symbol: Symbol) -> IlliquidityRank | Unknown:
+        """Measure the whole days of three months; the one that has begun is left out."""
+        try:
+            days = (await self.live.client.daily_candles(symbol, DAILY_ROWS)).value
+        except RateLimited:
+            raise
+        except AppError:
+            return Unknown("upstream_unavailable")
+        return illiquidity(days[:-1], minimum=self.live.thresholds.amihud_min_n)
 
     async def levels(self, text: str, count: int) -> BookView:
         """Return the best levels of both sides."""

@@ -7,9 +7,10 @@ from typing import Any
 from mcp_binance_server.analytics.book.metrics import BookWalk, Depth
 from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed
 from mcp_binance_server.analytics.confidence import confidence_of_instant
-from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Unit, WhyNull, Window
+from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Unit, Unknown, WhyNull, Window
+from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.domain.market import PriceLevel
-from mcp_binance_server.domain.money import decimals_of
+from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, average, bps, exact, plain, price, span
 from mcp_binance_server.surface.views.measures import basis_points, number, why, written, written_average
@@ -59,6 +60,7 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
         "spread_bps": metric(basis_points(top.spread_bps), "bps"),
         "mid": metric(None if mid is None else exact(mid, rules.tick), "quote"),
         "weighted_mid": metric(written_average(top.weighted_mid, rules.tick), "quote"),
+        "microprice": _microprice(report, rules, trust),
         "best_bid": metric(_level(top.bid, rules), None),
         "best_ask": metric(_level(top.ask, rules), None),
         "imbalance_5": metric(number(report.five.value), "ratio", report.five.why_null),
@@ -74,8 +76,41 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
         "ask_volume_20": metric(written(report.ask_volume, rules.step), "base"),
         "walls_candidates": Metric(value=_walls(report, rules), method="one_snapshot"),
         "slippage": _slippage(report, rules, trust),
+        "illiquidity": _illiquidity(report),
         "last_update_id": Metric(value=view.snapshot.last_update_id),
     }
+
+
+def _microprice(report: BookReport, rules: SymbolRules, trust: Confidence) -> Metric:
+    """Return the fitted microprice; where it is none, or no better than the mid, the weighted mid is beside it."""
+    fitted, top = report.microprice, report.top
+    if fitted is None or isinstance(fitted, Unknown):
+        code = "not_fitted" if fitted is None else fitted.why_null
+        return Metric(value=None, unit="quote", confidence="none", why_null=code)
+    if top.mid is None or top.bid is None or top.ask is None:
+        return Metric(value=None, unit="quote", confidence="none", why_null=top.why_null)
+    value = fitted.at(top.mid, QuoteState.of(top.bid, top.ask).lean)
+    if value is None:
+        return Metric(value=None, unit="quote", confidence="none", why_null=fitted.why_null)
+    written_value = exact(round_to_places(Decimal(repr(value)), decimals_of(rules.tick) + 2))
+    return Metric(value=written_value, unit="quote", confidence=trust, method="stoikov_2018_beat_the_mid")
+
+
+def _illiquidity(report: BookReport) -> Metric:
+    """Return Amihud's measure, by which symbols of one quote asset can be compared."""
+    seen = report.illiquidity
+    if seen is None or isinstance(seen, Unknown):
+        code = "insufficient_bars" if seen is None else seen.why_null
+        return Metric(value=None, unit="bps", why_null=code)
+    if seen.mean.per_million is None:
+        return Metric(value=None, unit="bps", why_null=seen.mean.why_null)
+    value = {
+        "per_million_quote": basis_points(seen.mean.per_million * 10_000),
+        "last_day": None if seen.last_day is None else basis_points(seen.last_day * 10_000),
+        "rank_of_last_day": number(seen.rank, 3),
+        "days": seen.mean.n,
+    }
+    return Metric(value=value, unit="bps", method="amihud_daily")
 
 
 def cost_metrics(view: BookView, report: CostReport) -> dict[str, Metric]:
