@@ -37,9 +37,11 @@ class Heard:
     stressed_minutes: int = 0
     stress_minutes: int = 0
     most_changes: int = 0
+    asked: int = 0
 
     def note_minute(self, events: list[Mapping[str, Any]], stress: list[bool], words: list[str | None]) -> None:
         """Take a minute: its verdicts, which are of whole minutes, and what was said every five seconds."""
+        self.asked += len(words)
         for each in events:
             self.judged[each["event"]] += 1
             self.unusual[each["event"]] += bool(each["unusual"])
@@ -86,7 +88,7 @@ async def _minute(market: LiveMarket, symbol: str, heard: Heard) -> None:
         events = said["events"]["value"]
         if (now := said["stress"].get("value")) is not None and "not_judged" not in said["stress"]:
             stress.append(now["unusual"])
-        health = await _asked(market, "get_market_health", symbol)
+        health = await _asked(market, "get_microstructure_health", symbol)
         words.append(health["word"].get("value"))
     heard.note_minute(events, stress, words)
 
@@ -94,7 +96,7 @@ async def _minute(market: LiveMarket, symbol: str, heard: Heard) -> None:
 async def _asked(market: LiveMarket, tool: str, symbol: str) -> Mapping[str, Any]:
     answer = await market.client.call_tool(tool, {"symbol": symbol})
     assert answer.structured_content is not None, answer
-    return answer.structured_content
+    return answer.structured_content["metrics"]
 
 
 def measured(regime: int, hours: float, seed: int) -> str:
