@@ -13,7 +13,7 @@ WAY_SECS = 0.1
 QUESTION = {"name": "trading_analysis", "arguments": {"symbol": "BTCUSDT"}}
 
 
-# A second without a key, one and a half with one, in round trips. Measured: 3 with and without one, two of them while
+# A second without a key, one and a half with one, in round trips. Measured: 4 with and 3 without one, two of them while
 # the server is still loading; a busy machine may put reads that were meant to go side by side one after the other.
 # That they do not wait is shown in surface/test_first_questions.py.
 @requirement("SC-001")

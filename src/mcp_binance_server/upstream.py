@@ -28,8 +28,8 @@ from mcp_binance_server.state.pace import LoopPace
 
 # A read answers a person who waits: three seconds an attempt, ten in all.
 ATTEMPT_SECS = 3.0
-# A first analysis with a key asks five things at once; the symbol list has left one connection open.
-MORE_CONNECTIONS = 4
+# A first analysis with a key asks eight things at once; the symbol list has left one connection open.
+MORE_CONNECTIONS = 7
 
 
 @dataclass(frozen=True, slots=True)
