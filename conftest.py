@@ -13,6 +13,7 @@ from hypothesis import settings as settings_of_hypothesis
 
 from support.clock import FakeClock
 from support.counting import uncounted
+from support.eras import ERAS, repeated
 from support.evidence import log_everything
 from support.fast import chosen, is_of_all
 from support.fixtures import COLLECTED, UNPUBLISHED, Collected, needed_by, reason
@@ -27,15 +28,13 @@ if TYPE_CHECKING:
     from mcp_binance_server.settings import Settings
     from mcp_binance_server.simulator.exchange import SimulatedExchange
 
-# "auto" asks a server of the newest revision to describe itself; "legacy" shakes hands. Behind the first answer both
-# run the same lines, so these are counted for one.
-ERAS = (pytest.param("legacy", marks=pytest.mark.flood), "auto")
 SIMULATOR = Path(__file__).parent / "tests" / "simulator"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden-write", action="store_true", help="write the golden files anew")
     parser.addoption("--fast", action="store_true", help="one case of every test that is quick; see support/fast.py")
+    parser.addoption("--every-era", action="store_true", help="ask everything in both eras; see support/eras.py")
     parser.addoption("--scale", type=int, default=1, help="how many times longer the long tests run")
 
 
@@ -65,6 +64,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if not UNPUBLISHED[name].is_here:
                 item.add_marker(pytest.mark.skip(reason=reason(name)))
     config.stash[COLLECTED] = Collected({item.path for item in items}, needed)
+    if not config.getoption("--every-era"):
+        taken_out = {*repeated(items)}
+        config.hook.pytest_deselected(items=[*taken_out])
+        items[:] = [item for item in items if item not in taken_out]
     for item in [*uncounted(items)]:
         item.add_marker("flood")
     for item in items:

@@ -1,5 +1,7 @@
 """Count the outcomes in pytest's JUnit files; fail on a failure, and on a skip that is not expected.
 
+Of a test that ran again the later file counts.
+
 Usage: python scripts/outcomes.py FILE.xml ...
 """
 
@@ -38,13 +40,13 @@ def outcomes(files: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
 
 def main(files: list[str]) -> int:
     """Print what went wrong and, as the last line, the counts."""
-    seen = list(outcomes(map(Path, files)))
+    seen = {name: (outcome, why) for name, outcome, why in outcomes(map(Path, files))}
     wrong = [
         f"unexpected skip: {name}: {why}"
-        for name, outcome, why in seen
+        for name, (outcome, why) in seen.items()
         if outcome == "skipped" and why not in ABSENT and not any(re.search(pattern, why) for pattern in EXPECTED)
     ]
-    skipped = Counter(why for _, outcome, why in seen if outcome == "skipped")
+    skipped = Counter(why for outcome, why in seen.values() if outcome == "skipped")
     # What a public clone lacks is lacking for all who need it, or for nobody.
     wrong += [
         f"{skipped[why]} tests were skipped, {tests} are registered: {why}"
@@ -53,7 +55,7 @@ def main(files: list[str]) -> int:
     ]
     for line in wrong:
         print(line)
-    counts = Counter(outcome for _, outcome, _ in seen)
+    counts = Counter(outcome for outcome, _ in seen.values())
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if wrong or counts["failed"] or not counts["passed"] else 0
 

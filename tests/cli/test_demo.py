@@ -15,6 +15,8 @@ from mcp_binance_server.clock import SystemClock
 from support.process import COMMAND, PATIENCE_SECS, Process, clean_environment
 from support.raw import request
 
+pytestmark = pytest.mark.flood
+
 
 async def announced(demo: Process) -> str:
     """Return the address of the demo once it says it."""

@@ -17,12 +17,13 @@ from support.screen import CTRL_C, Screen
 from support.state_server import BINARY
 from support.workers import children, is_alive, port_of, surroundings, wait_for
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX")
+pytestmark = [
+    pytest.mark.flood,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX"),
+]
 
 # One second is promised, a busy machine takes longer; what waits for a client, an exchange or its grace takes ten.
 SOON_SECS = 8.0
-# Of several that end by the same lines, one counts them.
-AGAIN = pytest.mark.flood
 INTERRUPTED = 130
 UNREAD = 141
 PRESSED_WHILE_LOADING = """
@@ -112,9 +113,9 @@ def assert_clean(said: str) -> None:
     ("arguments", "shows", "code"),
     [
         ((), "is waiting for a client", INTERRUPTED),
-        pytest.param(("demo",), "Ctrl-C ends it", INTERRUPTED, marks=AGAIN),
+        (("demo",), "Ctrl-C ends it", INTERRUPTED),
         (("--http", "--port", "0"), "MCP at http://", 0),
-        pytest.param(("demo", "--http", "--port", "0"), "Ctrl-C ends it", 0, marks=AGAIN),
+        (("demo", "--http", "--port", "0"), "Ctrl-C ends it", 0),
         (("--grpc", "--port", "0"), "provider.v1 on", 0),
         (("simulator",), '"rest"', INTERRUPTED),
         (("setup", "--client", "claude-code"), "API key", INTERRUPTED),
@@ -141,7 +142,7 @@ def test_the_first_ctrl_c_in_a_terminal_ends_a_command(
     assert_clean(screen.shown)
 
 
-@pytest.mark.parametrize("command", ["--stdio", pytest.param("demo", marks=AGAIN)])
+@pytest.mark.parametrize("command", ["--stdio", "demo"])
 def test_the_first_signal_ends_a_server_whose_client_says_nothing(command: str) -> None:
     with Process(command) as process:
         process.ask(1, "ping", {})
@@ -251,7 +252,7 @@ def test_ctrl_c_pressed_again_ends_what_does_not_end() -> None:
     assert_clean(screen.shown)
 
 
-@pytest.mark.parametrize("command", ["--stdio", pytest.param("demo", marks=AGAIN)])
+@pytest.mark.parametrize("command", ["--stdio", "demo"])
 def test_a_server_ends_quietly_when_nobody_reads_it_any_more(command: str) -> None:
     with Process(command) as process:
         process.ask(1, "ping", {})
@@ -300,9 +301,7 @@ def test_a_reader_that_has_seen_enough_ends_a_command_without_a_word(arguments: 
     assert done.returncode in {0, 1, UNREAD}
 
 
-@pytest.mark.parametrize(
-    "closed", ["<&- >&- 2>&-", *(pytest.param(one, marks=AGAIN) for one in ("<&-", ">&-", "2>&-"))]
-)
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "<&-", ">&-", "2>&-"])
 def test_a_closed_descriptor_is_no_fault(closed: str) -> None:
     command = f'"$@" {closed}'
 

@@ -13,6 +13,8 @@ from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.process import Process
 from support.raw import INITIALIZE, request
 
+pytestmark = pytest.mark.flood
+
 # Nobody who only talks to the market over a pipe needs one of these.
 NEVER = (
     "PIL",

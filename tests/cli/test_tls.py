@@ -24,6 +24,8 @@ from support.state_server import BINARY
 from support.webapp import HttpClient
 from support.workers import surroundings, wait_for
 
+pytestmark = pytest.mark.flood
+
 HOST = "127.0.0.1"
 CHECK = Path(__file__).parents[2] / "docker" / "healthcheck.py"
 check: Callable[[list[str]], None] = runpy.run_path(str(CHECK), run_name="healthcheck")["check"]

@@ -7,11 +7,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from mcp_binance_server import __version__
 from support.process import COMMAND, Process, clean_environment
+
+pytestmark = pytest.mark.flood
 
 CALLS: tuple[tuple[str, dict[str, str]], ...] = (
     ("get_ticker", {"symbol": "BTCUSDT"}),

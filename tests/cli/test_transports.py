@@ -14,6 +14,8 @@ from support.product import announced
 from support.provider import Provider
 from support.requirement import requirement
 
+pytestmark = pytest.mark.flood
+
 # Says, when the command says that it is ready, which tools the first caller would have to wait for.
 TELLING = """
 import sys

@@ -9,6 +9,8 @@ from mcp_binance_server.cli.arguments import parse, parser
 from mcp_binance_server.cli.terminal import Verbosity
 from support.process import COMMAND, clean_environment
 
+pytestmark = pytest.mark.flood
+
 
 def told(*arguments: str, **environment: str) -> list[str]:
     """Return what a server writes on standard error that has one thing to warn of: a line that is no message."""

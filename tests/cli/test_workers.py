@@ -25,6 +25,7 @@ from support.workers import Surroundings, children, http_server, is_alive, kill,
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.flood,
     pytest.mark.skipif(sys.platform == "win32", reason="several processes on one port are not for Windows"),
 ]
 

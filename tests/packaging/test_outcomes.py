@@ -13,8 +13,23 @@ PASSED = '<testcase classname="a" name="one"/>'
 EXPECTED = '<testcase classname="a" name="two"><skipped message="root may write everywhere"/></testcase>'
 UNEXPECTED = '<testcase classname="a" name="three"><skipped message="fish is not installed"/></testcase>'
 FAILED = '<testcase classname="a" name="four"><failure message="no"/></testcase>'
-UNPUBLISHED_ONE = f'<testcase classname="a" name="five"><skipped message="{reason(RECORDED_MARKET)}"/></testcase>'
+MENDED = '<testcase classname="a" name="four"/>'
 REGISTERED = UNPUBLISHED[RECORDED_MARKET].tests
+
+
+def unpublished(count: int) -> str:
+    skipped = f'<skipped message="{reason(RECORDED_MARKET)}"/>'
+    return "".join(f'<testcase classname="b" name="{number}">{skipped}</testcase>' for number in range(count))
+
+
+def outcomes_of(*files: Path) -> tuple[int, str]:
+    done = subprocess.run([sys.executable, SCRIPT, *files], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def written(file: Path, cases: str) -> Path:
+    file.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>", encoding="utf-8")
+    return file
 
 
 @pytest.mark.parametrize(
@@ -24,16 +39,22 @@ REGISTERED = UNPUBLISHED[RECORDED_MARKET].tests
         (PASSED + EXPECTED, 0, "1 passed, 0 failed, 1 skipped"),
         (PASSED + UNEXPECTED, 1, "1 passed, 0 failed, 1 skipped"),
         (PASSED + FAILED, 1, "1 passed, 1 failed, 0 skipped"),
-        (PASSED + REGISTERED * UNPUBLISHED_ONE, 0, f"1 passed, 0 failed, {REGISTERED} skipped"),
-        (PASSED + (REGISTERED - 1) * UNPUBLISHED_ONE, 1, f"1 passed, 0 failed, {REGISTERED - 1} skipped"),
+        (PASSED + unpublished(REGISTERED), 0, f"1 passed, 0 failed, {REGISTERED} skipped"),
+        (PASSED + unpublished(REGISTERED - 1), 1, f"1 passed, 0 failed, {REGISTERED - 1} skipped"),
         ("", 1, "0 passed, 0 failed, 0 skipped"),
     ],
 )
 def test_a_run_is_as_good_as_its_worst_outcome(tmp_path: Path, cases: str, code: int, last_line: str) -> None:
-    file = tmp_path / "junit.xml"
-    file.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>", encoding="utf-8")
+    returned, said = outcomes_of(written(tmp_path / "junit.xml", cases))
 
-    done = subprocess.run([sys.executable, SCRIPT, file], capture_output=True, text=True, check=False)
+    assert (returned, said.splitlines()[-1]) == (code, last_line)
+    assert ("three: fish is not installed" in said) == (UNEXPECTED in cases)
 
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (code, last_line)
-    assert ("three: fish is not installed" in done.stdout) == (UNEXPECTED in cases)
+
+@pytest.mark.parametrize(("first", "again", "code"), [(FAILED, MENDED, 0), (FAILED, FAILED, 1), (MENDED, FAILED, 1)])
+def test_of_a_test_that_ran_again_the_later_outcome_counts(tmp_path: Path, first: str, again: str, code: int) -> None:
+    files = (written(tmp_path / "first.xml", PASSED + first), written(tmp_path / "again.xml", again))
+
+    returned, said = outcomes_of(*files)
+
+    assert (returned, said.splitlines()[-1]) == (code, f"{2 - code} passed, {code} failed, 0 skipped")

@@ -10,6 +10,8 @@ from support.fast import TESTS, folder_of, takes_long
 COSTLY = ("cli", "simulator", "surface", "transports")
 # They read the source, or run what others run from the outside.
 OUTSIDE = ("conformance", "docs", "examples", "packaging")
+# Where a test that starts a process or lets a market go on runs lines that quicker ones beside it run too.
+RUN_BESIDE = ("faults", "surface")
 
 
 def uncounted(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
@@ -18,7 +20,8 @@ def uncounted(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     for item in items:
         if not isinstance(item, pytest.Function) or item.get_closest_marker("flood") is not None:
             continue
-        if folder_of(item) in OUTSIDE or item.path.parent == TESTS:
+        folder = folder_of(item)
+        if folder in OUTSIDE or item.path.parent == TESTS or (folder in RUN_BESIDE and takes_long(item)):
             yield item
         elif _is_costly(item):
             name = item.nodeid.partition("[")[0]

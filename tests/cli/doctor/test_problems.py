@@ -91,8 +91,8 @@ ILLNESSES = {
         "configuration", "belong together", "Fix what is named", "", environment={"BINANCE_SECRET_KEY": ""}
     ),
     "a threshold out of range": Illness(
-        "configuration", "MCP_BINANCE_ANALYTICS_WALL_Z", "Fix what is named", "",
-        environment={"MCP_BINANCE_ANALYTICS_WALL_Z": "many"},
+        "configuration", "MCP_BINANCE_ANALYTICS_BIAS_T", "Fix what is named", "",
+        environment={"MCP_BINANCE_ANALYTICS_BIAS_T": "many"},
     ),
     "a misspelt variable": Illness(
         "configuration", "MCP_BINANCE_LOGLEVEL: there is no such setting", "Fix what is named",
