@@ -1,7 +1,8 @@
 """How many live books one process carries: a simulated exchange in another process, ten events a second each.
 
-    python scripts/live_load.py --symbols 400 --seconds 120 [--profile]
+    python scripts/live_load.py --symbols 400 --seconds 120 [--profile] [--learn]
 
+With --learn every whole minute of them is judged too, as in a server.
 Prints one JSON object: CPU of this process and of each part of the work, lag from the exchange's own time of an event
 to the moment its book can be read, memory, gaps.
 """
@@ -21,6 +22,7 @@ from statistics import median
 import anyio
 import httpx2
 
+from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.cli.serve import calm
 from mcp_binance_server.clock import SystemClock, processor_ms
@@ -42,6 +44,8 @@ from mcp_binance_server.state.pace import LoopPace
 
 PLENTY = 10_000_000
 SETTLE_MS = 5_000
+# Until the first whole minute of every symbol has begun.
+LEARN_SETTLE_MS = 65_000
 
 
 class Lags:
@@ -65,27 +69,30 @@ class Lags:
         return round(ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))], 1)
 
 
-async def measured(symbols: int, seconds: float, *, profile: bool) -> dict[str, object]:
+async def measured(symbols: int, seconds: float, *, profile: bool, learn: bool) -> dict[str, object]:
     command = [sys.executable, "-m", "mcp_binance_server", "simulator", "--crowd", str(symbols)]
     exchange = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: ASYNC220, S603
     try:
         addresses = json.loads(exchange.stdout.readline() if exchange.stdout else "{}")
         async with httpx2.AsyncClient() as http:
             await http.post(f"{addresses['rest']}/control/limit", content=json.dumps({"weight_limit": PLENTY}))
-        return await _run(addresses, symbols, seconds, profile=profile)
+        return await _run(addresses, symbols, seconds, profile=profile, learn=learn)
     finally:
         exchange.terminate()
         exchange.wait()
 
 
-async def _run(addresses: dict[str, str], symbols: int, seconds: float, *, profile: bool) -> dict[str, object]:
+async def _run(
+    addresses: dict[str, str], symbols: int, seconds: float, *, profile: bool, learn: bool
+) -> dict[str, object]:
     clock = SystemClock()
     engine, channel, at = MemoryEngine(clock), Channel(deadline_secs=30), ServerTime(clock)
     budget = Budget(engine, at, clock, "load")
     network = Network("load", addresses["rest"], "", stream_url=addresses["streams"])
     caller = ExchangeCaller(Attempts(network, channel, budget, at), clock)
     client = SpotClient(caller, engine, LoopPace(processor_ms))
-    await Directory(caller, engine, clock).table()
+    directory = Directory(caller, engine, clock)
+    await directory.table()
     budget.limit = PLENTY
     hub = Hub(
         url=f"{network.stream_url}/stream",
@@ -106,7 +113,11 @@ async def _run(addresses: dict[str, str], symbols: int, seconds: float, *, profi
                 while not all(feed.is_live for feed in feeds):
                     await clock.sleep_ms(100)
             live_ms = clock.monotonic_ms() - began
-            await clock.sleep_ms(SETTLE_MS)
+            if learn:
+                for feed in feeds:
+                    rules = await directory.find(feed.symbol)
+                    feed.minutes.measure_in(PriceGrid.of(rules))
+            await clock.sleep_ms(LEARN_SETTLE_MS if learn else SETTLE_MS)
             before = [replace(feed.counts) for feed in feeds]
             lags, profiler = Lags(), cProfile.Profile()
             lags.watch()
@@ -144,9 +155,12 @@ def main() -> None:
     options.add_argument("--symbols", type=int, default=400)
     options.add_argument("--seconds", type=float, default=120)
     options.add_argument("--profile", action="store_true")
+    options.add_argument("--learn", action="store_true")
     given = options.parse_args()
     calm()
-    print(json.dumps(anyio.run(lambda: measured(given.symbols, given.seconds, profile=given.profile))))
+    print(
+        json.dumps(anyio.run(lambda: measured(given.symbols, given.seconds, profile=given.profile, learn=given.learn)))
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     PYTHONPATH=benchmarks:tests:. python -m calibration.hours --hours 8
 
 Each regime is the book of a simulated exchange; a client asks two tools, and counts what they say. Nothing happens in
-these markets, so every word is a false alarm. Prints a Markdown table, as in docs/analytics.md.
+these markets, so every word is a false alarm. Prints a Markdown table.
 """
 
 import argparse
@@ -34,8 +34,8 @@ class Heard:
     judged: Counter[str] = field(default_factory=Counter[str])
     unusual: Counter[str] = field(default_factory=Counter[str])
     words: list[list[str | None]] = field(default_factory=list[list[str | None]])
-    stressed_minutes: int = 0
-    stress_minutes: int = 0
+    stress: Counter[bool] = field(default_factory=Counter[bool])
+    minutes_of_stress: Counter[bool] = field(default_factory=Counter[bool])
     most_changes: int = 0
     asked: int = 0
 
@@ -45,8 +45,9 @@ class Heard:
         for each in events:
             self.judged[each["event"]] += 1
             self.unusual[each["event"]] += bool(each["unusual"])
-        self.stress_minutes += bool(stress)
-        self.stressed_minutes += any(stress)
+        self.stress.update(stress)
+        if stress:
+            self.minutes_of_stress[any(stress)] += 1
         if None not in words:
             self.words.append(words)
             changes = sum(now != before for before, now in pairwise(words))
@@ -55,7 +56,7 @@ class Heard:
     def row(self, name: str) -> str:
         """Return the regime's row of the table."""
         cells = [_share(self.unusual[each], self.judged[each]) for each in EVENTS]
-        cells.append(_share(self.stressed_minutes, self.stress_minutes))
+        cells += [_share(each[True], each.total()) for each in (self.stress, self.minutes_of_stress)]
         bad = sum(any(word in BAD for word in words) for words in self.words)
         cells += [_share(bad, len(self.words)), str(self.most_changes)]
         return f"| {name} | {self.judged['hidden_size']} | {' | '.join(cells)} |"
@@ -116,11 +117,12 @@ def main() -> None:
         "came and went",
         "flood",
         "standing size",
-        "stress",
+        "stress, of questions",
+        "stress, of minutes",
         "health Strained or worse",
     )
-    head = ("market", "minutes judged", *names, "most changes of health's word in a minute")
-    print(f"| {' | '.join(head)} |\n|{'-|' * len(head)}")
+    head = ("Market", "minutes judged", *names, "most changes of its word in a minute")
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     with ProcessPoolExecutor(2) as pool:
         for row in pool.map(measured, range(len(ALL)), [args.hours] * len(ALL), [args.seed] * len(ALL)):
             print(row, flush=True)

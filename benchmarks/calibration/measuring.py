@@ -137,14 +137,16 @@ def tapes(word_of: FlowWord, size: Size, seed: int, windows: int) -> Table:
 def walks(thin: ThinRanges, size: Size, seed: int) -> Table:
     """Count thin ranges on walks without any, and the holes that are found."""
     table = Table()
+    # Seeds that lie close together must not walk the same walks.
+    first = 1_000 * seed
     for minutes, per in ((30, 60), (5, 600)):
         for i in range(size.walks):
-            found = thin(walked(seed + i, minutes, per))
+            found = thin(walked(first + i, minutes, per))
             fired = None if found is None else bool(found)
             table.add("Walks: windows with a thin range", f"{minutes} min, {per} trades/min", fired)
         for hole in (0.5, 1.0):
             for i in range(size.walks // 2):
-                tape = walked(seed + 31 + i, minutes, per, hole=hole)
+                tape = walked(first + 31 + i, minutes, per, hole=hole)
                 table.add("Holes: found", f"hole of {hole} sigma, {minutes} min, {per}/min", _covers(thin(tape), tape))
     return table
 
@@ -171,9 +173,7 @@ def series(trend: Trend, size: Size, seed: int) -> Table:
         table.add(row, "near resistance without a level", said.false_resistance)
         table.add(row, "near support without a level", said.false_support)
         table.add(row, "a level said to hold better than arbitrary ones", said.level_claim)
-        shown = path[-200 * 60 :]
-        low, high = float(shown.min()), float(shown.max())
-        leaning += [(strength, abs(price - (high + low) / 2) / (high - low)) for price, strength in said.levels]
+        leaning += strengths(path, said)
     for days, what in ((1, "sentiment"), (7, "bias")):
         for sigmas in (3, 5):
             label = f"drift {sigmas} sigma in {'24 h' if days == 1 else '7 d'}"
@@ -184,6 +184,13 @@ def series(trend: Trend, size: Size, seed: int) -> Table:
                 table.add("Drifting series: found", f"{what}: {label}", word == 1)
     table.notes.append(f"Strength of a level and its distance from the middle: rank correlation {lean(leaning):+.2f}")
     return table
+
+
+def strengths(path: Floats, said: TrendWords) -> list[tuple[float, float]]:
+    """Return of each level its strength, and how far from the middle of the shown range it lies."""
+    shown = path[-200 * 60 :]
+    low, high = float(shown.min()), float(shown.max())
+    return [(strength, abs(price - (high + low) / 2) / (high - low)) for price, strength in said.levels]
 
 
 def lean(rows: Sequence[tuple[float, float]]) -> float:

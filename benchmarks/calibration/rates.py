@@ -18,7 +18,8 @@ def wilson(k: int, n: int) -> tuple[float, float]:
         return 0.0, 1.0
     p, d = k / n, 1 + Z * Z / n
     c, r = (p + Z * Z / (2 * n)) / d, Z / d * sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
-    return max(0.0, c - r), min(1.0, c + r)
+    # None of any number is consistent with never, whatever the rounding.
+    return c - r if k else 0.0, c + r if k < n else 1.0
 
 
 @dataclass(slots=True)

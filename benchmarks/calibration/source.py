@@ -1,7 +1,6 @@
 """A zero-intelligence market as the book and tape of a simulated exchange, made minute by minute as its time passes."""
 
 from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Iterator
 
 from calibration.records import Delta, Levels, Print
@@ -24,7 +23,8 @@ class RegimeSource:
         self._market = market
         self._shift_ms = -(-begun_ms // BUCKET_MS) * BUCKET_MS - START_MS - round(market.now_s * 1000)
         self._known_until_ms = 0
-        self._deltas: deque[tuple[Delta, int, int]] = deque()
+        self._deltas: list[tuple[Delta, int, int]] = []
+        self._laid = 0
         self.trades: list[Trade] = []
         self.times: list[int] = []
         self._last_id = 1_000
@@ -52,7 +52,8 @@ class RegimeSource:
     def changes(self, start_ms: int, end_ms: int) -> Changes | None:
         """Return the messages of a span laid over each other."""
         self.reach(end_ms)
-        chosen = [each for each in self._deltas if start_ms < each[0].ms <= end_ms]
+        deltas = self._deltas
+        chosen = deltas[bisect_right(deltas, start_ms, key=_time) : bisect_right(deltas, end_ms, key=_time)]
         if not chosen:
             return None
         bids, asks = dict[int, int](), dict[int, int]()
@@ -82,8 +83,9 @@ class RegimeSource:
             self._take(each)
         self._known_until_ms = minute.to_ms + self._shift_ms
         oldest_ms = self._known_until_ms - KEPT_MINUTES * 60_000
-        while self._deltas and self._deltas[0][0].ms < oldest_ms:
-            self._deltas.popleft()
+        gone = min(self._laid, bisect_left(self._deltas, oldest_ms, key=_time))
+        del self._deltas[:gone]
+        self._laid -= gone
         gone = bisect_left(self.times, oldest_ms)
         del self.trades[:gone], self.times[:gone]
 
@@ -93,13 +95,11 @@ class RegimeSource:
 
     def _move(self, now_ms: int) -> None:
         self.reach(now_ms)
-        for delta, _, last_id in self._deltas:
-            if delta.ms > now_ms:
-                break
-            if last_id > self._applied_id:
-                _lay(self._bids, delta.bids)
-                _lay(self._asks, delta.asks)
-                self._applied_id = last_id
+        while self._laid < len(self._deltas) and self._deltas[self._laid][0].ms <= now_ms:
+            delta, _, self._applied_id = self._deltas[self._laid]
+            _lay(self._bids, delta.bids)
+            _lay(self._asks, delta.asks)
+            self._laid += 1
 
 
 class RegimeTape:
@@ -140,3 +140,7 @@ def _lay(side: dict[int, int], levels: Levels) -> None:
             side[tick] = lots
         else:
             side.pop(tick, None)
+
+
+def _time(told: tuple[Delta, int, int]) -> int:
+    return told[0].ms

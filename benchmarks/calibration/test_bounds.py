@@ -5,7 +5,7 @@
 
 import pytest
 
-from calibration.rates import missed
+from calibration.rates import Bound, Rate, missed
 from calibration.run import HEAVY_PART, PARTS, measure
 
 SEED = 47
@@ -24,3 +24,11 @@ def test_books_keep_their_bounds_over_all_regimes() -> None:
         table.merge(measure(("books", piece, "quick", SEED)).rates)
 
     assert missed(table) == []
+
+
+def test_what_was_never_seen_misses_no_ceiling_and_what_was_seen_once_does() -> None:
+    never = Bound("part", "row", ceiling=0.0)
+
+    assert [never.missed(Rate(k=0, n=n)) for n in (1, 600, 3_000)] == [False] * 3
+    assert never.missed(Rate(k=1, n=600))
+    assert not Bound("part", "row", floor=1.0).missed(Rate(k=600, n=600))

@@ -10,4 +10,4 @@ async def test_the_first_minutes_of_a_calm_market_are_not_judged() -> None:
     assert heard.asked == 36
     assert not heard.judged
     assert not heard.words
-    assert not heard.stress_minutes
+    assert not heard.stress

@@ -5,6 +5,7 @@ from random import Random
 from time import process_time
 from tracemalloc import get_traced_memory, start, stop
 
+from mcp_binance_server.analytics.book.outcomes import MOST_OUTCOMES, LeftSize
 from mcp_binance_server.analytics.market.pasts import SymbolPasts
 from support.own_past import START_MS, calm_minute, live_through
 
@@ -34,6 +35,8 @@ def test_judging_a_minute_by_a_full_past_takes_a_few_milliseconds() -> None:
 def test_a_full_past_of_a_symbol_is_small() -> None:
     lived = SymbolPasts()
     live_through(lived, FULL_MINUTES)
+    for at in range(2 * MOST_OUTCOMES):
+        lived.outcomes.add(LeftSize(is_near=at % 2 == 0, was_traded=at % 3 == 0))
     kept = lived.series()
     collect()
     start()

@@ -20,7 +20,7 @@ COSTS: dict[str, str] = {
     "estimate_slippage": _BOOK,
     "get_order_flow": "14 at first and 6 then, less while the pair is streamed; windows under a minute up to 6 more",
     "get_volume_profile": "8",
-    "get_liquidity_vacuums": "10",
+    "get_liquidity_vacuums": "12; 8 while the pair is streamed",
     "detect_market_anomalies": _BOOK,
     "get_microstructure_health": _BOOK,
     "get_account_info": "20; 21 on mainnet, where it asks what the key may do",

@@ -63,7 +63,9 @@ class _Book:
         bids, asks = sorted(self.sides["bid"].items(), reverse=True), sorted(self.sides["ask"].items())
         mid = (bids[0][0] + asks[0][0]) / 2
         wide = GRID.band(mid, WIDE_BPS, WIDE_TICKS)
-        return [each for each in bids if each[0] >= mid - wide], [each for each in asks if each[0] <= mid + wide]
+        # As in a live feed the best of a side is there even where it stands far off.
+        below = [each for each in bids if each[0] >= mid - wide] or bids[:1]
+        return below, [each for each in asks if each[0] <= mid + wide] or asks[:1]
 
 
 def replay(minute: Minute) -> tuple[MinuteFacts, list[BookMoment]]:
