@@ -9,7 +9,6 @@ from uuid import uuid4
 import httpx2
 from mcp.server.lowlevel import Server
 
-from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.charts.chartimg.caller import ChartImgCaller
 from mcp_binance_server.charts.chartimg.client import ChartImgClient
@@ -149,7 +148,7 @@ async def app_on(
     thresholds = thresholds_of(settings)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(flush_spans, settings.otlp_url)
-        hub = _hub(settings, thresholds, client, dialer or NetworkDialer(), engine)
+        hub = _hub(settings, client, dialer or NetworkDialer(), engine)
         if hub is not None:
             if hub.keeper is not None:
                 await stack.enter_async_context(hub.keeper.running())
@@ -215,9 +214,7 @@ async def app_on(
         yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
 
 
-def _hub(
-    settings: Settings, thresholds: Thresholds, client: SpotClient, dialer: Dialer, engine: StateEngine
-) -> Hub | None:
+def _hub(settings: Settings, client: SpotClient, dialer: Dialer, engine: StateEngine) -> Hub | None:
     caller = client.caller
     if not streams_markets(settings, caller.network):
         return None
@@ -236,7 +233,6 @@ def _hub(
         clock=caller.clock,
         most=settings.feed_symbols,
         linger_ms=settings.feed_linger_secs * 1000,
-        thresholds=thresholds,
         learn_time=learn_time,
     )
     market = caller.network.stream_url or ""

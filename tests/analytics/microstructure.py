@@ -20,7 +20,6 @@ from mcp_binance_server.analytics.confidence import wilson
 from mcp_binance_server.analytics.flow.book_events import QuoteState, multi_level_imbalance, order_flow_imbalance
 from mcp_binance_server.analytics.flow.volume import cvd_path, flow_of_trades
 from mcp_binance_server.analytics.flow.vpin import SidedVolume, fill_buckets
-from mcp_binance_server.analytics.robust import Measure, robust_z
 from mcp_binance_server.domain.market import BookSnapshot
 
 Pairs = list[list[float]]
@@ -108,10 +107,6 @@ def spreads(paid: float, side: Taker, mid: float, later: float) -> dict[str, Any
     return asdict(impact.spread_parts(paid, side, mid, later))
 
 
-def unusual(sizes: list[float], at: int, measure: Measure, leave_out: bool) -> dict[str, Any]:  # noqa: FBT001
-    return asdict(robust_z(sizes, at, measure, leave_out=leave_out))
-
-
 def microprice(quiet: Pairs, moving: Pairs, steps: list[float], after_move: Pairs) -> dict[str, Any]:
     got = price_adjustment(quiet, moving, steps, after_move)
     return {"G1": got.first, "Gstar": got.total}
@@ -134,5 +129,4 @@ MICROSTRUCTURE: dict[str, Callable[..., object]] = {
     "kyle": kyle,
     "amihud": illiquidity,
     "spreads": spreads,
-    "robust_z": unusual,
 }

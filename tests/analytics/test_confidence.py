@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_binance_server.analytics.confidence import Block, bootstrap_ratio, confidence_of_instant, wilson
+from mcp_binance_server.analytics.confidence import Block, bootstrap_ratio, confidence_of_instant, shrunk_share, wilson
 
 
 @given(
@@ -52,3 +52,7 @@ def test_wilson_stays_inside_and_around_the_share(counts: tuple[int, int]) -> No
 
 def test_a_measure_of_an_instant_is_exact_while_fresh() -> None:
     assert (confidence_of_instant(2000), confidence_of_instant(2001)) == ("high", "none")
+
+
+def test_a_share_of_few_is_drawn_to_its_long_run() -> None:
+    assert shrunk_share(0, 1, 0.8) == pytest.approx(8 / 11)

@@ -98,6 +98,7 @@ def test_an_hour_is_needed_to_see_a_change() -> None:
     assert OwnPast([1.0] * 59, spoke=[True] * 59).has_changed() is None
 
 
+@pytest.mark.flood
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_exchangeable_minutes_speak_no_oftener_than_alpha(seed: int) -> None:
     draw = random.Random(seed)

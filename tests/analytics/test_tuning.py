@@ -59,11 +59,11 @@ def test_what_lies_beyond_its_bounds_is_refused(name: str) -> None:
 
 
 def test_each_kind_of_number_is_read() -> None:
-    found = tune(wall_z="4", min_events="50", profile_area="0.8", hhi_edges="0.1, 0.3", market_shock="-0.5")
+    found = tune(bias_t="4", min_events="50", profile_area="0.8", hhi_edges="0.1, 0.3", market_shock="-0.5")
 
-    assert (found.wall_z, found.min_events, found.hhi_edges) == (4.0, 50, (0.1, 0.3))
+    assert (found.bias_t, found.min_events, found.hhi_edges) == (4.0, 50, (0.1, 0.3))
     assert (found.profile_area, found.market_shock) == (Decimal("0.8"), Decimal("-0.5"))
-    assert ChangedThreshold("wall_z", "4", "3.5") in changes(found)
+    assert ChangedThreshold("bias_t", "4", "2.1") in changes(found)
     assert ChangedThreshold("hhi_edges", "0.1,0.3", "0.15,0.25") in changes(found)
     assert len(changes(found)) == 5
 
@@ -71,13 +71,13 @@ def test_each_kind_of_number_is_read() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("WALL_Z", CANARY),
-        ("WALL_Z", f"x{CANARY}"),
-        ("WALL_Z", f"-{CANARY}"),
-        ("WALL_Z", "nan"),
-        ("WALL_Z", "1e2"),
-        ("WALL_Z", "\N{ARABIC-INDIC DIGIT FOUR}"),
-        ("WALL_SHARE", "1.5"),
+        ("BIAS_T", CANARY),
+        ("BIAS_T", f"x{CANARY}"),
+        ("BIAS_T", f"-{CANARY}"),
+        ("BIAS_T", "nan"),
+        ("BIAS_T", "1e2"),
+        ("BIAS_T", "\N{ARABIC-INDIC DIGIT FOUR}"),
+        ("VACUUM_FRACTION", "1.5"),
         ("MIN_EVENTS", "30.5"),
         ("HHI_EDGES", "0.2"),
         ("HHI_EDGES", "0.3,0.2"),
@@ -85,8 +85,8 @@ def test_each_kind_of_number_is_read() -> None:
         ("HHI_EDGES", "0.1,0.2,0.3"),
         ("HEALTH_WEIGHTS", CANARY),
         ("KYLE_MIN_N", CANARY),
-        ("WALLZ", CANARY),
-        ("wall_z", CANARY),
+        ("BIAST", CANARY),
+        ("bias_t", CANARY),
         ("", CANARY),
     ],
 )
@@ -98,11 +98,11 @@ def test_a_wrong_name_or_value_is_refused_and_the_value_is_not_shown(name: str, 
 
 
 def test_a_mistyped_name_is_told_the_one_that_was_meant() -> None:
-    assert f"{PREFIX}WALLZ: there is no such threshold; {PREFIX}WALL_Z is one" in refusal({f"{PREFIX}WALLZ": "4"})
+    assert f"{PREFIX}BIAST: there is no such threshold; {PREFIX}BIAS_T is one" in refusal({f"{PREFIX}BIAST": "4"})
 
 
 def test_all_problems_are_told_at_once() -> None:
-    said = refusal({f"{PREFIX}WALL_Z": "x", f"{PREFIX}MIN_EVENTS": "x", f"{PREFIX}MOON": "1"})
+    said = refusal({f"{PREFIX}BIAS_T": "x", f"{PREFIX}MIN_EVENTS": "x", f"{PREFIX}MOON": "1"})
 
     assert said.count(PREFIX) == 3
 
@@ -112,7 +112,6 @@ def test_all_problems_are_told_at_once() -> None:
     [
         ({"STALE_MS": "6000"}, ("STALE_MS", "DEAD_MS")),
         ({"HEAVY_SHARE": "0.2"}, ("MODERATE_SHARE", "HEAVY_SHARE")),
-        ({"WALL_NEIGHBOURS": "2"}, ("WALL_MIN_NEIGHBOURS", "WALL_NEIGHBOURS")),
     ],
 )
 def test_thresholds_that_contradict_each_other_are_refused_by_both_names(
@@ -124,4 +123,4 @@ def test_thresholds_that_contradict_each_other_are_refused_by_both_names(
 
 
 def test_an_empty_variable_counts_as_not_set() -> None:
-    assert read_settings({f"{PREFIX}WALL_Z": "  "}).analytics == {}
+    assert read_settings({f"{PREFIX}BIAS_T": "  "}).analytics == {}

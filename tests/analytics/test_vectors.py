@@ -21,7 +21,7 @@ from mcp_binance_server.analytics.portfolio.report import shock
 from mcp_binance_server.analytics.portfolio.risk import correlate, portfolio_returns, risk_contributions
 from mcp_binance_server.analytics.portfolio.tail import tail_risk
 from mcp_binance_server.analytics.portfolio.valuation import concentration, find_route
-from mcp_binance_server.analytics.robust import find_swings
+from mcp_binance_server.analytics.swings import find_swings
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Rows, Strategy
 from mcp_binance_server.analytics.trend.levels import NoLevels, range_levels
 from mcp_binance_server.analytics.trend.size import NoOrder

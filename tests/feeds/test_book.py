@@ -160,6 +160,19 @@ def test_the_best_is_no_longer_known_once_the_market_has_left_the_snapshot(book:
     assert (inside, beyond, book.knows_best) == (True, False, False)
 
 
+def test_what_stands_between_two_prices_is_told_only_where_all_of_it_is_known() -> None:
+    book = LocalBook()
+    book.load(book_of(10, [("100", "2"), ("99", "3"), ("98", "4")], [("101", "5"), ("102", "6")]), asked=3)
+
+    assert book.size_between("bid", 98.0, 100.0) == 7
+    assert book.size_between("bid", 98.5, 98.9) == 0
+    assert book.size_between("bid", 97.9, 100.0) is None, "the snapshot ends at 98"
+    assert book.size_between("ask", 101.0, 200.0) == 11, "fewer asks than were asked for: these are all"
+    book.load(book_of(11, [("100", "2")], [("101", "5"), ("102", "6")]), asked=2)
+    assert book.size_between("ask", 101.0, 102.0) == 5
+    assert book.size_between("ask", 101.0, 102.1) is None
+
+
 def test_a_side_known_as_a_whole_may_be_empty() -> None:
     book = LocalBook()
     book.load(book_of(1, [], [("2", "1")]), asked=5)

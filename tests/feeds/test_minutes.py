@@ -39,12 +39,11 @@ class Street:
         following = self.feed.book.last_update_id + 1
         self.feed.on_depth(BookDelta(following, following, self.now_ms, bids or [("99.80", "4")], []), self.now_ms)
 
-    def trade(self, *, skipped: int = 0) -> None:
+    def trade(self, *, skipped: int = 0, price: str = "99.99", quantity: str = "1") -> None:
         self.trade_id += 1 + skipped
         number = self.trade_id
-        paid = Price(Decimal("99.99"))
-        one = Quantity(Decimal(1))
-        sold = Trade(number, paid, one, self.now_ms, buyer_is_maker=True, first_id=number, last_id=number)
+        paid, much = Price(Decimal(price)), Quantity(Decimal(quantity))
+        sold = Trade(number, paid, much, self.now_ms, buyer_is_maker=True, first_id=number, last_id=number)
         self.feed.on_trade(sold, self.now_ms)
 
     def seconds(self, count: int) -> None:
@@ -154,3 +153,55 @@ def test_a_restart_keeps_the_pasts_and_forgets_the_running_minute(street: Street
     assert judged >= 1
     assert len(street.feed.pasts.scores["hidden_size"]) == judged
     assert street.feed.minutes.health is None
+
+
+def stand(street: Street, size: str = "80") -> None:
+    """Let a size stand in a bid until a minute has ended with it, by a market that is known for long enough."""
+    kept = SymbolPasts()
+    live_through(kept, 64)
+    street.feed.pasts = SymbolPasts.restored(kept.series())
+    street.second(bids=[("99.90", size)])
+    street.seconds(125)
+    found = street.feed.minutes.ended[-1].of("standing_size")
+    assert (found.side, found.price) == ("bid", 99.9)
+    assert found.judgement.is_unusual
+
+
+def outcomes(street: Street) -> list[bool]:
+    return [bool(each) for row in street.feed.pasts.outcomes.series().values() for each in row]
+
+
+@pytest.mark.parametrize(("traded", "was_traded"), [("60", True), ("10", False)])
+def test_what_becomes_of_a_standing_size_is_counted_once(street: Street, traded: str, was_traded: bool) -> None:  # noqa: FBT001
+    stand(street)
+    street.trade(price="99.90", quantity=traded)
+    street.second(bids=[("99.90", "5")])
+    street.seconds(200)
+
+    assert outcomes(street) == [was_traded]
+
+
+@pytest.mark.parametrize("harm", [lose, gap, miss_a_trade, empty_a_side])
+def test_after_a_hole_nobody_knows_what_became_of_it(street: Street, harm: Callable[[Street], None]) -> None:
+    stand(street)
+    harm(street)
+    street.second(bids=[("99.90", "5")])
+    street.seconds(10)
+
+    assert outcomes(street) == []
+
+
+def test_how_often_sizes_like_it_were_traded_into_is_told_from_the_fifth_on(street: Street) -> None:
+    stand(street)
+    told = list[dict[str, float]]()
+    for traded in ("60", "60", "1", "60", "1"):
+        street.trade(price="99.90", quantity=traded)
+        street.second(bids=[("99.90", "5")])
+        street.seconds(3)
+        street.second(bids=[("99.90", "80")])
+        street.seconds(125)
+        told.append(dict(street.feed.minutes.ended[-1].of("standing_size").measured))
+
+    assert all("like_it_left" not in each for each in told[:-1])
+    assert (told[-1]["like_it_traded_into"], told[-1]["like_it_left"]) == (3, 5)
+    assert told[-1]["like_it_traded_into_shrunk"] == pytest.approx(0.6)

@@ -2,17 +2,23 @@
 
 from bisect import bisect_left
 from heapq import merge
+from statistics import median
 
 import pytest
 
 from feeds.recorded import Pair, Recording, recording
+from mcp_binance_server.analytics.book.events import came_and_went
 from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.standing import StandingProfile
+from mcp_binance_server.analytics.market.flood import UsualRates
+from mcp_binance_server.analytics.market.minute import MinuteFacts
+from mcp_binance_server.analytics.market.pasts import CRITERIA, LEAST_OF_MINUTE, EndedMinute, SymbolPasts
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.feed import Room, SymbolFeed
 from support.fixtures import RECORDED_MARKET, needs
 
-pytestmark = needs(RECORDED_MARKET)
+pytestmark = [needs(RECORDED_MARKET), pytest.mark.flood]
 
 LOTS: dict[Pair, float] = {"btcusdt": 0.00001, "ethusdt": 0.0001}
 
@@ -51,6 +57,35 @@ def test_ordinary_minutes_seldom_show_three_equal_refills(pair: Pair) -> None:
     assert max(refills) >= 2, "and yet makers do fill up by equal sizes"
     assert all(each > 0.02 for each in withdrawn), "additions withdrawn at once are ordinary here"
     assert pasts.hour.stress_minutes >= 8
+
+
+@pytest.mark.parametrize("pair", ["btcusdt", "ethusdt"])
+def test_what_ordinary_minutes_score_against_the_floors(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes = list[MinuteFacts]()
+
+    def keep(_pasts: SymbolPasts, facts: MinuteFacts, _ended: EndedMinute) -> None:
+        minutes.append(facts)
+
+    monkeypatch.setattr(SymbolPasts, "learn", keep)
+    lived(recording(pair), LOTS[pair])
+
+    # Too few to rank: each is held against what the others make usual.
+    floods, standing = list[float](), list[float]()
+    for facts in minutes:
+        rates, profile, others = UsualRates(), StandingProfile(), [each for each in minutes if each is not facts]
+        for each in others:
+            rates.add(each.blocks)
+            if each.standing is not None:
+                profile.add(each.standing)
+        least = LEAST_OF_MINUTE * median(each.volume for each in others)
+        floods.append(rates.score(facts.blocks))
+        assert facts.standing is not None
+        standing.append(max((each.score for each in profile.sizes(facts.standing, least)), default=0.0))
+
+    assert len(minutes) >= 8
+    assert all(came_and_went(each.passed) >= CRITERIA["came_and_went"].floor for each in minutes), "only rank tells"
+    assert max(floods) < CRITERIA["flood"].floor
+    assert max(standing) < 2 * CRITERIA["standing_size"].floor
 
 
 @pytest.mark.parametrize(("pair", "least"), [("btcusdt", 0.90), ("ethusdt", 0.98)])

@@ -53,7 +53,8 @@ DATA_MODEL: Final = contract(
         covered("data-model/prompt-market-microstructure-analysis", "market_microstructure_analysis reads the book."),
         covered("data-model/prompt-order-flow-trading", "order_flow_trading derives signals from order flow."),
         covered(
-            "data-model/prompt-liquidity-mapping", "liquidity_mapping finds thin traded ranges (vacuums) and walls."
+            "data-model/prompt-liquidity-mapping",
+            "liquidity_mapping finds thin traded ranges (vacuums) and large standing sizes (walls).",
         ),
     ),
     # Transports

@@ -25,7 +25,7 @@ def calm_minute(draw: Random) -> MinuteFacts:
     return MinuteFacts(
         refilled=(Refilled(2.1, "bid", 99.0, 2, 1.0, 4.0, 0.0),),
         passed=tuple(PassedSize(each, "ask", 101.0, 900) for each in shares),
-        standing=StandingBook(bins, {"bid": 60.0, "ask": 60.0}),
+        standing=StandingBook(bins, {"bid": 60.0, "ask": 60.0}, 1.0),
         blocks=tuple(HalfBlock(draw.randint(80, 120), draw.randint(8, 12)) for _ in range(HALF_BLOCKS)),
         flow=flow,
         volume=draw.uniform(10, 14),
@@ -46,7 +46,7 @@ def unusual_minute(event: EventName) -> MinuteFacts:
         "standing_size": replace(
             calm,
             standing=StandingBook(
-                (*calm.standing.bins[1:], StandingBin("bid", 3, 40.0, 96.0)), {"bid": 100.0, "ask": 60.0}
+                (*calm.standing.bins[1:], StandingBin("bid", 3, 40.0, 96.0)), {"bid": 100.0, "ask": 60.0}, 1.0
             ),
         ),
     }[event]

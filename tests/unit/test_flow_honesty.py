@@ -12,11 +12,12 @@ from mcp_binance_server.analytics.envelope import Progress, Unknown, Window
 from mcp_binance_server.analytics.flow.book_events import QUEUES, OrderFlowImbalance, QueueFlow
 from mcp_binance_server.analytics.flow.direction import flow_direction
 from mcp_binance_server.analytics.flow.past import FlowPast
-from mcp_binance_server.analytics.flow.report import FlowReport, sample_of_trades
+from mcp_binance_server.analytics.flow.report import FlowReport, References, reference_levels, sample_of_trades
 from mcp_binance_server.analytics.flow.volume import large_trades
 from mcp_binance_server.analytics.own_past import OwnPast
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.surface.tools.flow import flow_metrics
 from mcp_binance_server.surface.views.flow import order_flow_line, order_flow_page
@@ -99,9 +100,10 @@ def test_a_measure_without_a_value_shows_no_number() -> None:
         if made.sample.flow.vwap is None:
             assert "**VWAP**: unknown" in text
             assert "**Imbalance Ratio**: unknown (nothing was traded)" in text
-        assert "**OFI (10 s)**: _Collecting: 0 of 10 s (0%)" in text
-        if made.sample.trades < 200:
-            assert re.search(r"- Large trades: unknown \(too few events: [0-9]+ of 200 aggregate trades\)", text)
+        assert "**OFI (10 s)**" not in text
+        (waiting,) = re.findall(r"^_Not known yet: (OFI: 0 of 10 s; takers paid: .*)_$", text, re.MULTILINE)
+        few = re.search(r"; large trades: [0-9]+ of 200 aggregate trades$", waiting)
+        assert (few is not None) is (made.sample.trades < 200) is ("**Large trades**" not in text)
         if made.direction.why_null is not None and made.sample.trades:
             assert "not judged: " in text
         assert ("by resampling its seconds" in text) is (made.direction.share is not None)
@@ -164,6 +166,25 @@ def test_an_imbalance_of_quotes_is_told_in_queues_with_its_rank_and_what_a_queue
     assert flow_metrics(unfitted)["queue_impact"].why_null == "not_fitted"
 
 
+def test_levels_that_the_price_has_passed_since_the_last_bar_are_no_reference() -> None:
+    def bar(minute: int, low: str, high: str) -> Candle:
+        at, close = minute * 60_000, Price(Decimal(100))
+        none = Quantity(Decimal(0))
+        return Candle(at, at + 59_999, close, Price(Decimal(high)), Price(Decimal(low)), close, none, none, 0, none)
+
+    edges = [("98", "102")] * 3 + [("97", "103")] + [("98", "102")] * 3
+    minutes = [bar(at, *each) for at, each in enumerate(edges)]
+    val, vah = Price(Decimal("98.5")), Price(Decimal("101.5"))
+
+    by_bar = reference_levels(minutes, val, vah)
+    fallen = reference_levels(minutes, val, vah, price=Price(Decimal("97.5")))
+
+    assert by_bar == References(Price(Decimal(97)), Price(Decimal(103)), val, vah)
+    assert fallen == References(Price(Decimal(97)), Price(Decimal(103)), None, vah)
+    text = order_flow_page(replace(report(3), references=fallen))
+    assert "**Reference levels**: below swing $97.00 (1m) · above swing $103.00 (1m), VAH $101.50 (24h)\n" in text
+
+
 def test_equal_windows_give_equal_pages() -> None:
     assert order_flow_page(report(3)) == order_flow_page(report(3))
 
@@ -171,8 +192,8 @@ def test_equal_windows_give_equal_pages() -> None:
 @pytest.mark.parametrize(
     ("unknown", "words"),
     [
-        (Unknown("insufficient_history"), "- Large trades: _Unavailable: too little history_"),
-        (Unknown("upstream_unavailable"), "- Large trades: _Unavailable: the exchange did not answer_"),
+        (Unknown("insufficient_history"), "; large trades: too little history_"),
+        (Unknown("upstream_unavailable"), "; large trades: the exchange did not answer_"),
     ],
 )
 def test_large_trades_that_cannot_be_known_say_why(unknown: Unknown, words: str) -> None:

@@ -9,16 +9,17 @@ from mcp_binance_server.analytics.book.cost import market_order_cost
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.metrics import imbalance_of_band, top_of_book
 from mcp_binance_server.analytics.envelope import Basis, NotJudged, Unknown, Window
+from mcp_binance_server.analytics.market.glance import TouchReport
 from mcp_binance_server.analytics.market.health import HealthNow, HealthWord
 from mcp_binance_server.analytics.market.microstructure import (
     AnomalyReport,
     HealthReport,
     MarketPart,
     Recoveries,
-    TouchReport,
 )
 from mcp_binance_server.analytics.market.own_hour import StressParts
 from mcp_binance_server.analytics.market.pasts import EndedMinute, EventName, SymbolPasts
+from mcp_binance_server.analytics.market.reference_class import ReferenceClass
 from mcp_binance_server.analytics.market.stress import StressNow
 from mcp_binance_server.analytics.own_past import OwnPast, base_rate
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
@@ -33,6 +34,7 @@ from mcp_binance_server.surface.views.anomalies import (
     stress_line,
 )
 from mcp_binance_server.surface.views.book.cost import spread_words
+from mcp_binance_server.surface.views.glance import glance_lines
 from mcp_binance_server.surface.views.health import health_line, health_metrics, health_rows, health_title
 from mcp_binance_server.surface.views.microstructure import recommendation
 from support.own_past import START_MS, live_through, unusual_minute
@@ -84,6 +86,7 @@ def part(
         band=imbalance_of_band(bids, asks, 10),
         cost=market_order_cost(BookSnapshot(1, tuple(bids), tuple(asks)), (), 0),
         is_live=True,
+        as_of_ms=0,
         age_ms=0,
         levels=(len(bids), len(asks)),
     )
@@ -92,52 +95,69 @@ def part(
 
 
 def test_a_usual_market_is_called_so_and_its_capacity_never_rounded_up() -> None:
-    assert recommendation(RULES, part(health())) == (
-        "Conditions are usual for this symbol; market orders up to $2,500 cost under 2 bps now (this instant only), "
-        "plus 10 bps taker fee."
+    usual = part(health())
+
+    assert recommendation(usual) == "Conditions are usual for this symbol."
+    assert glance_lines(RULES, usual.book, usual.flow, "")[-1] == (
+        "**Cost**: market orders up to $2,500 cost under 2 bps now (this instant only), plus 10 bps taker fee"
     )
 
 
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (health(past=45), "Nothing beyond usual in 45 minutes of own past;"),
-        (health(depth=0.9), "Nothing beyond usual in 60 minutes of own past;"),
+        (health(past=45), "Nothing beyond usual in 45 minutes of own past."),
+        (health(depth=0.9), "Nothing beyond usual in 60 minutes of own past."),
         (
             health("Broken", depth=0.1, spread=0.5),
             "The book is broken for this symbol, pulled down by depth of the thinner side (0.10), and by spread (0.50)",
         ),
-        (replace(health(), now=None, not_judged=NotJudged(12, 30)), "Conditions are not judged: 12 of 30 minutes;"),
-        (replace(health(), now=None, unknown=Unknown("stale_book")), "Conditions are not judged: the book is too old;"),
+        (
+            replace(health(), now=None, not_judged=NotJudged(12, 30)),
+            "Not judged yet: go by spread, depth, flow and cost above.",
+        ),
+        (
+            replace(health(), now=None, unknown=Unknown("stale_book")),
+            "No judgement, the book is too old.",
+        ),
     ],
 )
 def test_conditions_are_named_only_as_far_as_they_are_known(report: HealthReport, words: str) -> None:
-    assert recommendation(RULES, part(report)).startswith(words)
+    assert recommendation(part(report)).startswith(words)
 
 
 def test_an_empty_and_a_one_sided_book_are_told_apart() -> None:
-    assert recommendation(RULES, part(health(), [], [])).startswith("No judgement, the book is empty:")
-    assert recommendation(RULES, part(health(), [])).startswith("No judgement, one side of the book is empty:")
+    assert recommendation(part(health(), [], [])).startswith("No judgement, the book is empty:")
+    assert recommendation(part(health(), [])).startswith("No judgement, one side of the book is empty:")
 
 
 def test_health_shows_its_parts_and_beside_them_what_has_no_share_in_it() -> None:
     report = health("Broken", depth=0.1)
 
     assert health_title(report) == "Broken (35)"
-    assert "| 1 tick, at its minimum (1.00 bps) | 1.00 | 0.10 | 57% (3 of 4 in 5 min, drawn to the hour) | -0.06 |" in (
-        health_rows(report)
-    )
+    assert "| 1.00 | 0.10 | 57% (3 of 4 in 5 min, drawn to the hour) |" in health_rows(report)
     assert health_line(report) == (
         "BTCUSDT market health: Broken (35). Pulled down by depth of the thinner side (0.10)."
     )
+
+
+def test_a_health_that_cannot_be_judged_is_one_line_without_a_table() -> None:
+    waiting = replace(health(), now=None, not_judged=NotJudged(12, 30))
+    unseen = replace(waiting, hour_recoveries=Recoveries(0, 0))
+
+    assert health_rows(unseen) == ["_Not judged: 12 of 30 minutes_"]
+    assert health_rows(waiting) == [
+        "_Not judged: 12 of 30 minutes_",
+        "Losses of depth made good: 57% (3 of 4 in 5 min, drawn to the hour)",
+    ]
 
 
 @pytest.mark.parametrize(
     ("bid", "ask", "tick", "words"),
     [
         ("0.00000830", "0.00000831", 1e-8, "1 tick, at its minimum (12.04 bps)"),
-        ("0.00000830", "0.00000833", 1e-8, "3 ticks"),
-        ("99.97", "100.00", 0.01, "3 ticks"),
+        ("0.00000830", "0.00000833", 1e-8, "3 ticks (36.08 bps)"),
+        ("99.97", "100.00", 0.01, "3 ticks (3.00 bps)"),
         ("99990.00", "100010.00", 0.01, "2.00 bps (2,000 ticks)"),
     ],
 )
@@ -181,6 +201,15 @@ def test_the_table_says_how_often_the_like_is_seen_and_what_chance_would_say(liv
     assert not any(word in rows for word in ("Critical", "High", "Medium", "Severity", "accumulation"))
 
 
+def test_a_market_with_unusual_events_is_not_called_usual(lived: SymbolPasts) -> None:
+    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+    events = report_of(unusual(calm), pasts=lived)
+
+    said = recommendation(replace(part(health()), anomalies=events))
+
+    assert said == "1 of 5 events above is unusual; spread and depth are not."
+
+
 def test_twice_running_is_a_finding_and_the_rarest_minute_of_several_is_shown(lived: SymbolPasts) -> None:
     calm = live_through(SymbolPasts.restored(lived.series()), 2, seed=4)
     report = report_of(unusual(calm[0], again=True), calm[1], pasts=lived)
@@ -212,6 +241,74 @@ def test_stress_is_told_with_its_parts(lived: SymbolPasts) -> None:
     assert said.endswith("price moved 40.1 bps in 10 s (rarer than 1 in 111 minutes)")
     assert anomalies_line(report_of(calm, pasts=lived)).startswith(
         "BTCUSDT, the minute to 22:14:20 UTC: none beyond usual (120 min of own past). Stress: depth"
+    )
+
+
+def test_a_market_whose_stress_became_usual_says_so_once_and_names_no_moment(lived: SymbolPasts) -> None:
+    calm = live_through(SymbolPasts.restored(lived.series()), 1, seed=4)[0]
+    report = replace(report_of(calm, pasts=lived), changed={"stress": base_rate(9, 60)})
+
+    assert stress_line(report) == "unusual in 9 of the last 60 minutes: compare with the hours before"
+    assert anomalies_line(report).count("unusual in 9 of the last 60 minutes") == 1
+    assert "9 of the last 60" not in "\n".join(anomaly_rows(report)), "the page says it beside the health"
+    metrics = anomaly_metrics(report)
+    assert metrics["stress"].value["unusual"] is False  # type: ignore[index]
+    assert metrics["stress"].p == anomaly_metrics(report_of(calm, pasts=lived))["stress"].p
+    (changed,) = metrics["changed"].value  # type: ignore[misc]
+    assert (changed["event"], changed["k"], changed["n"]) == ("stress", 9, 60)
+
+
+def test_what_is_usual_for_markets_like_it_is_said_and_stays_not_judged() -> None:
+    short = SymbolPasts()
+    newest = live_through(short, 12)[-1]
+    alone = report_of(newest, pasts=short)
+    report = replace(alone, reference=ReferenceClass.of(0.05, 300))
+
+    line = not_judged_line(report)
+
+    assert line == (
+        "Hidden size, Absorption: not judged: 12 of 49 minutes; Size that came and went: not judged: 12 of 62 minutes; "
+        "Flood of changes, Large standing size: not judged: 12 of 59 minutes. What was seen of Hidden size, Size that "
+        "came and went, Flood of changes, Large standing size is usual for markets like it (tick under 0.1 bps, 60 to "
+        "600 trades a minute)"
+    )
+    before, after = anomaly_metrics(alone), anomaly_metrics(report)
+    assert [each["event"] for each in after["not_judged"].value if each.get("usual_of_class")] == [  # type: ignore[attr-defined]
+        "hidden_size", "came_and_went", "flood", "standing_size"
+    ]  # fmt: skip
+    assert not any("usual_of_class" in each for each in before["not_judged"].value)  # type: ignore[attr-defined]
+    assert (after["events"], after["unusual"], after["changed"]) == (
+        before["events"], before["unusual"], before["changed"]
+    )  # fmt: skip
+
+
+def test_what_no_market_like_it_has_is_left_not_judged() -> None:
+    short = SymbolPasts()
+    live_through(short, 12)
+    like = ReferenceClass.of(0.05, 300)
+    crash = replace(report_of(short.judge(unusual_minute("flood"), START_MS), pasts=short), reference=like)
+    calm = StressNow(*short.stress(StressParts(-4.0, -9.0, 0.0001)))
+
+    flood = next(each for each in anomaly_metrics(crash)["not_judged"].value if each["event"] == "flood")  # type: ignore[attr-defined]
+    assert "usual_of_class" not in flood
+    assert not crash.unusual
+    assert stress_line(crash) == "not judged: 13 of 59 minutes"
+    assert stress_line(replace(crash, stress=calm)) == (
+        "not judged: 13 of 59 minutes (what is seen is usual for markets like it)"
+    )
+    waiting = anomaly_metrics(replace(crash, stress=calm))["stress"].not_judged
+    assert waiting is not None
+    assert waiting.usual_of == like.name
+
+
+def test_when_all_that_waits_is_usual_it_is_said_of_all() -> None:
+    young = SymbolPasts()
+    newest = live_through(young, 55)[-1]
+    report = replace(report_of(newest, pasts=young), reference=ReferenceClass.of(0.05, 300))
+
+    assert not_judged_line(report) == (
+        "Size that came and went: not judged: 55 of 62 minutes; Flood of changes, Large standing size: not judged: 55 "
+        "of 59 minutes. What was seen is usual for markets like it (tick under 0.1 bps, 60 to 600 trades a minute)"
     )
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from analytics.samples import price
 from mcp_binance_server.domain.price_reading import PriceReading, read_price
-from mcp_binance_server.surface.views.markdown import data_times
+from mcp_binance_server.surface.views.glance import data_line
+from mcp_binance_server.surface.views.markdown import compact_money, data_times
 from mcp_binance_server.surface.views.market import elapsed
 
 NOW_MS = 1_784_592_123_000
@@ -60,3 +61,31 @@ def test_parts_read_more_than_five_seconds_apart_say_so() -> None:
     assert data_times({"24h statistics": NOW_MS, "book": NOW_MS - 6_000}) == (
         "24h statistics 00:02:03, book 00:01:57 (6 s apart)"
     )
+
+
+def test_a_page_of_the_live_market_says_which_part_is_older_and_where_its_closed_bars_end() -> None:
+    moments = {"book": NOW_MS - 7_000, "flow": NOW_MS, "price": None}
+
+    assert data_line(moments) == "**Data**: book 00:01:56, flow 00:02:03 (7 s apart)"
+    assert data_line({"book": NOW_MS}, closed_ms=NOW_MS - 5_000) == (
+        "**Data**: book 00:02:03, closed candles to 00:01:58"
+    )
+    assert data_line({"book": NOW_MS}, closed_ms=NOW_MS - 63_000) == (
+        "**Data**: book 00:02:03, closed candles to 00:01:00 (1 min 3 s before)"
+    )
+    assert data_line({"book": None}, closed_ms=NOW_MS) == "**Data**: closed candles to 00:02:03"
+    assert data_line({}) == "**Data**: none"
+
+
+@pytest.mark.parametrize(
+    ("value", "quote", "written"),
+    [
+        (8_214_000.0, "USDT", "$8.2M"),
+        (316.72, "USDT", "$316.7"),
+        (0.0, "USDT", "$0"),
+        (0.04231, "BTC", "0.042 BTC"),
+        (6.5, "BTC", "6.5 BTC"),
+    ],
+)
+def test_a_small_sum_of_another_asset_is_no_zero(value: float, quote: str, written: str) -> None:
+    assert compact_money(value, quote) == written

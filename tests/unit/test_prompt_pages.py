@@ -70,6 +70,7 @@ def test_a_new_listing_says_how_many_bars_are_still_missing(bars: int) -> None:
     assert f"## Trend and Volatility\n_Collecting: {bars} of 15 hourly bars_" in text
     assert "*- Stop Loss: $85 (below 24h low)*" in text
     assert "**Position Size**: no order: the order book could not be read" in text
+    assert "**Data**: 24h statistics and book 00:00:00\n" in text
 
 
 def falling(hours: int = 400, start: float = 160.0) -> list[Candle]:

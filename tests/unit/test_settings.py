@@ -152,9 +152,9 @@ def test_what_is_empty_and_what_kubernetes_sets_is_not_refused() -> None:
 
 
 def test_thresholds_are_gathered_by_their_prefix_and_are_not_unknown() -> None:
-    environment = {"MCP_BINANCE_ANALYTICS_WALL_Z": "4", "MCP_BINANCE_ANALYTICS_MIN_EVENTS": "", "PATH": "/bin"}
+    environment = {"MCP_BINANCE_ANALYTICS_BIAS_T": "4", "MCP_BINANCE_ANALYTICS_MIN_EVENTS": "", "PATH": "/bin"}
 
-    assert read_settings(environment).analytics == {"MCP_BINANCE_ANALYTICS_WALL_Z": "4"}
+    assert read_settings(environment).analytics == {"MCP_BINANCE_ANALYTICS_BIAS_T": "4"}
     assert unknown_variables(environment) == ()
 
 

@@ -48,6 +48,11 @@ def wilson(successes: int, trials: int) -> Interval | None:
     return Interval(share, min(low, share), max(high, share), trials, "wilson_lower_bound_on_uncertainty")
 
 
+def shrunk_share(successes: int, trials: int, long_run: float, worth: float = 10.0) -> float:
+    """Return a share drawn to its long-run rate, which is worth ten trials (Efron and Morris 1975)."""
+    return (successes + worth * long_run) / (trials + worth)
+
+
 def bootstrap_ratio(blocks: Sequence[Block], seed: int, *, resamples: int = DEFAULTS.resamples) -> Interval | None:
     """Bound a ratio of sums by drawing whole blocks with replacement; a block without weight is left out."""
     used = [block for block in blocks if block.whole > 0]

@@ -18,7 +18,6 @@ WhyNull = Literal[
     "no_events",
     "no_trades",
     "insufficient_events",
-    "insufficient_snapshots",
     "insufficient_buckets",
     "insufficient_bars",
     "insufficient_history",
@@ -31,7 +30,6 @@ WhyNull = Literal[
     "no_gain",
     "flat_range",
     "stop_not_below_entry",
-    "below_min_notional",
     "outside_price_filter",
     "empty_portfolio",
     "no_route",
@@ -89,12 +87,16 @@ class BaseRate:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """How much of its own past a symbol has, how much a judgement needs, and why it cannot where that is not it."""
+    """How much of its own past a symbol has, how much a judgement needs, and why it cannot where that is not it.
+
+    `usual_of` names the class of markets among which what was seen is usual, where that is known.
+    """
 
     have: int
     need: int
     unit: PastUnit = "minutes"
     why: WhyNull | None = None
+    usual_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

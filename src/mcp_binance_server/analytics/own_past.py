@@ -36,7 +36,8 @@ class Criterion:
 class Judgement:
     """What the rule made of one score; `again` when the minute just before spoke as well.
 
-    The base rate counts past scores as high as this one, or as the floor where this one lies below it.
+    Without `has_score` what it is measured by was not known yet, and the score is none. The base rate counts past
+    scores as high as this one, or as the floor where this one lies below it.
     """
 
     criterion: Criterion
@@ -45,6 +46,7 @@ class Judgement:
     base_rate: BaseRate | None = None
     not_judged: NotJudged | None = None
     again: bool = False
+    has_score: bool = True
 
     @property
     def is_unusual(self) -> bool:

@@ -96,13 +96,6 @@ class Thresholds:
     kyle_min_t: float = 2.0
     amihud_min_n: int = 20
 
-    wall_z: float = 3.5
-    wall_share: float = 0.05
-    wall_neighbours: int = 10
-    wall_min_neighbours: int = 5
-    wall_persistence: float = 0.7
-    wall_min_s: int = 30
-    wall_min_snapshots: int = 30
     vacuum_fraction: float = 0.10
     vacuum_min_trades: int = 300
     vacuum_min_bars: int = 240

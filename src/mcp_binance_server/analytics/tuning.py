@@ -58,13 +58,6 @@ _KNOBS: dict[str, Knob] = {
     "large_trade_percentile": Knob(1, 100, "percentile of the values traded before that a large trade reaches"),
     "large_trade_min_n": Knob(1, 1_000, "trades needed to call some of them large"),
     "vpin_buckets": Knob(1, 1_000, "volume buckets of VPIN, and parts of a mean day's volume"),
-    "wall_z": Knob(0, 100, "robust z of a wall against its neighbours"),
-    "wall_share": Knob(0, 1, "share of its side that a wall holds"),
-    "wall_neighbours": Knob(1, 100, "levels on each side that a size is compared with"),
-    "wall_min_neighbours": Knob(2, 200, "neighbours needed to judge a level"),
-    "wall_persistence": Knob(0, 1, "share of snapshots in which a wall was seen"),
-    "wall_min_s": Knob(1, 290, "seconds a wall is watched before it is confirmed"),
-    "wall_min_snapshots": Knob(1, 290, "snapshots needed to confirm a wall"),
     "vacuum_fraction": Knob(0, 1, "share of the median bin below which a bin is thin"),
     "vacuum_min_trades": Knob(1, 1_000_000, "trades needed to look for thin ranges"),
     "vacuum_min_bars": Knob(1, 1_440, "bars needed to look for thin ranges"),
@@ -176,11 +169,8 @@ def _meant(name: str, prefix: str) -> str:
 
 
 def _contradictions(thresholds: Thresholds, prefix: str) -> list[str]:
-    problems = [
+    return [
         f"{prefix}{low.upper()}: must not be more than {prefix}{high.upper()}"
         for low, high in ORDERED
         if getattr(thresholds, low) > getattr(thresholds, high)
     ]
-    if thresholds.wall_min_neighbours > 2 * thresholds.wall_neighbours:
-        problems.append(f"{prefix}WALL_MIN_NEIGHBOURS: must not be more than twice {prefix}WALL_NEIGHBOURS")
-    return problems

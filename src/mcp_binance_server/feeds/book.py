@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, PriceLevel, WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 
@@ -129,9 +130,11 @@ class _Side:
 
     def best(self, count: int) -> list[WrittenLevel]:
         levels = self.levels
+        return [levels[key] for key in self.best_keys(count)]
+
+    def best_keys(self, count: int) -> list[float]:
         count = max(0, count)
-        keys = self.keys[: -count - 1 : -1] if self.is_bids else self.keys[:count]
-        return [levels[key] for key in keys]
+        return self.keys[: -count - 1 : -1] if self.is_bids else self.keys[:count]
 
     def reaching(self, edge: float) -> int:
         keys = self.keys
@@ -211,10 +214,18 @@ class LocalBook:
         """Tell whether a delta is the next one, or at least brings what is not known yet."""
         return delta.first_update_id <= self._last_update_id + 1 <= delta.last_update_id
 
-    def size_at(self, price: float, *, is_bid: bool) -> float:
+    def size_at(self, side: BookSide, price: float) -> float:
         """Return what stands at a price; 0 for nothing."""
-        level = (self._bids if is_bid else self._asks).levels.get(price)
+        level = (self._bids if side == "bid" else self._asks).levels.get(price)
         return 0.0 if level is None else float(level[1])
+
+    def size_between(self, side: BookSide, low: float, high: float) -> float | None:
+        """Return what stands from one price up to another, which is excluded; None where not all of it is known."""
+        held = self._bids if side == "bid" else self._asks
+        if held.bound is not None and (low < held.bound if held.is_bids else high > held.bound):
+            return None
+        between = held.keys[bisect_left(held.keys, low) : bisect_left(held.keys, high)]
+        return sum(float(held.levels[key][1]) for key in between)
 
     def prune(self, *, most: int | None = None) -> int:
         """Forget the levels beyond what is known, and all but the best `most` of a side; return how many went.
@@ -278,6 +289,10 @@ class LocalBook:
     def written_top(self, count: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
         """Return the best bids and asks as the exchange wrote them, best first."""
         return self._bids.best(count), self._asks.best(count)
+
+    def best_prices(self, bids: int, asks: int) -> tuple[list[float], list[float]]:
+        """Return so many prices of each side, best first."""
+        return self._bids.best_keys(bids), self._asks.best_keys(asks)
 
     def near(self, low: float, high: float, least: int, most: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
         """Return the bids down to one price and the asks up to another, best first, within a least and a most."""

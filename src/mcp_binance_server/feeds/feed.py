@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_binance_server.analytics.book.cost import HELD_MS, CheapSize
-from mcp_binance_server.analytics.book.report import WallSighting
 from mcp_binance_server.analytics.flow.book_events import QuoteState
 from mcp_binance_server.analytics.market.pasts import SymbolPasts
-from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookDelta, BookSnapshot, Ticker, Trade
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import sent_ms
@@ -23,7 +21,6 @@ FeedState = Literal["connecting", "syncing", "live", "closed"]
 HOUR_MS = 3_600_000
 QUOTES_MS = 15_000
 MOST_QUOTES = 4_000
-SIGHTINGS = 300
 MANY_SYMBOLS = 100
 # A book that is silent for longer is not read on as if it still stood.
 MOST_QUIET = 60
@@ -80,11 +77,10 @@ class SymbolFeed:
     Only a live book may be shown. A window over the book's events must not reach back beyond `unbroken_ms`.
     """
 
-    def __init__(self, symbol: Symbol, room: Room, *, thresholds: Thresholds = DEFAULTS) -> None:
+    def __init__(self, symbol: Symbol, room: Room) -> None:
         self.symbol = symbol
         self.counts = FeedCounts()
         self._room = room
-        self._thresholds = thresholds
         self.minutes = SymbolMinutes()
         # A symbol's second begins at its own time: all books measured in the same moment would make each other late.
         self._phase_ms = sum(symbol.encode()) * 100 % 1000
@@ -99,8 +95,6 @@ class SymbolFeed:
         self.quotes = Quotes(span_ms=QUOTES_MS, most=MOST_QUOTES)
         self.paid = PaidTrades(min(MOST_PAID, room.trades))
         self.seconds = Seconds()
-        self.bid_walls: deque[WallSighting] = deque(maxlen=SIGHTINGS)
-        self.ask_walls: deque[WallSighting] = deque(maxlen=SIGHTINGS)
         self.cheap: deque[CheapSize] = deque(maxlen=HELD_MS // 1000)
         self.ticker: Ticker | None = None
         self.unbroken_ms: int | None = None
@@ -279,13 +273,11 @@ class SymbolFeed:
 
     def _write_down(self, over: _RunningSecond, next_second: int) -> None:
         grid = self.minutes.grid or NO_GRID
-        taken = sample(self.book, grid=grid, thresholds=self._thresholds)
+        taken = sample(self.book, grid=grid)
         if taken is None:
             self.minutes.break_off()
             return
         end_ms = (over.second + 1) * 1000 - self._phase_ms
-        self.bid_walls.append(WallSighting(end_ms, taken.bid_walls))
-        self.ask_walls.append(WallSighting(end_ms, taken.ask_walls))
         self.cheap.append(CheapSize(end_ms, *taken.cheap))
         moment = taken.moment
         book = moment.mid, taken.spread_bps, moment.bid_near, moment.ask_near, moment.wide
@@ -295,7 +287,7 @@ class SymbolFeed:
         # In seconds of which nothing was told the book stood as it was.
         for second in range(over.second, min(next_second, over.second + MOST_QUIET)):
             quiet_ms = (second - over.second) * 1000
-            self.minutes.on_second(second, end_ms + quiet_ms, moment, self.book)
+            self.minutes.on_second(second, end_ms + quiet_ms, moment, self.book, taken.sizes)
 
     def _start_over(self, delta: BookDelta | None) -> None:
         """Keep the hours, which a break does not falsify, and drop what rests on an unbroken sequence."""

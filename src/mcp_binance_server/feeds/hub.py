@@ -11,7 +11,6 @@ import anyio
 import anyio.abc
 import msgspec
 
-from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY, acting_for
 from mcp_binance_server.domain.market import BookSnapshot
@@ -106,7 +105,6 @@ class Hub:
     clock: Clock
     most: int
     linger_ms: int
-    thresholds: Thresholds = DEFAULTS
     source: Callable[["Hub"], Source] | None = field(default=None, repr=False)
     learn_time: LearnTime | None = field(default=None, repr=False)
     keeper: PastKeeper | None = field(default=None, repr=False)
@@ -262,7 +260,7 @@ class Hub:
             return self._started(symbol, self._tasks)
 
     def _started(self, symbol: Symbol, tasks: anyio.abc.TaskGroup) -> _Watched:
-        feed = SymbolFeed(symbol, self._room, thresholds=self.thresholds)
+        feed = SymbolFeed(symbol, self._room)
         routes = Routes(feed, self.time, self._put_in_step, self.troubles.refused, self._doubt_time).by_name()
         names = tuple(routes)
         shared = self._socket_with_room(tasks)

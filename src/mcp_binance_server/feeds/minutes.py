@@ -1,18 +1,17 @@
 """The minutes of one symbol, judged as they end, and its stress and health of now. Pure: events in by call."""
 
 from collections import deque
-from collections.abc import Sequence
 
-from mcp_binance_server.analytics.book.grid import BookSide, PriceGrid
-from mcp_binance_server.analytics.book.standing import Levels
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.outcomes import FollowedSizes
 from mcp_binance_server.analytics.market.health import LEAST_MINUTES, HealthMeter, HealthNow
 from mcp_binance_server.analytics.market.minute import SECONDS, BookMoment, DepthMessage, MinuteReader
 from mcp_binance_server.analytics.market.own_hour import HEALTH_EVERY_S, STRESS_EVERY_S
 from mcp_binance_server.analytics.market.pasts import EndedMinute, SymbolPasts
 from mcp_binance_server.analytics.market.stress import StressMeter, StressNow
-from mcp_binance_server.domain.market import BookDelta, Trade, WrittenLevel
+from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.feeds.book import LocalBook
-from mcp_binance_server.feeds.sampling import levels_near
+from mcp_binance_server.feeds.sampling import SizesNear, levels_near
 
 # As many as the longest window that can be asked for.
 MOST_ENDED = 5
@@ -26,7 +25,7 @@ class SymbolMinutes:
     was missed makes the running minute one that is neither judged nor joins the past.
     """
 
-    __slots__ = ("_grid", "_health", "_pasts", "_reader", "_second", "_stress", "ended")
+    __slots__ = ("_followed", "_grid", "_health", "_pasts", "_reader", "_second", "_stress", "ended")
 
     def __init__(self) -> None:
         self.ended: deque[EndedMinute] = deque(maxlen=MOST_ENDED)
@@ -34,6 +33,7 @@ class SymbolMinutes:
         self._grid: PriceGrid | None = None
         self._health: HealthMeter | None = None
         self._stress = StressMeter()
+        self._followed = FollowedSizes()
         self._reader: MinuteReader | None = None
         self._second: int | None = None
 
@@ -73,20 +73,17 @@ class SymbolMinutes:
         if self._reader is not None:
             price, quantity = float(trade.price), float(trade.quantity)
             self._reader.on_trade(second % SECONDS, trade.time_ms, price, quantity, sold=trade.buyer_is_maker)
+            self._followed.on_trade("bid" if trade.buyer_is_maker else "ask", price, quantity)
 
     def on_depth(self, second: int, delta: BookDelta, book: LocalBook) -> None:
         """Take a message that follows on the book, before the book takes it."""
         if self._reader is None:
             return
         updates = delta.last_update_id - delta.first_update_id + 1
-        bids, asks = _read(delta.bids), _read(delta.asks)
+        message = DepthMessage(delta.event_ms, updates, delta.bids, delta.asks)
+        self._reader.on_depth(second % SECONDS, message, book.size_at)
 
-        def before(side: BookSide, price: float) -> float:
-            return book.size_at(price, is_bid=side == "bid")
-
-        self._reader.on_depth(second % SECONDS, DepthMessage(delta.event_ms, updates, bids, asks), before)
-
-    def on_second(self, second: int, end_ms: int, moment: BookMoment, book: LocalBook) -> None:
+    def on_second(self, second: int, end_ms: int, moment: BookMoment, book: LocalBook, sizes: SizesNear) -> None:
         """Take the book at the end of a second, and with the last one of a minute judge that."""
         grid, health = self._grid, self._health
         if grid is None or health is None:
@@ -98,7 +95,9 @@ class SymbolMinutes:
         health.add(moment)
         place = second % SECONDS
         if self._reader is not None:
-            self._reader.on_second(place, moment, lambda: levels_near(book, moment.mid, grid))
+            self._reader.on_second(place, moment, lambda: levels_near(book, sizes))
+            for left in self._followed.on_second(book.size_between):
+                self._pasts.outcomes.add(left)
         hour = self._pasts.hour
         if place % HEALTH_EVERY_S == HEALTH_EVERY_S - 1:
             hour.add_health(grid.ticks(moment.spread), moment.thinner)
@@ -112,10 +111,11 @@ class SymbolMinutes:
     def skip(self) -> None:
         """Let the running minute be none: a trade of it is missing."""
         self._reader = None
+        self._followed.clear()
 
     def break_off(self) -> None:
         """Begin anew after a gap: neither a minute nor a move may reach across it."""
-        self._reader = None
+        self.skip()
         self._second = None
         self._stress.clear()
         if self._health is not None:
@@ -128,6 +128,9 @@ class SymbolMinutes:
         newest = self.ended[-1] if self.ended else None
         before = newest if newest is not None and end_ms - newest.end_ms == MINUTE_MS else None
         ended = self._pasts.judge(facts, end_ms, before)
+        if facts.standing is not None:
+            for each in reversed(self._pasts.large_standing(facts)):
+                self._followed.follow(each, facts.standing.step)
         self._pasts.learn(facts, ended)
         self._pasts.learn_stress(self._stress.parts())
         self.ended.append(ended)
@@ -135,7 +138,3 @@ class SymbolMinutes:
     def _compare(self) -> None:
         if self._health is not None and self._pasts.hour.health_minutes >= LEAST_MINUTES:
             self._health.compare_with(self._pasts.hour.health_scale())
-
-
-def _read(levels: Sequence[WrittenLevel]) -> Levels:
-    return [(float(price), float(quantity)) for price, quantity in levels]

@@ -4,24 +4,20 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.cost import CHEAP_BPS
 from mcp_binance_server.analytics.book.grid import PriceGrid
-from mcp_binance_server.analytics.book.report import WallCandidate, wall_places
 from mcp_binance_server.analytics.book.standing import Levels
 from mcp_binance_server.analytics.flow.book_events import QuoteState, change
 from mcp_binance_server.analytics.market.minute import NEAR_BPS, WIDE_BPS, WIDE_TICKS, BookMoment
-from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import WrittenLevel
-from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.feeds.book import LocalBook
 
 # Of a symbol whose steps nobody has told yet a band is measured in basis points alone.
 NO_GRID = PriceGrid(0.0, 0.0)
-# Enough to know what is large for a side; parsing all levels of 400 books every second would take most of a core.
-WALL_LEVELS = 200
+# Enough to reach beyond the band of a sparse book: what is cheap must be seen to end.
+LEAST_LEVELS = 200
 # As many as a snapshot tells; what a book holds beyond them is known only in part.
 MOST_LEVELS = 1_000
 _BPS = 10_000
@@ -87,13 +83,19 @@ class Quotes:
 
 
 class BookSample(NamedTuple):
-    """One moment of a book with two sides, and the sizes in it that stand out; depths are base quantities."""
+    """One moment of a book with two sides; depths are base quantities."""
 
     moment: BookMoment
     spread_bps: float
-    bid_walls: tuple[WallCandidate, ...]
-    ask_walls: tuple[WallCandidate, ...]
     cheap: "CheapSample"
+    sizes: "SizesNear"
+
+
+class SizesNear(NamedTuple):
+    """The sizes of both sides within the wide band, best first; of each at least that of the best price."""
+
+    bids: list[float]
+    asks: list[float]
 
 
 class CheapSample(NamedTuple):
@@ -107,20 +109,21 @@ class CheapSample(NamedTuple):
 class _SideSample(NamedTuple):
     near: float
     wide: float
-    walls: tuple[WallCandidate, ...]
+    sizes: list[float]
 
 
-def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID, thresholds: Thresholds = DEFAULTS) -> BookSample | None:
+def sample(book: LocalBook, *, grid: PriceGrid = NO_GRID) -> BookSample | None:
     """Read a book; None when one of its sides is empty."""
     best_bids, best_asks = book.written_top(1)
     if not best_bids or not best_asks:
         return None
     bid, ask = float(best_bids[0][0]), float(best_asks[0][0])
     mid = (bid + ask) / 2
-    bids, asks = _near(book, mid, grid, WALL_LEVELS)
-    below, above = _side(bids, mid, grid, thresholds), _side(asks, mid, grid, thresholds)
+    bids, asks = _near(book, mid, grid, LEAST_LEVELS)
+    below, above = _side(bids, mid, grid), _side(asks, mid, grid)
     moment = BookMoment(mid, ask - bid, below.near, above.near, below.wide, above.wide)
-    return BookSample(moment, moment.spread / mid * _BPS, below.walls, above.walls, _cheap(bids, asks, mid))
+    cheap, sizes = _cheap(bids, asks, mid), SizesNear(below.sizes, above.sizes)
+    return BookSample(moment, moment.spread / mid * _BPS, cheap, sizes)
 
 
 def _cheap(bids: list[WrittenLevel], asks: list[WrittenLevel], mid: float) -> CheapSample:
@@ -133,10 +136,10 @@ def _cheap(bids: list[WrittenLevel], asks: list[WrittenLevel], mid: float) -> Ch
     return CheapSample(within, mid * min(float(bids[0][1]), float(asks[0][1])), truncated)
 
 
-def levels_near(book: LocalBook, mid: float, grid: PriceGrid) -> tuple[Levels, Levels]:
-    """Return the levels of both sides within the wide band, best first; a side has at least its best one."""
-    bids, asks = _near(book, mid, grid, 1)
-    return [(float(p), float(q)) for p, q in bids], [(float(p), float(q)) for p, q in asks]
+def levels_near(book: LocalBook, sizes: SizesNear) -> tuple[Levels, Levels]:
+    """Return prices and sizes of both sides, best first; the sizes were read with the second's sample of the book."""
+    bids, asks = book.best_prices(len(sizes.bids), len(sizes.asks))
+    return [*zip(bids, sizes.bids, strict=True)], [*zip(asks, sizes.asks, strict=True)]
 
 
 def _near(book: LocalBook, mid: float, grid: PriceGrid, least: int) -> tuple[list[WrittenLevel], list[WrittenLevel]]:
@@ -144,18 +147,15 @@ def _near(book: LocalBook, mid: float, grid: PriceGrid, least: int) -> tuple[lis
     return book.near(mid - reach, mid + reach, least, MOST_LEVELS)
 
 
-def _side(levels: list[WrittenLevel], mid: float, grid: PriceGrid, thresholds: Thresholds) -> _SideSample:
+def _side(levels: list[WrittenLevel], mid: float, grid: PriceGrid) -> _SideSample:
     sizes = [float(level[1]) for level in levels]
-    walls = tuple(
-        WallCandidate(Price(Decimal(levels[at][0])), Quantity(Decimal(levels[at][1])), z, share)
-        for at, z, share in wall_places(sizes[:WALL_LEVELS], thresholds=thresholds)
-    )
-    near = _within(levels, sizes, mid, grid.band(mid, NEAR_BPS))
-    return _SideSample(near, _within(levels, sizes, mid, grid.band(mid, WIDE_BPS, WIDE_TICKS)), walls)
+    near = _within(levels, mid, grid.band(mid, NEAR_BPS))
+    wide = _within(levels, mid, grid.band(mid, WIDE_BPS, WIDE_TICKS))
+    return _SideSample(sum(sizes[:near]), sum(sizes[:wide]), sizes[: max(1, wide)])
 
 
-def _within(levels: list[WrittenLevel], sizes: list[float], mid: float, reach: float) -> float:
-    """Add up the levels within a distance of the mid, which come best first: the last one inside is searched for."""
+def _within(levels: list[WrittenLevel], mid: float, reach: float) -> int:
+    """Count the levels within a distance of the mid, which come best first: the last one inside is searched for."""
     low, high = 0, len(levels)
     while low < high:
         middle = (low + high) // 2
@@ -163,7 +163,7 @@ def _within(levels: list[WrittenLevel], sizes: list[float], mid: float, reach: f
             low = middle + 1
         else:
             high = middle
-    return sum(sizes[:low])
+    return low
 
 
 class Second(NamedTuple):

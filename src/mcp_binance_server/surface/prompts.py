@@ -5,9 +5,12 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from mcp_binance_server.analytics.book.metrics import TopOfBook
 from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.analytics.trend.bias import disagreements
+from mcp_binance_server.domain.price_reading import PriceReading
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.answers import doubts_about
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
@@ -41,17 +44,26 @@ class LiquidityMapping(Arguments):
 
 async def liquidity_mapping(context: Context, arguments: LiquidityMapping) -> str:
     report = await context.liquidity.map(arguments.symbol, arguments.lookback_minutes)
-    found = await doubts_about(context, arguments.symbol, quiet=report.price is None or report.touch is None)
-    if report.price is not None and report.touch is not None:
-        bid, ask = report.touch
-        found += contradictions(report.rules, disagreements(report.price, bid=bid, ask=ask))
-    return with_doubts(liquidity_page(report), dict.fromkeys(found))
+    top = report.touch.top if report.touch else None
+    doubted = await _doubts_about_price(context, report.rules, report.reading, top)
+    return with_doubts(liquidity_page(report), doubted)
+
+
+async def _doubts_about_price(
+    context: Context, rules: SymbolRules, reading: PriceReading | None, top: TopOfBook | None
+) -> list[str]:
+    """Say what speaks against a last trade and the book beside it."""
+    last = reading.last if reading else None
+    found = await doubts_about(context, rules.symbol, quiet=last is None or top is None or top.mid is None)
+    if last is not None and top is not None and top.bid is not None and top.ask is not None:
+        found += contradictions(rules, disagreements(last, bid=top.bid.price, ask=top.ask.price))
+    return [*dict.fromkeys(found)]
 
 
 LIQUIDITY_MAPPING = PromptSpec(
     name="liquidity_mapping",
     description=(
-        "Map thin traded ranges, order walls, slippage and a stop out of the way of noise of one market. "
+        "Map thin traded ranges, large standing sizes, slippage and a stop out of the way of noise of one market. "
         "How to read it: guide://document/market/volume-profile.md"
     ),
     arguments=LiquidityMapping,
@@ -73,13 +85,8 @@ class MarketMicrostructureAnalysis(Arguments):
 async def market_microstructure_analysis(context: Context, arguments: MarketMicrostructureAnalysis) -> str:
     report = await context.microstructure.analyse(arguments.symbol, arguments.profile_hours, arguments.analysis_depth)
     reading = report.profile.reading if report.profile else None
-    last = reading.last if reading else None
     top = report.market.book.top if report.market else None
-    found = await doubts_about(context, arguments.symbol, quiet=last is None or top is None or top.mid is None)
-    if last is not None and top is not None and top.bid is not None and top.ask is not None:
-        apart = disagreements(last, bid=top.bid.price, ask=top.ask.price)
-        found += contradictions(report.rules, apart)
-    return with_doubts(microstructure_page(report), dict.fromkeys(found))
+    return with_doubts(microstructure_page(report), await _doubts_about_price(context, report.rules, reading, top))
 
 
 MARKET_MICROSTRUCTURE_ANALYSIS = PromptSpec(

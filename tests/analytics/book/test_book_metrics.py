@@ -15,6 +15,7 @@ from mcp_binance_server.analytics.book.metrics import (
     top_of_book,
     walk,
 )
+from mcp_binance_server.analytics.book.report import largest_levels
 from mcp_binance_server.domain.market import PriceLevel
 
 Book = tuple[list[PriceLevel], list[PriceLevel]]
@@ -145,3 +146,12 @@ def test_an_empty_level_is_passed_over_and_nothing_is_no_order() -> None:
     assert (taken.levels, taken.vwap, taken.complete, taken.slip_mid_bps) == (2, 101, True, None)
     assert walk(ASKS, 0, 100.01, "buy").why_null == "degenerate"
     assert walk([], 5, 100.01, "buy").why_null == "one_sided_book"
+
+
+def test_the_largest_levels_are_listed_and_not_judged() -> None:
+    bids = levels([("100", 2), ("99.9", 5), ("99.8", 0), ("99.7", 5), ("99.6", 1), ("99.5", 7), ("99.49", 90)])
+
+    found = largest_levels(bids, 100.0)
+
+    assert [(str(each.level.price), each.share) for each in found] == [("99.5", 0.35), ("99.9", 0.25), ("99.7", 0.25)]
+    assert largest_levels([], 100.0) == largest_levels(bids, None) == ()

@@ -115,12 +115,11 @@ def test_a_size_that_stands_beyond_its_usual_is_found_at_its_price() -> None:
     book = reader.book()
     assert book is not None
 
-    found = profile.largest(book, least=1.0)
+    found, *smaller = profile.sizes(book, least=1.0)
 
-    assert found is not None
-    assert (found.side, found.price) == ("bid", pytest.approx(99.93))
-    assert found.score > 0.5
-    assert profile.largest(book, least=1000.0) is None
+    assert (found.side, found.price, found.distance) == ("bid", pytest.approx(99.93), 7)
+    assert found.score > 0.5 > max(each.score for each in smaller)
+    assert profile.sizes(book, least=1000.0) == []
 
 
 def test_only_the_least_that_was_there_all_the_time_has_stood() -> None:

@@ -102,23 +102,23 @@ def test_a_longer_horizon_needs_more_room_for_the_same_chance() -> None:
 
 
 def test_above_the_price_it_is_the_same_the_other_way() -> None:
-    stop = stop_price(price(100), NOISE, tick=TICK, walls=[price("102.1")], side="short")
+    stop = stop_price(price(100), NOISE, tick=TICK, standing=[price("102.1")], side="short")
 
-    assert (stop.price, stop.origin, stop.edge) == (price("102.30"), "wall", price("102.1"))
+    assert (stop.price, stop.origin, stop.edge) == (price("102.30"), "standing_size", price("102.1"))
 
 
 def test_what_stands_about_there_moves_it_a_little_beyond() -> None:
-    wall = stop_price(price(100), NOISE, tick=TICK, walls=[price("97.9"), price("98.1")])
+    held = stop_price(price(100), NOISE, tick=TICK, standing=[price("97.9"), price("98.1")])
     hole = stop_price(price(100), NOISE, tick=TICK, thin=[thin("97.0", "98.5")])
 
-    assert (wall.price, wall.origin, wall.edge) == (price("97.70"), "wall", price("97.9"))
+    assert (held.price, held.origin, held.edge) == (price("97.70"), "standing_size", price("97.9"))
     assert (hole.price, hole.origin, hole.edge) == (price("96.80"), "thin_range", price("97.0"))
-    assert hole.chance < wall.chance < 0.3
+    assert hole.chance < held.chance < 0.3
 
 
 def test_nothing_moves_it_nearer_and_nothing_far_away_moves_it_at_all() -> None:
-    near = stop_price(price(100), NOISE, tick=TICK, walls=[price("98.4"), price("101.9")], thin=[thin("99", "99.9")])
-    far = stop_price(price(100), NOISE, tick=TICK, walls=[price("90")], thin=[thin("90", "97.4")])
+    near = stop_price(price(100), NOISE, tick=TICK, standing=[price("98.4"), price("101.9")], thin=[thin("99", "99.9")])
+    far = stop_price(price(100), NOISE, tick=TICK, standing=[price("90")], thin=[thin("90", "97.4")])
 
     assert near.price == far.price == price("98.01")
     assert near.origin == far.origin == "noise"
@@ -148,13 +148,13 @@ def test_a_stop_is_a_price_however_wild_the_market() -> None:
     st.integers(1, 168),
 )
 def test_noise_reaches_a_stop_in_at_most_35_of_100_horizons(
-    sigma: float, walls: list[float], ranges: list[tuple[float, float]], side: StopSide, hours: int
+    sigma: float, sizes: list[float], ranges: list[tuple[float, float]], side: StopSide, hours: int
 ) -> None:
     stop = stop_price(
         price(100),
         Noise(day=sigma, bars=288, bar_ms=FIVE_MS),
         tick=TICK,
-        walls=[price(round(each, 2)) for each in walls],
+        standing=[price(round(each, 2)) for each in sizes],
         thin=[thin(f"{low:.2f}", f"{low + width:.2f}") for low, width in ranges],
         side=side,
         horizon_ms=hours * HOUR_MS,

@@ -6,7 +6,13 @@ from random import Random
 import pytest
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
-from mcp_binance_server.analytics.market.health import HealthMeter, HealthWord, part_scores, shrunk_share, word_of
+from mcp_binance_server.analytics.market.health import (
+    HealthMeter,
+    HealthWord,
+    SteadyWord,
+    part_scores,
+    word_of,
+)
 from mcp_binance_server.analytics.market.microstructure import DepthSample, Recoveries, count_recoveries
 from mcp_binance_server.analytics.market.minute import BookMoment
 from mcp_binance_server.analytics.market.own_hour import HealthScale, OwnHour
@@ -53,7 +59,7 @@ def test_a_book_that_loses_its_depth_falls_within_seconds_and_recovers_slowly() 
     for _ in range(10):
         made.add(moment())
     words: list[HealthWord] = []
-    for _ in range(15):
+    for _ in range(75):
         made.add(moment(depth=1.0))
         assert made.now is not None
         words.append(made.now.word)
@@ -62,7 +68,7 @@ def test_a_book_that_loses_its_depth_falls_within_seconds_and_recovers_slowly() 
     for _ in range(15):
         made.add(moment())
 
-    assert words[-1] == "Broken"
+    assert (words[14], words[-1]) == ("Strained", "Broken")
     assert made.now is not None
     assert made.now.score < 70, "good news is believed slowly"
     made.clear()
@@ -86,6 +92,54 @@ def test_a_word_is_left_only_beyond_a_margin(score: float, before: HealthWord | 
     assert word_of(score, before) == word
 
 
+def test_a_restless_score_changes_its_word_once_a_minute_at_most() -> None:
+    steady, draw, score = SteadyWord(), Random(5), 75.0
+    words: list[HealthWord | None] = []
+    for _ in range(3_600):
+        score = min(100.0, max(20.0, score + draw.gauss(0, 6)))
+        steady.add(score)
+        words.append(steady.word)
+    changes = [at for at, (before, now) in enumerate(pairwise(words)) if before != now]
+
+    assert len(changes) > 20, "the score crosses edges all the time"
+    assert min(later - sooner for sooner, later in pairwise(changes)) >= 60
+
+
+def test_thin_is_told_once_it_lasts_and_worse_at_once() -> None:
+    thin, strained = SteadyWord(), SteadyWord()
+    for score in [100.0] * 5 + [65.0] * 25:
+        thin.add(score)
+    strained.add(100.0)
+    strained.add(50.0)
+
+    assert (thin.word, strained.word) == ("Usual", "Strained")
+    thin.add(65.0)
+    assert thin.word == "Thin"
+
+
+@pytest.mark.parametrize(
+    ("scores", "word"),
+    [([31.0] * 50, "Thin"), ([19.0] * 4, "Thin"), ([19.0] * 5, "Broken"), ([19.0] * 4 + [21.0] * 9, "Thin")],
+)
+def test_just_after_a_change_to_thin_a_book_that_stays_broken_is_told(scores: list[float], word: str) -> None:
+    steady = SteadyWord()
+    for score in [100.0] * 5 + [65.0] * 26 + scores:
+        steady.add(score)
+
+    assert steady.word == word
+
+
+def test_a_fall_that_passes_strained_is_told_once_in_a_minute() -> None:
+    steady = SteadyWord()
+    words: list[HealthWord | None] = []
+    for score in [100.0] * 5 + [50.0, 30.0] + [10.0] * 60:
+        steady.add(score)
+        words.append(steady.word)
+
+    assert words[5:65] == ["Strained"] * 60
+    assert words[-1] == "Broken"
+
+
 def test_asked_every_five_seconds_a_calm_book_does_not_flicker() -> None:
     made, draw = meter(), Random(8)
     words: list[str] = []
@@ -99,7 +153,6 @@ def test_asked_every_five_seconds_a_calm_book_does_not_flicker() -> None:
 
 
 def test_a_share_of_few_is_drawn_to_its_long_run() -> None:
-    assert shrunk_share(0, 1, 0.8) == pytest.approx(8 / 11)
     assert Recoveries(5, 5).shrunk(Recoveries(10, 20)) == pytest.approx(10 / 15)
     assert Recoveries(0, 0).shrunk(Recoveries(0, 0)) is None
 

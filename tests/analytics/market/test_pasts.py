@@ -5,8 +5,9 @@ from random import Random
 
 import pytest
 
+from mcp_binance_server.analytics.book.outcomes import LeftSize
 from mcp_binance_server.analytics.market.own_hour import StressParts
-from mcp_binance_server.analytics.market.pasts import CRITERIA, EVENTS, EventName, SymbolPasts
+from mcp_binance_server.analytics.market.pasts import CRITERIA, EVENTS, EndedMinute, EventName, SymbolPasts
 from mcp_binance_server.analytics.own_past import base_rate
 from support.own_past import START_MS, calm_minute, live_through, unusual_minute
 
@@ -43,15 +44,16 @@ def test_a_finding_names_its_price_where_it_has_one(lived: SymbolPasts) -> None:
     }
 
 
+@pytest.fixture(scope="module")
+def calm_minutes() -> list[EndedMinute]:
+    return [ended for seed in range(3) for ended in live_through(SymbolPasts(), 160, seed=seed)]
+
+
+@pytest.mark.flood
 @pytest.mark.parametrize("event", EVENTS)
-def test_calm_minutes_are_silent(event: EventName) -> None:
-    judged = [
-        verdict.judgement
-        for seed in range(3)
-        for ended in live_through(SymbolPasts(), 160, seed=seed)
-        for verdict in [ended.of(event)]
-        if verdict.judgement.not_judged is None
-    ]
+def test_calm_minutes_are_silent(calm_minutes: list[EndedMinute], event: EventName) -> None:
+    judgements = [ended.of(event).judgement for ended in calm_minutes]
+    judged = [each for each in judgements if each.not_judged is None]
 
     assert len(judged) > 250
     assert base_rate(sum(each.is_unusual for each in judged), len(judged)).low <= 0.02
@@ -122,6 +124,32 @@ def test_a_past_that_was_kept_judges_alike(lived: SymbolPasts) -> None:
     crash = StressParts(-2.0, -7.0, 0.004)
     assert again.stress(crash) == lived.stress(crash)
     assert again.hour.health_scale() == lived.hour.health_scale()
+
+
+def test_a_record_from_before_outcomes_were_counted_is_read_without_them(lived: SymbolPasts) -> None:
+    rows = lived.series()
+    older = {name: row for name, row in rows.items() if not name.startswith("left_")}
+
+    again = SymbolPasts.restored(older)
+
+    assert len(older) == len(rows) - 2
+    assert again.outcomes.like(0) is None
+    assert again.judge(unusual_minute("standing_size"), START_MS).of("standing_size").judgement.is_unusual
+
+
+def test_sizes_like_it_are_drawn_to_what_became_of_all(lived: SymbolPasts) -> None:
+    pasts = SymbolPasts.restored(lived.series())
+    for row, is_near in (("tttwwwww", True), ("ttttwwww", False)):
+        for each in row:
+            pasts.outcomes.add(LeftSize(is_near, each == "t"))
+    kept = SymbolPasts.restored(pasts.series())
+
+    measured = kept.judge(unusual_minute("standing_size"), START_MS).of("standing_size").measured
+    calm = kept.judge(calm_minute(Random(7)), START_MS).of("standing_size").measured
+
+    assert (measured["like_it_traded_into"], measured["like_it_left"]) == (3, 8)
+    assert measured["like_it_traded_into_shrunk"] == pytest.approx((3 + 10 * 7 / 16) / 18)
+    assert "like_it_left" not in calm, "what does not reach the floor is not like those that did"
 
 
 @pytest.mark.parametrize("name", ["flood", "flood_spoke", "rates", "profile", "stress_seconds"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from analytics.samples import candle, price, series, walk
 from mcp_binance_server.analytics.indicators import basic as indicators
 from mcp_binance_server.analytics.market.profile import VolumeProfile, profile_of_candles
-from mcp_binance_server.analytics.robust import find_swings
+from mcp_binance_server.analytics.swings import find_swings
 from mcp_binance_server.analytics.trend.approaches import Approaches
 from mcp_binance_server.analytics.trend.support import SupportResistance, round_numbers, support_and_resistance
 from mcp_binance_server.domain.periods import Candle

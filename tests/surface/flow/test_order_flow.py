@@ -321,13 +321,14 @@ async def test_the_page_has_the_figures_of_the_raw_candles(
     end = clock.now_ms() // 1000 * 1000
     expected = flow_of(await seconds_of(exchange, "BTCUSDT", end - 600_000, end))
 
-    assert text.startswith("# BTCUSDT Order Flow Analysis (Last 10 min)\n\n## Flow Metrics\n**Buy Volume**: ")
+    assert text.startswith("# BTCUSDT Order Flow Analysis (Last 10 min)\n**Spread**: ")
+    assert text.index("## Signal: ") < text.index("## Flow Metrics\n**Buy Volume**: ")
     assert number(r"Buy Volume\*\*: ([0-9.,]+) BTC", text) == pytest.approx(float(expected.bought), abs=0.006)
     assert number(r"Sell Volume\*\*: ([0-9.,]+) BTC", text) == pytest.approx(float(expected.sold), abs=0.006)
     assert number(r"Imbalance Ratio\*\*: ([0-9.]+)", text) == pytest.approx(expected.ratio, abs=0.0006)
     assert number(r"Imbalance Ratio\*\*: [0-9.]+ \(([0-9.]+)-", text) == pytest.approx(expected.low, abs=0.05)
     assert number(r"VWAP\*\*: \$([0-9.,]+)", text) == pytest.approx(expected.vwap, abs=0.006)
-    assert f"**Trades**: {expected.trades:,} " in text
+    assert f"**Trades**: {expected.trades:,}\n" in text
     assert text.endswith(
         "\n\n*Computed by the stated rules from public data; not financial advice.*\n"
         "*Last updated: 2026-07-21 00:02:03 UTC*"
@@ -351,9 +352,9 @@ async def test_reference_levels_are_the_last_swings_and_the_value_area_of_the_da
         for at in range(3, len(lows) - 3)
         if all(lows[at] < other for other in (*lows[at - 3 : at], *lows[at + 1 : at + 4])) and lows[at] < last
     ]
-    assert number(r"Reference levels: swings \$([0-9.,]+) and", text) == swings[-1]
+    assert number(r"Reference levels\*\*: below swing \$([0-9.,]+) \(1m\)", text) == swings[-1]
     vah = float(profile.structured_content["metrics"]["vah"]["value"])
-    assert number(r"value area .* and \$([0-9.,]+) \(24h\)", text) == pytest.approx(vah, abs=0.006)
+    assert number(r"VAH \$([0-9.,]+) \(24h\)", text) == pytest.approx(vah, abs=0.006)
 
 
 async def test_an_hour_says_how_much_of_it_is_known(client: Client) -> None:
@@ -407,7 +408,7 @@ async def test_trades_that_cannot_be_had_leave_the_page_with_the_gap_marked(
 
     result = await client.get_prompt("order_flow_trading", {"symbol": "BTCUSDT"})
 
-    assert "- Large trades: _Unavailable: " in result.model_dump_json()
+    assert "large trades: the exchange did not answer_" in result.model_dump_json()
     assert "**Buy Volume**: " in result.model_dump_json()
 
 

@@ -1,4 +1,4 @@
-"""Thin ranges, walls, costs and stops: computed again from raw answers, cold and warm, in markets of every temper."""
+"""Thin ranges, costs and stops: computed again from raw answers, cold and warm, in markets of every temper."""
 
 import re
 from decimal import Decimal
@@ -135,8 +135,9 @@ async def test_costs_are_those_of_walking_the_raw_book(client: Client, exchange:
         for shown, cost in zip((buy, sell), expected, strict=True):
             assert shown == "n/a" if cost is None else float(shown) == pytest.approx(cost, abs=0.051)
         assert (complete == "yes") is (None not in expected)
-    assert text.startswith("# ETHUSDT Liquidity Map\n\n**Current Price**: $")
-    assert "## Order Walls (1 snapshot)\n" in text
+    assert text.startswith("# ETHUSDT Liquidity Map\n**Spread**: ")
+    assert "\n**Current Price**: $" in text
+    assert "## Standing Size\n_Not judged: " in text
 
 
 @pytest.mark.parametrize("minutes", ["4", "1441", "half an hour"])
@@ -165,7 +166,7 @@ async def test_a_rate_limit_on_the_way_is_an_error_and_never_half_a_page(
     ("path", "marked", "kept"),
     [
         ("*/klines", "trades)\n_Unavailable: Binance API", "## Slippage (market order now, excl. fees)\n| Notional"),
-        ("*/depth", "## Order Walls\n_Unavailable: Binance API", "## Stop Loss Guidance\n- Stop for a holder: $"),
+        ("*/depth", "excl. fees)\n_Unavailable: Binance API", "## Stop Loss Guidance\n- Stop for a holder: $"),
     ],
 )
 async def test_a_part_that_cannot_be_had_is_marked_and_the_rest_stays(
@@ -177,30 +178,6 @@ async def test_a_part_that_cannot_be_had_is_marked_and_the_rest_stays(
 
     assert marked.removeprefix("trades)\n") in text
     assert kept in text
-
-
-async def test_walls_are_candidates_until_they_were_watched_for_half_a_minute(era: str) -> None:
-    async with live_market("thin", era=era) as market:
-        await market.watch("BNBUSDT", 5)
-        early = await market.page("liquidity_mapping", symbol="BNBUSDT")
-        await market.run(40)
-        late = await market.page("liquidity_mapping", symbol="BNBUSDT")
-        hub = market.app.context.live.hub
-        assert hub is not None
-        ((feed, _),) = [(each.feed, each.readers) for each in hub.watched()]
-
-    assert "_Collecting: 4 of 30 s (13%), ready about 00:02:34 UTC_" in early
-    assert "candidate (5 snapshots)" in early
-    assert "Collecting" not in late
-    assert "candidate" not in late
-    confirmed = re.findall(r"^\| (Bid|Ask) \| \$([0-9,.]+) \|.*\| ([0-9]+)% \(", late, re.MULTILINE)
-    assert confirmed
-    for side, shown, persistence in confirmed:
-        price = Decimal(shown.replace(",", ""))
-        sightings = feed.bid_walls if side == "Bid" else feed.ask_walls
-        seen = sum(any(wall.price == price for wall in each.walls) for each in sightings)
-        assert int(persistence) == round(100 * seen / len(sightings))
-        assert seen >= 0.7 * len(sightings)
 
 
 @pytest.mark.flood

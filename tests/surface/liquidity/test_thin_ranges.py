@@ -6,10 +6,11 @@ from decimal import Decimal
 import pytest
 
 from mcp_binance_server.analytics.envelope import WhyNull, Window
-from mcp_binance_server.analytics.liquidity.report import LiquidityReport, StopReport, ThinRangeReport
+from mcp_binance_server.analytics.liquidity.report import LiquidityReport, StandingReport, StopReport, ThinRangeReport
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, stop_price
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange, ThinRanges
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.surface.tools.liquidity import thin_range_metrics
 from mcp_binance_server.surface.views.liquidity import liquidity_page, thin_line
@@ -48,8 +49,9 @@ def report(found: ThinRanges, *, at: str = "60000.00", side: StopSide = "long") 
         coverage=1.0,
         trades=2_000,
         source="aggTrades",
-        price=now,
+        reading=PriceReading(now, HALF_HOUR_MS, now, HALF_HOUR_MS, is_mid=False),
         stop=StopReport(stop=stop, noise=NOISE),
+        standing=StandingReport(),
         now_ms=HALF_HOUR_MS,
     )
 
@@ -58,11 +60,11 @@ def page(thin: ThinRangeReport) -> str:
     return liquidity_page(
         LiquidityReport(
             rules=RULES,
-            price=thin.price,
+            reading=thin.reading,
             thin=thin,
-            walls=None,
+            standing=StandingReport(),
+            largest={},
             costs=None,
-            order_cost=None,
             stop=thin.stop,
             lookback_minutes=30,
             now_ms=HALF_HOUR_MS,
@@ -102,6 +104,19 @@ def test_a_price_inside_one_is_said_on_the_page_and_in_the_line() -> None:
     assert thin_line(report(replace(FOUND, found=(FAR,)))) == (
         "BTCUSDT, last 30 min: 1 thin traded range; nearest $60,500.00-$60,620.00."
     )
+
+
+def test_where_the_last_trade_is_history_distances_are_of_the_mid_and_the_line_says_so() -> None:
+    mid, last = price("60000.005"), price("59000.00")
+    thin = replace(report(FOUND), reading=PriceReading(mid, HALF_HOUR_MS, last, HALF_HOUR_MS - 125_000, is_mid=True))
+
+    told = "Last trade $59,000.00 at 00:27:55, 2 min ago; mid now $60,000.005"
+    assert f"**Current Price**: {told}\n" in page(thin)
+    assert "| $60,500.00-$60,620.00 | 0.71 | 12,000 | none | +0.83% |" in page(thin)
+    assert thin_line(thin).endswith(" Measured from mid $60,000.005 (last trade $59,000.00, 2 min ago).")
+    metrics = thin_range_metrics(thin, None)
+    assert (metrics["price"].value, metrics["price"].method) == ("60000.005", "mid")
+    assert metrics["last_trade"].value == {"price": "59000.00", "at": "1970-01-01T00:27:55.000Z"}
 
 
 def test_a_tool_tells_the_same_and_how_rare_it_is() -> None:
@@ -173,15 +188,15 @@ def test_without_a_stop_the_page_says_why(why: WhyNull, words: str) -> None:
     assert thin_range_metrics(thin, None)["stop_guidance"].why_null == why
 
 
-def test_the_least_distance_and_a_wall_are_named_as_reasons() -> None:
+def test_the_least_distance_and_a_standing_size_are_named_as_reasons() -> None:
     still = Noise(day=0.00001, bars=288, bar_ms=300_000)
     now = price("60000.00")
     by_tick = stop_price(now, still, tick=price("100"))
     by_spread = stop_price(now, still, tick=RULES.tick, spread=price("50"))
-    by_wall = stop_price(now, NOISE, tick=RULES.tick, walls=[price("58800.00")])
+    by_size = stop_price(now, NOISE, tick=RULES.tick, standing=[price("58800.00")])
 
     texts = [
-        page(replace(report(FOUND), stop=StopReport(stop=each, noise=NOISE))) for each in (by_tick, by_spread, by_wall)
+        page(replace(report(FOUND), stop=StopReport(stop=each, noise=NOISE))) for each in (by_tick, by_spread, by_size)
     ]
 
     assert "in about 0%; 3 ticks, the least)" in texts[0]

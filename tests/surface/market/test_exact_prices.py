@@ -31,7 +31,7 @@ def sums_apart(text: str) -> str:
     kept = [
         line
         for line in text.split("\n")
-        if not re.match(r"\*\*(Quote Volume|Position Size|At Risk|Holder)|\| \$1|- Large", line)
+        if not re.match(r"\*\*(Quote Volume|Position Size|At Risk|Holder|Large trades)|\| \$1", line)
     ]
     depths, sums = r"\$\S+(?: bid)? / (?:>= )?\$\S+", r"\$[0-9.,]+(?:[KMB]| USDT| costs)|up to \$[0-9,.]+"
     return re.sub(f"{depths}|{sums}", "", "\n".join(kept))

@@ -10,12 +10,14 @@ import pytest
 from jsonschema import validate
 from mcp import Client, MCPError, types
 
+from mcp_binance_server.analytics.own_past import OwnPast
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from support.channels import Structure, Text
 from support.golden import Golden
 from support.own_past import live_through
 from support.requirement import requirement
@@ -211,6 +213,52 @@ async def test_a_symbol_watched_for_twelve_minutes_is_not_judged_and_nothing_is_
     assert len(waiting) == 5
     assert answer["metrics"]["events"]["value"] == []
     assert "not judged: 13 of 49 minutes" in answer["summary"]
+
+
+@requirement("ruling/39")
+@pytest.mark.flood
+async def test_what_is_usual_for_markets_alike_is_said_in_both_channels_and_on_the_page(market: LiveMarket) -> None:
+    await market.watch("BTCUSDT", 1)
+    remember(market, 11)
+    while not feed_of(market).minutes.ended:
+        await market.run(30)
+
+    result = await market.client.call_tool("detect_market_anomalies", {"symbol": "BTCUSDT"})
+    text = await market.page(PROMPT, symbol="BTCUSDT", analysis_depth="quick")
+
+    assert result.structured_content is not None
+    metrics = result.structured_content["metrics"]
+    waiting = {each["event"]: each for each in metrics["not_judged"]["value"]}
+    assert len(waiting) == 5
+    alike = "tick under 0.1 bps, 60 to 600 trades a minute"
+    assert (waiting["hidden_size"]["usual_of_class"], waiting["hidden_size"]["reference_class"]) == (True, alike)
+    assert "usual_of_class" not in waiting["absorption"], "nothing was measured yet"
+    assert metrics["events"]["value"] == []
+    assert f"is usual for markets like it ({alike})" in section(text, "Market Anomalies")
+    assert "not judged: 12 of 49 minutes" in section(text, "Market Anomalies")
+    assert Text(text_of(result)).missing(result.structured_content) == []
+    assert Structure(result.structured_content).missing(text_of(result)) == []
+
+
+@pytest.mark.flood
+async def test_stress_that_became_usual_is_told_once_on_page_and_tool(market: LiveMarket) -> None:
+    await market.watch("BTCUSDT", 1)
+    remember(market, 64)
+    await market.run(12)
+    spoke = [False] * 51 + [True] * 9
+    feed_of(market).pasts.scores["stress"] = OwnPast([0.0] * 60, spoke=spoke)
+
+    answer = await measures(market.client, "detect_market_anomalies")
+    text = await market.page(PROMPT, symbol="BTCUSDT", analysis_depth="quick")
+
+    words = "unusual in 9 of the last 60 minutes: compare with the hours before"
+    assert f"Stress: {words}" in answer["summary"]
+    assert f"**Stress**: {words}" in text
+    assert text.count(words) == 1
+    assert answer["metrics"]["stress"]["value"]["unusual"] is False
+    assert [(each["event"], each["k"], each["n"]) for each in answer["metrics"]["changed"]["value"]] == [
+        ("stress", 9, 60)
+    ]
 
 
 @pytest.mark.flood

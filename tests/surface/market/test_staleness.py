@@ -223,7 +223,11 @@ async def test_a_page_measures_from_the_mid_when_the_last_trade_is_history(
 
     pages = {
         name: text_of((await client.get_prompt(name, {"symbol": "XRPUSDT"})).messages[0].content)
-        for name in ("trading_analysis", "market_microstructure_analysis")
+        for name in ("trading_analysis", "market_microstructure_analysis", "liquidity_mapping", "order_flow_trading")
+    }
+    tools = {
+        name: (await client.call_tool(name, {"symbol": "XRPUSDT"})).structured_content
+        for name in ("get_volume_profile", "get_liquidity_vacuums")
     }
 
     last, mid = Decimal(true["lastPrice"]), (Decimal(true["bidPrice"]) + Decimal(true["askPrice"])) / 2
@@ -232,6 +236,11 @@ async def test_a_page_measures_from_the_mid_when_the_last_trade_is_history(
     for name, text in pages.items():
         assert told in text, name
     assert f", last trade {at}, " in pages["trading_analysis"]
+    for name, answer in tools.items():
+        price, traded = answer["metrics"]["price"], answer["metrics"]["last_trade"]["value"]
+        assert (Decimal(price["value"]), price["method"]) == (mid, "mid"), name
+        assert traded == {"price": f"{last:.4f}", "at": instant(traded_ms)}, name
+        assert f"mid ${mid.normalize():f}" in answer["summary"], name
 
 
 @requirement("ruling/15")

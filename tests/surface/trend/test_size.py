@@ -126,6 +126,7 @@ def orders(symbol: Symbol, price: Decimal, chance: random.Random) -> Iterator[Or
         )  # fmt: skip
 
 
+@pytest.mark.flood
 @pytest.mark.timeout(900)
 async def test_every_size_is_taken_by_preview_order_at_that_moment_or_there_is_a_reason(
     place: Place, scale: int
@@ -165,6 +166,7 @@ def account_of(portfolio: Portfolio) -> domain.Account:
     return domain.Account(tuple(held), can_trade=True, can_withdraw=False, can_deposit=False, updated_ms=0)
 
 
+@pytest.mark.flood
 @pytest.mark.timeout(900)
 async def test_every_symbol_with_many_balances_is_sized_within_rules_and_means(
     app: App, exchange: SimulatedExchange, scale: int

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from mcp_binance_server.domain.symbols import SymbolRules
+
 BookSide = Literal["bid", "ask"]
 SIDES: tuple[BookSide, BookSide] = ("bid", "ask")
 
@@ -17,6 +19,11 @@ class PriceGrid:
 
     tick: float
     lot: float
+
+    @classmethod
+    def of(cls, rules: SymbolRules) -> "PriceGrid":
+        """Return the steps in which a symbol is quoted."""
+        return cls(float(rules.tick), float(rules.step))
 
     def band(self, mid: float, bps: float, ticks: int = BAND_TICKS) -> float:
         """Return how far from the mid a band reaches: so many basis points, and never less than so many ticks."""

@@ -1,4 +1,4 @@
-"""One book as its readers get it: levels, what they measure, and the walls among them."""
+"""One book as its readers get it: levels, what they measure, and the largest among them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,99 +20,37 @@ from mcp_binance_server.analytics.book.metrics import (
     walk,
 )
 from mcp_binance_server.analytics.book.microprice import Microprice
-from mcp_binance_server.analytics.confidence import Interval, wilson
-from mcp_binance_server.analytics.envelope import Unknown, WhyNull
-from mcp_binance_server.analytics.robust import robust_z_of
+from mcp_binance_server.analytics.envelope import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
-from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
-
-Status = Literal["candidate", "confirmed"]
 
 # In units of the quote asset, so they say something only where that is a dollar.
 USUAL_AMOUNTS = (10_000, 25_000, 50_000)
 CAPACITY_BPS = (1, 5, 10)
 NEAR_BPS = 10
+LARGEST_BPS, MOST_LARGEST = 50, 3
 SIDES: tuple[Taker, Taker] = ("buy", "sell")
 
 # Why a stream is not used: there are none, as many symbols are in use as may be watched, or what it tells is old.
 NoFeed = Literal["off", "full", "late"]
 
 
-class WallCandidate(NamedTuple):
-    """A level that is large for its neighbours and for its side in one snapshot."""
+class LargestLevel(NamedTuple):
+    """A level of a book and its share of its side within 50 bps of the mid; nothing is judged by it."""
 
-    price: Price
-    quantity: Quantity
-    z: float
+    level: PriceLevel
     share: float
 
 
-class WallPlace(NamedTuple):
-    """Where a candidate stands among the levels of its side."""
-
-    at: int
-    z: float
-    share: float
-
-
-class WallSighting(NamedTuple):
-    """The candidates of one side at one moment."""
-
-    time_ms: int
-    walls: tuple[WallCandidate, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Wall:
-    """A candidate of the newest snapshot and how often it was seen before."""
-
-    candidate: WallCandidate
-    status: Status
-    persistence: Interval | None
-    span_ms: int
-    why_null: WhyNull | None = None
-
-
-def wall_candidates(levels: Sequence[PriceLevel], *, thresholds: Thresholds = DEFAULTS) -> tuple[WallCandidate, ...]:
-    """Find the levels of one side that are large twice over; many are tested, so some are large by chance."""
-    present = [each for each in levels if each.quantity > 0]
-    places = wall_places([float(each.quantity) for each in present], thresholds=thresholds)
-    return tuple(WallCandidate(present[at].price, present[at].quantity, z, share) for at, z, share in places)
-
-
-def wall_places(sizes: Sequence[float], *, thresholds: Thresholds = DEFAULTS) -> list[WallPlace]:
-    """Do the same for the sizes of one side, best first, and say where the large ones stand."""
-    total, reach = sum(sizes), thresholds.wall_neighbours
-    least = thresholds.wall_share * total
-    found = list[WallPlace]()
-    for at, size in enumerate(sizes):
-        if size < least:
-            continue
-        neighbours = [*sizes[max(0, at - reach) : at], *sizes[at + 1 : at + 1 + reach]]
-        if len(neighbours) < thresholds.wall_min_neighbours:
-            continue
-        z = robust_z_of(size, neighbours, "log").z
-        if z is not None and z >= thresholds.wall_z:
-            found.append(WallPlace(at, z, size / total))
-    return found
-
-
-def judge_walls(sightings: Sequence[WallSighting], *, thresholds: Thresholds = DEFAULTS) -> tuple[Wall, ...]:
-    """Confirm the candidates of the newest snapshot that were there most of the time, for long enough."""
-    if not sightings:
+def largest_levels(levels: Sequence[PriceLevel], mid: float | None) -> tuple[LargestLevel, ...]:
+    """Return the few levels of one side near the mid that hold most, largest first and nearest of equal ones."""
+    if mid is None:
         return ()
-    span = sightings[-1].time_ms - sightings[0].time_ms
-    enough = len(sightings) >= thresholds.wall_min_snapshots and span >= thresholds.wall_min_s * 1000
-    walls = list[Wall]()
-    for candidate in sightings[-1].walls:
-        seen = sum(any(each.price == candidate.price for each in sighting.walls) for sighting in sightings)
-        persistence = wilson(seen, len(sightings))
-        lasting = enough and seen >= thresholds.wall_persistence * len(sightings)
-        why = None if enough else "insufficient_snapshots"
-        walls.append(Wall(candidate, "confirmed" if lasting else "candidate", persistence, span, why))
-    return tuple(walls)
+    near = [each for each in levels if each.quantity and abs(float(each.price) - mid) <= mid * LARGEST_BPS / 10_000]
+    total = sum(each.quantity for each in near)
+    largest = sorted(near, key=lambda each: -each.quantity)[:MOST_LARGEST]
+    return tuple(LargestLevel(each, float(each.quantity / total)) for each in largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +66,8 @@ class BookReport:
     near: BandImbalance
     bid_volume: float
     ask_volume: float
-    bid_walls: tuple[WallCandidate, ...]
-    ask_walls: tuple[WallCandidate, ...]
+    largest_bids: tuple[LargestLevel, ...]
+    largest_asks: tuple[LargestLevel, ...]
     walks: dict[int, tuple[BookWalk, BookWalk]]
     microprice: Microprice | Unknown | None = None
     illiquidity: IlliquidityRank | Unknown | None = None
@@ -144,7 +82,7 @@ class CostReport:
     capacities: dict[int, Depth]
 
 
-def describe_book(book: BookSnapshot, *, thresholds: Thresholds = DEFAULTS) -> BookReport:
+def describe_book(book: BookSnapshot) -> BookReport:
     """Measure a book of one moment; a crossed one is broken, and its measures say so."""
     bids, asks = book.bids, book.asks
     top = top_of_book(bids, asks)
@@ -155,8 +93,8 @@ def describe_book(book: BookSnapshot, *, thresholds: Thresholds = DEFAULTS) -> B
         near=imbalance_of_band(bids, asks, NEAR_BPS),
         bid_volume=sum(float(level.quantity) for level in bids[:20]),
         ask_volume=sum(float(level.quantity) for level in asks[:20]),
-        bid_walls=wall_candidates(bids, thresholds=thresholds),
-        ask_walls=wall_candidates(asks, thresholds=thresholds),
+        largest_bids=largest_levels(bids, top.mid),
+        largest_asks=largest_levels(asks, top.mid),
         walks={
             amount: (walk(asks, amount, top.mid, "buy"), walk(bids, amount, top.mid, "sell"))
             for amount in USUAL_AMOUNTS

@@ -1,8 +1,10 @@
 """Large size that stands: what each distance from the touch held without a break, against what it usually holds."""
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import neg
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.grid import SIDES, BookSide, PriceGrid
@@ -12,6 +14,8 @@ BIN_BPS = 0.5
 MOST_BINS = 128
 # The mean over so many minutes is what a distance usually holds.
 MOST_MINUTES = 480
+# A price on the edge of a bin must not depend on the rounding of floats.
+_ROUNDING = 1e-6
 
 Levels = Sequence[tuple[float, float]]
 
@@ -33,14 +37,26 @@ class StandingSize(NamedTuple):
     price: float
     size: float
     share: float
+    distance: int
 
 
 @dataclass(frozen=True, slots=True)
 class StandingBook:
-    """What stood on both sides, and all that was there at the end."""
+    """What stood on both sides in bins of a width of `step`, and all that was there at the end."""
 
     bins: tuple[StandingBin, ...]
     totals: Mapping[BookSide, float]
+    step: float
+
+
+def bin_edges(price: float, step: float) -> tuple[float, float]:
+    """Return from where to where the bin of a price reaches, the upper end excluded."""
+    at = _bin(price, step)
+    return (at - _ROUNDING) * step, (at + 1 - _ROUNDING) * step
+
+
+def _bin(price: float, step: float) -> int:
+    return int(price / step + _ROUNDING)
 
 
 class StandingReader:
@@ -62,10 +78,7 @@ class StandingReader:
             self._width = max(1, round(mid * BIN_BPS / 10_000 / self._tick))
         step = self._tick * self._width
         for side, levels in zip(SIDES, (bids, asks), strict=True):
-            bins = dict[int, float]()
-            for price, size in levels:
-                at = int(price / step + 1e-6)
-                bins[at] = bins.get(at, 0.0) + size
+            bins = _binned(side, levels, step)
             before = self._least.get(side)
             if before is not None:
                 self._least[side] = {at: min(size, bins[at]) for at, size in before.items() if at in bins}
@@ -82,16 +95,32 @@ class StandingReader:
         bins = list[StandingBin]()
         for side in SIDES:
             levels = self._best[side]
-            touch, largest = int(levels[0][0] / step + 1e-6), dict[int, tuple[float, float]]()
+            touch, largest = _bin(levels[0][0], step), dict[int, tuple[float, float]]()
             for price, size in levels:
-                at = int(price / step + 1e-6)
+                at = _bin(price, step)
                 if at in self._least[side] and size > largest.get(at, (0.0, 0.0))[0]:
                     largest[at] = size, price
             for at, size in self._least[side].items():
                 distance = abs(at - touch)
                 if distance < MOST_BINS:
                     bins.append(StandingBin(side, distance, size, largest[at][1]))
-        return StandingBook(tuple(bins), self._totals)
+        return StandingBook(tuple(bins), self._totals, step)
+
+
+def _binned(side: BookSide, levels: Levels, step: float) -> dict[int, float]:
+    """Add up each bin; levels come best first, so those of one stand together, and its end is searched for."""
+    bins = dict[int, float]()
+    prices, sizes = zip(*levels, strict=True)
+    begin = 0
+    while begin < len(prices):
+        at = _bin(prices[begin], step)
+        if side == "bid":
+            end = bisect_right(prices, -(at - _ROUNDING) * step, begin + 1, key=neg)
+        else:
+            end = bisect_left(prices, (at + 1 - _ROUNDING) * step, begin + 1)
+        bins[at] = sum(sizes[begin:end])
+        begin = end
+    return bins
 
 
 class StandingProfile:
@@ -114,8 +143,8 @@ class StandingProfile:
             for distance, mean in enumerate(means):
                 means[distance] = mean + (held.get((side, distance), 0.0) - mean) / self.minutes
 
-    def largest(self, book: StandingBook, least: float) -> StandingSize | None:
-        """Return the size that exceeds its usual most; what is less than `least` does not matter."""
+    def sizes(self, book: StandingBook, least: float) -> list[StandingSize]:
+        """Return what stood, first what exceeds its usual most; what is less than `least` does not matter."""
         found = [
             StandingSize(
                 (each.size - self.usual(each.side, each.distance)) / max(book.totals[each.side] - each.size, _NOTHING),
@@ -123,11 +152,12 @@ class StandingProfile:
                 each.price,
                 each.size,
                 each.size / book.totals[each.side],
+                each.distance,
             )
             for each in book.bins
             if each.size >= least
         ]
-        return max(found, default=None)
+        return sorted(found, reverse=True)
 
     def series(self) -> "array[float]":
         """Return the minutes and both sides' means in one row, to be kept."""

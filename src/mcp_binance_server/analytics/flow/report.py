@@ -19,11 +19,13 @@ from mcp_binance_server.analytics.flow.volume import (
     seconds_of_trades,
 )
 from mcp_binance_server.analytics.flow.vpin import Vpin
-from mcp_binance_server.analytics.robust import find_swings
+from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport
+from mcp_binance_server.analytics.swings import find_swings
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
+from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import SymbolRules
 
 SECOND_MS = 1_000
@@ -84,8 +86,22 @@ class FlowReport:
     mid: float | None = None
     vpin: Vpin | Unknown | None = None
     references: References | None = None
+    reading: PriceReading | None = None
+    touch: TouchReport | None = None
+    """The book beside the flow, which only a page shows."""
+    closed_ms: int | None = None
+    """Until when the bars reach that the references were read from."""
     missing: tuple[str, ...] = ()
     thresholds: Thresholds = DEFAULTS
+
+    @property
+    def taken(self) -> TakerFlow | None:
+        """The flow at a glance; None where nothing is known of the window."""
+        sample = self.sample
+        if not sample.known_ms:
+            return None
+        window_ms = sample.window.to_ms - sample.window.from_ms
+        return TakerFlow(float(sample.bought), float(sample.sold), sample.trades, window_ms, sample.window.to_ms)
 
     @property
     def coverage(self) -> float:
@@ -128,11 +144,19 @@ def sample_of_candles(candles: Sequence[Candle], window: Window) -> FlowSample:
 
 
 def reference_levels(
-    minutes: Sequence[Candle], val: Price | None, vah: Price | None, *, thresholds: Thresholds = DEFAULTS
+    minutes: Sequence[Candle],
+    val: Price | None,
+    vah: Price | None,
+    *,
+    price: Price | None = None,
+    thresholds: Thresholds = DEFAULTS,
 ) -> References:
-    """Take the last swing low and high of bars of one minute; a price that the market has passed is no reference."""
+    """Take the last swing low and high of bars of one minute; a level that the market has passed is no reference.
+
+    Without a price of now the close of the newest bar has to do.
+    """
     swings = find_swings(minutes, thresholds.swing_side)
-    last = minutes[-1].close if minutes else None
+    last = price if price is not None or not minutes else minutes[-1].close
     lows = [minutes[at].low for at in swings.lows]
     highs = [minutes[at].high for at in swings.highs]
     return References(

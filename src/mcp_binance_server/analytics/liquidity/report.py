@@ -1,20 +1,23 @@
 """A map of liquidity: where hardly anything was traded, where orders stand, what they cost, and where a stop may be."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from mcp_binance_server.analytics.book.cost import MarketOrderCost
+from mcp_binance_server.analytics.book.grid import BookSide
 from mcp_binance_server.analytics.book.metrics import BookWalk, top_of_book, walk
-from mcp_binance_server.analytics.book.report import Wall, WallCandidate, WallSighting, judge_walls, wall_candidates
-from mcp_binance_server.analytics.envelope import Progress, Source, WhyNull, Window
+from mcp_binance_server.analytics.book.report import LargestLevel
+from mcp_binance_server.analytics.envelope import BaseRate, NotJudged, Source, Unknown, WhyNull, Window
 from mcp_binance_server.analytics.liquidity.low_volume import LowVolumeRange
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopPrice
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRange, ThinRanges
+from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport
+from mcp_binance_server.analytics.market.pasts import EventVerdict
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import SymbolRules
 
 ROUND_SUMS = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -29,9 +32,31 @@ class StopReport:
     why_null: WhyNull | None = None
 
 
-class SidedWall(NamedTuple):
-    side: Literal["Bid", "Ask"]
-    wall: Wall
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingReport:
+    """What the last whole minute said of large standing sizes; without it how far the past has come, or why not.
+
+    `changed` when they were unusual so often within the hour that no single one is an exception.
+    """
+
+    verdict: EventVerdict | None = None
+    end_ms: int | None = None
+    changed: BaseRate | None = None
+    past_minutes: int = 0
+    waiting: NotJudged | None = None
+    unknown: Unknown | None = None
+
+    @property
+    def unusual(self) -> EventVerdict | None:
+        """The size that may be spoken of."""
+        verdict = self.verdict
+        return verdict if verdict is not None and verdict.judgement.is_unusual and self.changed is None else None
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """Where an unusual size stands: a stop goes beyond it."""
+        found = self.unusual
+        return () if found is None or found.price is None else (Price(Decimal(repr(found.price))),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +71,16 @@ class ThinRangeReport:
     coverage: float
     trades: int
     source: Source
-    price: Price | None
+    reading: PriceReading | None
     stop: StopReport
+    standing: StandingReport
     now_ms: int
     thresholds: Thresholds = DEFAULTS
+
+    @property
+    def price(self) -> Price | None:
+        """The price now, None where nothing was traded."""
+        return None if self.reading is None else self.reading.price
 
     @property
     def nearest_first(self) -> tuple[ThinRange, ...]:
@@ -73,28 +104,6 @@ class SlippageRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WallReport:
-    """Large levels of a book, how long they were watched for, and how far that has come."""
-
-    walls: tuple[SidedWall, ...]
-    snapshots: int
-    span_ms: int
-    progress: Progress | None
-    thresholds: Thresholds = DEFAULTS
-
-    @property
-    def standing(self) -> tuple[SidedWall, ...]:
-        """Those that lasted; before that can be told, every candidate."""
-        judged = self.progress is None and self.snapshots > 1
-        return tuple(each for each in self.walls if each.wall.status == "confirmed" or not judged)
-
-    @property
-    def confirmed(self) -> tuple[Price, ...]:
-        """The prices of those that lasted: a candidate may be gone before anything reaches it."""
-        return tuple(each.wall.candidate.price for each in self.walls if each.wall.status == "confirmed")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
     """The price of immediacy now, and what the known book holds in all, in quote units."""
 
@@ -108,41 +117,26 @@ class LiquidityReport:
     """Everything the page of one market shows; a part that could not be had is None, and `missing` says why."""
 
     rules: SymbolRules
-    price: Price | None
+    reading: PriceReading | None
     thin: ThinRangeReport | None
-    walls: WallReport | None
+    standing: StandingReport
+    largest: Mapping[BookSide, LargestLevel]
+    """The largest level of each side now, unjudged."""
     costs: Costs | None
-    order_cost: MarketOrderCost | None
     stop: StopReport
     lookback_minutes: int
     now_ms: int
-    touch: tuple[Price, Price] | None = None
-    """The best bid and ask, which the price is held against."""
+    touch: TouchReport | None = None
+    """The best bid and ask, which the price is held against, and what lies near them."""
+    flow: TakerFlow | None = None
     no_trades: str = ""
     no_book: str = ""
     thresholds: Thresholds = DEFAULTS
 
-
-def walls_of_book(book: BookSnapshot, *, thresholds: Thresholds = DEFAULTS) -> tuple[SidedWall, ...]:
-    """Return the candidates of a single book."""
-    return (
-        *(SidedWall("Bid", _candidate(each)) for each in wall_candidates(book.bids, thresholds=thresholds)),
-        *(SidedWall("Ask", _candidate(each)) for each in wall_candidates(book.asks, thresholds=thresholds)),
-    )
-
-
-def _candidate(found: WallCandidate) -> Wall:
-    return Wall(found, "candidate", None, 0, "insufficient_snapshots")
-
-
-def walls_of_sightings(
-    bids: Sequence[WallSighting], asks: Sequence[WallSighting], *, thresholds: Thresholds = DEFAULTS
-) -> tuple[SidedWall, ...]:
-    """Judge the large levels of both sides by how long they were seen."""
-    return (
-        *(SidedWall("Bid", each) for each in judge_walls(bids, thresholds=thresholds)),
-        *(SidedWall("Ask", each) for each in judge_walls(asks, thresholds=thresholds)),
-    )
+    @property
+    def price(self) -> Price | None:
+        """The price now, None where nothing was traded."""
+        return None if self.reading is None else self.reading.price
 
 
 def costs_of(book: BookSnapshot, *, is_dollar: bool) -> Costs:

@@ -15,7 +15,7 @@ from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.periods import DAY_MS, Candle
 
 StopSide = Literal["long", "short"]
-StopFrom = Literal["noise", "ticks", "spread", "thin_range", "wall"]
+StopFrom = Literal["noise", "ticks", "spread", "thin_range", "standing_size"]
 
 # A range estimator understates where a bar has few trades; then neighbouring bars are made one.
 LEAST_TRADES = 20
@@ -91,7 +91,7 @@ def stop_price(
     tick: Price,
     spread: Price | None = None,
     thin: Sequence[ThinRange] = (),
-    walls: Sequence[Price] = (),
+    standing: Sequence[Price] = (),
     side: StopSide = "long",
     horizon_ms: int = DAY_MS,
 ) -> StopPrice:
@@ -106,7 +106,7 @@ def stop_price(
     origin = max(reasons, key=lambda each: reasons[each])
     distance, edge = reasons[origin], None
     margin = max(BEYOND * price, LEAST_TICKS * step)
-    for each in _in_the_way(_obstacles(price, thin, walls, sign), reasons[origin]):
+    for each in _in_the_way(_obstacles(price, thin, standing, sign), reasons[origin]):
         if each.far + margin > distance:
             origin, distance, edge = each.origin, each.far + margin, each.edge
     # Outwards, so that rounding brings it no nearer; a stop is a price, so never 0.
@@ -123,8 +123,8 @@ def stop_price(
     )
 
 
-def _obstacles(price: Price, thin: Sequence[ThinRange], walls: Sequence[Price], sign: int) -> list[_Obstacle]:
-    found = [_Obstacle("wall", sign * (each - price), sign * (each - price), each) for each in walls]
+def _obstacles(price: Price, thin: Sequence[ThinRange], standing: Sequence[Price], sign: int) -> list[_Obstacle]:
+    found = [_Obstacle("standing_size", sign * (each - price), sign * (each - price), each) for each in standing]
     for each in thin:
         near, far = (each.high, each.low) if sign < 0 else (each.low, each.high)
         found.append(_Obstacle("thin_range", sign * (near - price), sign * (far - price), far))

@@ -98,10 +98,13 @@ class FlowAnswers:
         return line if line.slope > 0 and line.t >= LEAST_T else None
 
     def residuals(self) -> list[float]:
-        """Return the residual of each minute by a line through the others: one that draws its own line hides itself."""
+        """Return the residual of each minute by a line through the others: one that draws its own line hides itself.
+
+        Most minutes have too little flow to leave any, whatever the line.
+        """
         pairs = self._pairs()
         sums, large = _Sums.of(pairs), _large(pairs)
-        return [sums.without(each).line(large).residual(each) for each in pairs]
+        return [0.0 if abs(each.flow) < large else sums.without(each).line(large).residual(each) for each in pairs]
 
     def _pairs(self) -> list[MinuteFlow]:
         return [MinuteFlow(*each) for each in zip(self._flows, self._moves, strict=True)]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import log
 from statistics import median
 
-from mcp_binance_server.analytics.market.minute import HALF_BLOCKS, HalfBlock, blocks_of_ten
+from mcp_binance_server.analytics.market.minute import HALF_BLOCK_S, HALF_BLOCKS, SECONDS, HalfBlock, blocks_of_ten
 
 USUAL_MINUTES = 60
 # A handful of trades more says nothing.
@@ -32,6 +32,10 @@ class UsualRates:
         ):
             column.append(2 * total / HALF_BLOCKS)
             del column[:-USUAL_MINUTES]
+
+    def trades_per_minute(self) -> float | None:
+        """Return how often the market usually trades; None before the first minute is over."""
+        return SECONDS / (2 * HALF_BLOCK_S) * median(self._trades) if self._trades else None
 
     def score(self, blocks: Sequence[HalfBlock]) -> float:
         """Return the largest logarithm of changes over the usual, less that of trades where these rose as well."""

@@ -13,9 +13,14 @@ HealthPart = Literal["spread", "depth"]
 
 LEAST_MINUTES = 30
 WEIGHTS: dict[HealthPart, float] = {"spread": 0.4, "depth": 0.6}
-EDGES: tuple[tuple[float, HealthWord], ...] = ((80, "Usual"), (60, "Thin"), (40, "Strained"))
+WORDS: tuple[HealthWord, ...] = ("Usual", "Thin", "Strained", "Broken")
+EDGES = (80.0, 60.0, 40.0)
 # A word is left only this far beyond its edge.
 MARGIN = 8.0
+# It stands for a minute; sooner only a Usual or Thin book that stays broken is told: a fall passes Strained on its way,
+# and who was told that need not hear more within the minute. Thin must last before it is news.
+STANDS_S, THIN_LASTS_S = 60, 25
+BROKEN_BELOW, BROKEN_LASTS_S = 20.0, 5
 MEAN_S = 5
 FALL_HALF_S, RISE_HALF_S = 5.0, 30.0
 # A part begins to count when less than one second in 25 was as bad, and never counts less than this.
@@ -42,7 +47,7 @@ class HealthNow:
 class HealthMeter:
     """Scores second by second: bad news fast, good news slowly, and a word that does not flicker at its edge."""
 
-    __slots__ = ("_grid", "_recent", "_scale", "_score", "_word")
+    __slots__ = ("_grid", "_means", "_recent", "_scale", "_score", "_steady")
 
     def __init__(self, grid: PriceGrid) -> None:
         self._grid = grid
@@ -52,8 +57,9 @@ class HealthMeter:
     def clear(self) -> None:
         """Begin anew after a gap."""
         self._recent: deque[dict[HealthPart, float]] = deque(maxlen=MEAN_S)
+        self._means: deque[float] = deque(maxlen=MEAN_S)
         self._score: float | None = None
-        self._word: HealthWord | None = None
+        self._steady = SteadyWord()
 
     def compare_with(self, scale: HealthScale) -> None:
         """Take the hour against which the next seconds are scored."""
@@ -63,21 +69,24 @@ class HealthMeter:
         """Take a second."""
         if self._scale is None:
             return
-        self._recent.append(part_scores(moment, self._scale, self._grid))
-        raw = sum(_mean(each) for each in self._recent) / len(self._recent)
+        parts = part_scores(moment, self._scale, self._grid)
+        self._recent.append(parts)
+        self._means.append(_mean(parts))
+        raw = sum(self._means) / len(self._means)
         before = raw if self._score is None else self._score
         keep = 0.5 ** (1 / (FALL_HALF_S if raw < before else RISE_HALF_S))
         self._score = score = keep * before + (1 - keep) * raw
-        self._word = word_of(score, self._word)
+        self._steady.add(score)
 
     @property
     def now(self) -> HealthNow | None:
         """Return the state of the last second; None before there is half an hour to compare with."""
-        if self._score is None or self._word is None:
+        word = self._steady.word
+        if self._score is None or word is None:
             return None
         seconds = len(self._recent)
         parts: dict[HealthPart, float] = {name: sum(each[name] for each in self._recent) / seconds for name in WEIGHTS}
-        return HealthNow(self._score, self._word, parts)
+        return HealthNow(self._score, word, parts)
 
 
 def part_scores(moment: BookMoment, scale: HealthScale, grid: PriceGrid) -> dict[HealthPart, float]:
@@ -94,24 +103,44 @@ def part_scores(moment: BookMoment, scale: HealthScale, grid: PriceGrid) -> dict
     return {"spread": spread, "depth": depth}
 
 
+class SteadyWord:
+    """The word of a score, second by second: it changes once a minute at most, for whoever asks every few seconds.
+
+    Only a book that was no worse than Thin and breaks is told sooner.
+    """
+
+    __slots__ = ("_broken_s", "_differs_s", "_stood_s", "word")
+
+    def __init__(self) -> None:
+        self.word: HealthWord | None = None
+        self._stood_s = STANDS_S
+        self._differs_s = self._broken_s = 0
+
+    def add(self, score: float) -> None:
+        """Take a second."""
+        word = word_of(score, self.word)
+        self._stood_s += 1
+        self._differs_s = 0 if word == self.word else self._differs_s + 1
+        self._broken_s = self._broken_s + 1 if score < BROKEN_BELOW else 0
+        lasts = word != "Thin" or self._differs_s > THIN_LASTS_S
+        if self.word is None:
+            self.word = word
+        elif word != self.word and ((lasts and self._stood_s >= STANDS_S) or self._breaks):
+            self.word = word
+            self._stood_s = self._differs_s = 0
+
+    @property
+    def _breaks(self) -> bool:
+        return self._broken_s >= BROKEN_LASTS_S and self.word in ("Usual", "Thin")
+
+
 def word_of(score: float, before: HealthWord | None = None) -> HealthWord:
     """Name a score; the word before stays until its edge is passed by a margin."""
-    if before is not None:
-        words = [word for _, word in EDGES]
-        at = words.index(before) if before in words else len(words)
-        high = EDGES[at - 1][0] + MARGIN if at else 101.0
-        low = EDGES[at][0] - MARGIN if at < len(EDGES) else -1.0
-        if low <= score < high:
-            return before
-    for edge, word in EDGES:
-        if score >= edge:
-            return word
-    return "Broken"
-
-
-def shrunk_share(recovered: int, depletions: int, long_run: float, trials: float = 10.0) -> float:
-    """Return a share drawn to its long-run rate, which is worth ten trials (Efron and Morris 1975)."""
-    return (recovered + trials * long_run) / (depletions + trials)
+    if before is None:
+        return WORDS[sum(score < edge for edge in EDGES)]
+    fallen = sum(score < edge - MARGIN for edge in EDGES)
+    risen = sum(score < edge + MARGIN for edge in EDGES)
+    return WORDS[min(max(WORDS.index(before), fallen), risen)]
 
 
 def _part(share: float) -> float:

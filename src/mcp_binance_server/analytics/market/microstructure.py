@@ -1,20 +1,23 @@
 """What is known of how one market trades: its last whole minutes, its stress and health of now, its book."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Literal, NamedTuple
 
-from mcp_binance_server.analytics.book.cost import MarketOrderCost
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.impact import PaidSpread
-from mcp_binance_server.analytics.book.metrics import BandImbalance, BookState, TopOfBook
+from mcp_binance_server.analytics.book.metrics import BookState, TopOfBook
+from mcp_binance_server.analytics.confidence import shrunk_share
 from mcp_binance_server.analytics.envelope import BaseRate, Basis, NotJudged, Unknown, WhyNull
-from mcp_binance_server.analytics.market.health import HealthNow, shrunk_share
-from mcp_binance_server.analytics.market.pasts import ALPHA, EVENTS, EndedMinute, EventName, EventVerdict
+from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport, flow_of_bars
+from mcp_binance_server.analytics.market.health import HealthNow
+from mcp_binance_server.analytics.market.pasts import ALPHA, EVENTS, EndedMinute, EventVerdict, JudgementName
 from mcp_binance_server.analytics.market.profile import ProfileReport
+from mcp_binance_server.analytics.market.reference_class import ReferenceClass
 from mcp_binance_server.analytics.market.stress import StressNow
 from mcp_binance_server.analytics.market.volatility import log_returns
+from mcp_binance_server.analytics.own_past import Judgement
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
 
@@ -90,14 +93,16 @@ def minute_volatility(prices: Sequence[float], step_ms: int) -> float | None:
 class AnomalyReport:
     """The last whole minutes of a market and its stress of now; without a stream only why there is nothing.
 
-    `changed` names the judgements that spoke so often within the hour that no single minute of it is an exception.
+    `changed` names the judgements that spoke so often within the hour that no single minute of it is an exception,
+    `reference` the class of markets like it, which only helps to say nothing.
     """
 
     rules: SymbolRules
     basis: Basis
     minutes: tuple[EndedMinute, ...] = ()
     stress: StressNow | None = None
-    changed: Mapping[EventName, BaseRate] = field(default_factory=dict[EventName, BaseRate])
+    changed: Mapping[JudgementName, BaseRate] = field(default_factory=dict[JudgementName, BaseRate])
+    reference: ReferenceClass | None = None
     past_minutes: int = 0
     unknown: Unknown | None = None
     thresholds: Thresholds = DEFAULTS
@@ -127,6 +132,17 @@ class AnomalyReport:
             for each in self.unusual
             if each.judgement.again or (each.judgement.p is not None and each.judgement.p <= most)
         )
+
+    @property
+    def is_stressed(self) -> bool:
+        """Whether stress speaks now; where it has become usual, no single moment of it does."""
+        return self.stress is not None and self.stress.judgement.is_unusual and "stress" not in self.changed
+
+    def waiting(self, judgement: Judgement) -> NotJudged | None:
+        """Return why a judgement says nothing yet, and whether what it saw is usual for markets like this one."""
+        if judgement.not_judged is None or self.reference is None or not self.reference.calls_usual(judgement):
+            return judgement.not_judged
+        return replace(judgement.not_judged, usual_of=self.reference.name)
 
     @property
     def chance_of_any(self) -> float:
@@ -162,40 +178,13 @@ class HealthReport:
         return self.recoveries.shrunk(self.hour_recoveries)
 
 
-@dataclass(frozen=True, slots=True)
-class TakerFlow:
-    """What takers bought and sold within a window, in the base asset."""
-
-    bought: float
-    sold: float
-    trades: int
-    window_ms: int
-    is_complete: bool
-
-    @property
-    def bought_share(self) -> float | None:
-        total = self.bought + self.sold
-        return self.bought / total if total else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TouchReport:
-    """One book: its touch, what it holds within 10 bps, and what a market order may take cheaply."""
-
-    top: TopOfBook
-    band: BandImbalance
-    cost: MarketOrderCost | None
-    is_live: bool
-    age_ms: int
-    levels: tuple[int, int]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketPart:
     """What the page says of the book; `day_volatility`, per minute, is only asked for by the deepest analysis."""
 
     book: TouchReport
     flow: TakerFlow | None
+    """The last minute of the tape, once that is whole."""
     anomalies: AnomalyReport
     health: HealthReport
     day_volatility: float | None
@@ -215,3 +204,13 @@ class MicrostructureReport:
     no_market: str
     now_ms: int
     thresholds: Thresholds = DEFAULTS
+
+    @property
+    def flow(self) -> TakerFlow | None:
+        """What takers did last: by the tape where that is whole, else in the newest closed bar."""
+        if self.market is not None and self.market.flow is not None:
+            return self.market.flow
+        seen = self.profile
+        if seen is None or not seen.bars or seen.bars[-1].open_time_ms + seen.interval_ms != seen.window.to_ms:
+            return None
+        return flow_of_bars(seen.bars[-1:], seen.interval_ms, seen.window.to_ms)

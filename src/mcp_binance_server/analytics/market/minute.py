@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from mcp_binance_server.analytics.book.events import PassedSize, Passing, Refilled, Refills
@@ -45,13 +46,18 @@ class BookMoment(NamedTuple):
         return self.bid_wide + self.ask_wide
 
 
+# Prices and sizes as the exchange wrote them: of a thousand a second hardly one needs to be read.
+WrittenLevels = Sequence[tuple[float | str, float | str]]
+_WRITTEN_PRICE, _WRITTEN_SIZE = itemgetter(0), itemgetter(1)
+
+
 class DepthMessage(NamedTuple):
     """What one message of the book sets, and how many changes it counts."""
 
     event_ms: int
     updates: int
-    bids: Levels
-    asks: Levels
+    bids: WrittenLevels
+    asks: WrittenLevels
 
 
 class HalfBlock(NamedTuple):
@@ -59,13 +65,6 @@ class HalfBlock(NamedTuple):
 
     updates: int
     trades: int
-
-
-class _Pending(NamedTuple):
-    time_ms: int
-    side: BookSide
-    price: float
-    quantity: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +90,11 @@ class MinuteReader:
         self._first = self._last = start
         self._refills = Refills(grid)
         self._passing = Passing({"bid": start.bid_wide, "ask": start.ask_wide})
+        self._least: dict[BookSide, float] = {side: self._passing.least(side) for side in SIDES}
+        self._watched: dict[BookSide, set[float | str]] = {side: set() for side in SIDES}
         self._standing = StandingReader(grid)
-        self._pending: deque[_Pending] = deque(maxlen=MOST_PENDING)
+        # When, whose queue, at which price, and how much.
+        self._pending: deque[tuple[int, BookSide, float, float]] = deque(maxlen=MOST_PENDING)
         self._blocks = [[0, 0] for _ in range(HALF_BLOCKS)]
         self._traded: dict[BookSide, dict[float, float]] = {side: {} for side in SIDES}
         self._bought = self._sold = 0.0
@@ -100,7 +102,7 @@ class MinuteReader:
     def on_trade(self, second: int, time_ms: int, price: float, quantity: float, *, sold: bool) -> None:
         """Take a trade of the minute's `second`; a seller who acts takes from the bids."""
         side: BookSide = "bid" if sold else "ask"
-        self._pending.append(_Pending(time_ms, side, price, quantity))
+        self._pending.append((time_ms, side, price, quantity))
         self._blocks[_block(second)][1] += 1
         by_price = self._traded[side]
         by_price[price] = by_price.get(price, 0.0) + quantity
@@ -112,21 +114,48 @@ class MinuteReader:
     def on_depth(self, second: int, message: DepthMessage, before: SizeBefore) -> None:
         """Take a message before the book does: the trades until then show in it."""
         self._blocks[_block(second)][0] += message.updates
-        taken = self._taken(message.event_ms)
-        passing = self._passing
+        taken = self._taken(message.event_ms) if self._pending else {}
         for side, levels in zip(SIDES, (message.bids, message.asks), strict=True):
-            traded, least = taken.get(side), passing.least(side)
-            low, high = self._last.mid - self._reach, self._last.mid + self._reach
-            for price, after in levels:
-                # What stands farther off is another market.
-                if (after >= least and low <= price <= high) or passing.follows(side, price):
-                    of_it = traded.get(price, 0.0) if traded else 0.0
-                    passing.read((side, price), message.event_ms, before(side, price), after, of_it)
+            traded = taken.get(side)
+            for level in self._worth_reading(side, levels):
+                self._pass(side, level, message.event_ms, before, traded or {})
             if traded:
-                shown = dict(levels)
+                shown = {float(price): size for price, size in levels}
                 for price, quantity in traded.items():
                     was = before(side, price)
-                    self._refills.add(side, price, quantity, was, shown.get(price, was))
+                    self._refills.add(side, price, quantity, was, float(shown.get(price, was)))
+
+    def _worth_reading(self, side: BookSide, levels: WrittenLevels) -> WrittenLevels:
+        """Return the levels that are large or followed: hardly one in fifty, so all of them are looked at in one go."""
+        least, watched = self._least[side], self._watched[side]
+        if watched and not watched.isdisjoint(map(_WRITTEN_PRICE, levels)):
+            return [each for each in levels if float(each[1]) >= least or each[0] in watched]
+        if not levels or max(map(float, map(_WRITTEN_SIZE, levels))) < least:
+            return ()
+        return [each for each in levels if float(each[1]) >= least]
+
+    def _pass(
+        self,
+        side: BookSide,
+        level: tuple[float | str, float | str],
+        event_ms: int,
+        before: SizeBefore,
+        traded: Mapping[float, float],
+    ) -> None:
+        written, watched = level[0], self._watched[side]
+        price, after, was = float(written), float(level[1]), 0.0
+        if written not in watched:
+            # What stands farther off is another market.
+            if abs(price - self._last.mid) > self._reach:
+                return
+            was = before(side, price)
+            if after - was < self._least[side]:
+                return
+        self._passing.read((side, price), event_ms, was, after, traded.get(price, 0.0))
+        if self._passing.follows(side, price):
+            watched.add(written)
+        else:
+            watched.discard(written)
 
     def on_second(self, second: int, moment: BookMoment, look: Callable[[], tuple[Levels, Levels]]) -> None:
         """Take the book at the end of a second; its levels are asked for only when they are needed."""
@@ -150,15 +179,15 @@ class MinuteReader:
     def _taken(self, event_ms: int) -> dict[BookSide, dict[float, float]]:
         taken: dict[BookSide, dict[float, float]] = {}
         pending = self._pending
-        while pending and pending[0].time_ms <= event_ms:
-            each = pending.popleft()
-            by_price = taken.setdefault(each.side, {})
-            by_price[each.price] = by_price.get(each.price, 0.0) + each.quantity
+        while pending and pending[0][0] <= event_ms:
+            _, side, price, quantity = pending.popleft()
+            by_price = taken.setdefault(side, {})
+            by_price[price] = by_price.get(price, 0.0) + quantity
         return taken
 
 
 def _block(second: int) -> int:
-    return min(HALF_BLOCKS - 1, second // HALF_BLOCK_S)
+    return second // HALF_BLOCK_S
 
 
 def blocks_of_ten(blocks: Sequence[HalfBlock]) -> list[HalfBlock]:

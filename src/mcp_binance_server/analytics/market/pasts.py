@@ -9,7 +9,9 @@ from typing import Literal
 
 from mcp_binance_server.analytics.book.events import came_and_went
 from mcp_binance_server.analytics.book.grid import BookSide
+from mcp_binance_server.analytics.book.outcomes import StandingOutcomes
 from mcp_binance_server.analytics.book.standing import StandingProfile, StandingSize
+from mcp_binance_server.analytics.confidence import shrunk_share
 from mcp_binance_server.analytics.envelope import NotJudged
 from mcp_binance_server.analytics.market.absorption import LEAST_PAIRS, FlowAnswers, KyleLine, MinuteFlow
 from mcp_binance_server.analytics.market.flood import UsualRates
@@ -69,13 +71,14 @@ class EndedMinute:
 class SymbolPasts:
     """Everything by which the minutes of one symbol are judged; it outlives a break of the stream."""
 
-    __slots__ = ("answers", "hour", "profile", "rates", "scores", "volumes")
+    __slots__ = ("answers", "hour", "outcomes", "profile", "rates", "scores", "volumes")
 
     def __init__(self) -> None:
         self.scores: dict[JudgementName, OwnPast] = {name: OwnPast() for name in CRITERIA}
         self.rates = UsualRates()
         self.answers = FlowAnswers()
         self.profile = StandingProfile()
+        self.outcomes = StandingOutcomes()
         self.hour = OwnHour()
         self.volumes: array[float] = array("f")
 
@@ -103,12 +106,24 @@ class SymbolPasts:
         self.volumes.append(facts.volume)
         del self.volumes[:-USUAL_VOLUMES]
 
+    def large_standing(self, facts: MinuteFacts) -> list[StandingSize]:
+        """Return the sizes of a minute that reach the floor, largest first; none before it is known what is usual."""
+        if self.profile.minutes < LEARN_MINUTES:
+            return []
+        floor = CRITERIA["standing_size"].floor
+        return [each for each in self._standing(facts) if each.score >= floor]
+
+    def standing_waits(self) -> NotJudged | None:
+        """Return how far the past of standing sizes has come; None once they can be judged."""
+        have, need = min(LEARN_MINUTES, self.profile.minutes) + len(self.scores["standing_size"]), LEARN_MINUTES + LEAST
+        return NotJudged(have, need) if have < need else None
+
     def stress(self, parts: StressParts | None) -> tuple[StressReading | None, Judgement]:
         """Judge the stress of now."""
         criterion, past = CRITERIA["stress"], self.scores["stress"]
         learnt = self.hour.stress_minutes
         if parts is None or learnt < LEARN_MINUTES:
-            return None, _not_judged(criterion, 0.0, min(learnt, LEARN_MINUTES), LEARN_MINUTES + LEAST)
+            return None, _not_scored(criterion, min(learnt, LEARN_MINUTES), LEARN_MINUTES + LEAST)
         reading = stress_of(parts, self.hour.stress_scale())
         return reading, self._judged("stress", reading.score, LEARN_MINUTES if len(past) < LEAST else 0)
 
@@ -128,7 +143,7 @@ class SymbolPasts:
             "profile": self.profile.series(),
             "volumes": array("d", self.volumes),
         }
-        return {**rows, **spoke, **lines, **self.hour.series()}
+        return {**rows, **spoke, **lines, **self.hour.series(), **self.outcomes.series()}
 
     @classmethod
     def restored(cls, series: Mapping[str, Sequence[float]]) -> "SymbolPasts":
@@ -147,6 +162,8 @@ class SymbolPasts:
             pasts.profile.restore(series["profile"])
             pasts.hour.restore(_rows(series["health_seconds"], 2), _rows(series["stress_seconds"], 3))
             pasts.volumes = array("f", series["volumes"][-USUAL_VOLUMES:])
+            # Counted later than the rest: an older record has none.
+            pasts.outcomes.restore(series.get("left_near", ()), series.get("left_far", ()))
         except KeyError as missing:
             raise ValueError(f"the row {missing} is missing") from missing
         return pasts
@@ -171,7 +188,7 @@ class SymbolPasts:
         if line is None:
             is_short = len(self.answers) < LEAST
             waiting = NotJudged(len(self.answers), LEAST, why=None if is_short else "not_fitted")
-            judgement = Judgement(criterion=CRITERIA["absorption"], score=0.0, not_judged=waiting)
+            judgement = Judgement(criterion=CRITERIA["absorption"], score=0.0, not_judged=waiting, has_score=False)
             return EventVerdict(name="absorption", judgement=judgement, measured={"flow": facts.flow})
         score = line.residual(MinuteFlow(facts.flow, facts.move))
         judgement = OwnPast(self.answers.residuals()).judge(CRITERIA["absorption"], score)
@@ -197,16 +214,16 @@ class SymbolPasts:
 
     def _flood(self, facts: MinuteFacts) -> EventVerdict:
         if len(self.rates) < LEARN_MINUTES:
-            judgement = _not_judged(CRITERIA["flood"], 0.0, len(self.rates), LEARN_MINUTES + LEAST)
+            judgement = _not_scored(CRITERIA["flood"], len(self.rates), LEARN_MINUTES + LEAST)
             return EventVerdict(name="flood", judgement=judgement, measured={})
         score = self.rates.score(facts.blocks)
         judgement = self._judged("flood", score, LEARN_MINUTES)
         return EventVerdict(name="flood", judgement=judgement, measured={"times_usual": exp(score)})
 
     def _standing_size(self, facts: MinuteFacts) -> EventVerdict:
-        found = self._largest(facts)
+        found = next(iter(self._standing(facts)), None)
         if self.profile.minutes < LEARN_MINUTES:
-            judgement = _not_judged(CRITERIA["standing_size"], 0.0, self.profile.minutes, LEARN_MINUTES + LEAST)
+            judgement = _not_scored(CRITERIA["standing_size"], self.profile.minutes, LEARN_MINUTES + LEAST)
             return EventVerdict(name="standing_size", judgement=judgement, measured={})
         judgement = self._judged("standing_size", found.score if found else 0.0, LEARN_MINUTES)
         if found is None:
@@ -214,14 +231,18 @@ class SymbolPasts:
         measured = {"size": found.size, "share_of_side": found.share}
         if usual := median(self.volumes):
             measured["minutes_of_volume"] = found.size / usual
+        like = self.outcomes.like(found.distance) if found.score >= judgement.criterion.floor else None
+        if like is not None:
+            shrunk = shrunk_share(like.k, like.n, like.long_run)
+            measured |= {"like_it_left": like.n, "like_it_traded_into": like.k, "like_it_traded_into_shrunk": shrunk}
         return EventVerdict(
             name="standing_size", judgement=judgement, measured=measured, side=found.side, price=found.price
         )
 
-    def _largest(self, facts: MinuteFacts) -> StandingSize | None:
+    def _standing(self, facts: MinuteFacts) -> list[StandingSize]:
         if facts.standing is None or not self.volumes:
-            return None
-        return self.profile.largest(facts.standing, LEAST_OF_MINUTE * median(self.volumes))
+            return []
+        return self.profile.sizes(facts.standing, LEAST_OF_MINUTE * median(self.volumes))
 
     def _judged(self, name: JudgementName, score: float, learnt: int = 0) -> Judgement:
         judgement = self.scores[name].judge(CRITERIA[name], score)
@@ -257,6 +278,10 @@ def _answer(facts: MinuteFacts, line: KyleLine) -> dict[str, float]:
 
 def _not_judged(criterion: Criterion, score: float, have: int, need: int) -> Judgement:
     return Judgement(criterion=criterion, score=score, not_judged=NotJudged(have, need, criterion.unit))
+
+
+def _not_scored(criterion: Criterion, have: int, need: int) -> Judgement:
+    return replace(_not_judged(criterion, 0.0, have, need), has_score=False)
 
 
 def _told(verdict: EventVerdict, *, again: bool) -> EventVerdict:

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from math import comb
 from typing import NamedTuple
 
+from mcp_binance_server.analytics.confidence import shrunk_share
 from mcp_binance_server.domain.periods import Candle
 
 # Of an ATR: this near is an approach, this far settles it.
 NEAR, AWAY = 0.25, 1.0
 ARBITRARY = 200
 GOLDEN = (5**0.5 - 1) / 2  # its multiples fill an interval evenly and follow nothing in the bars
-# A share of few approaches is pulled towards that of arbitrary prices, which counts as this many.
-WORTH = 10
 LEAST_APPROACHES = 3
 
 
@@ -63,12 +62,12 @@ def share_held_anywhere(bars: Sequence[Bar], unit: float) -> float:
         known_from = int(at * GOLDEN % 1 * len(bars) / 2)
         found = approaches(level, bars[known_from:], unit)
         held, n = held + found.held, n + found.n
-    return (held + WORTH / 2) / (n + WORTH)  # without an approach: a coin
+    return shrunk_share(held, n, 0.5)  # without an approach: a coin
 
 
 def strength(found: Approaches, usual: float) -> float:
     """Return by how much a level held more often than an arbitrary price, shrunk towards no difference."""
-    return (found.held + WORTH * usual) / (found.n + WORTH) - usual
+    return shrunk_share(found.held, found.n, usual) - usual
 
 
 def beats_chance(found: Approaches, usual: float, tried: int, *, alpha: float = 0.05) -> bool:

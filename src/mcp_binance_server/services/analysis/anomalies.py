@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.metrics import top_of_book
 from mcp_binance_server.analytics.envelope import BaseRate, Basis, Window
 from mcp_binance_server.analytics.market.microstructure import AnomalyReport
-from mcp_binance_server.analytics.market.pasts import EVENTS, EventName
+from mcp_binance_server.analytics.market.pasts import CRITERIA, JudgementName
+from mcp_binance_server.analytics.market.reference_class import ReferenceClass
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.services.live.service import BookView, LiveService, Watch
 
@@ -37,8 +40,8 @@ class AnomalyService:
         # The newest minute ended at most one minute ago.
         oldest_ms = now_ms - (asked + 1) * MINUTE_MS
         minutes = tuple(each for each in feed.minutes.ended if each.end_ms > oldest_ms)[-asked:]
-        changed: dict[EventName, BaseRate] = {
-            name: seen for name in EVENTS if (seen := feed.pasts.scores[name].has_changed()) is not None
+        changed: dict[JudgementName, BaseRate] = {
+            name: seen for name in CRITERIA if (seen := feed.pasts.scores[name].has_changed()) is not None
         }
         return AnomalyReport(
             rules=watch.rules,
@@ -46,9 +49,18 @@ class AnomalyService:
             minutes=minutes,
             stress=feed.minutes.stress,
             changed=changed,
+            reference=_reference(feed, view),
             past_minutes=len(feed.pasts.scores["hidden_size"]),
             thresholds=thresholds,
         )
+
+
+def _reference(feed: SymbolFeed, view: BookView) -> ReferenceClass | None:
+    """Return the class of a market by its tick and its own minutes; None before the first of them."""
+    mid, trades = top_of_book(view.snapshot.bids, view.snapshot.asks).mid, feed.pasts.rates.trades_per_minute()
+    if mid is None or trades is None:
+        return None
+    return ReferenceClass.of(PriceGrid.of(view.rules).tick_bps(mid), trades)
 
 
 def _basis(feed: SymbolFeed, view: BookView, ends: list[int], now_ms: int, window_ms: int) -> Basis:

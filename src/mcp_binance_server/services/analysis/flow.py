@@ -18,8 +18,12 @@ from mcp_binance_server.analytics.flow.report import (
     sample_of_trades,
 )
 from mcp_binance_server.analytics.flow.volume import LargeTrades, large_trades
+from mcp_binance_server.analytics.market.glance import TouchReport, touch_of
+from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.thresholds import Thresholds
+from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.services.analysis.cost import order_cost
 from mcp_binance_server.services.analysis.flow_live import (
     QuoteFlow,
     level_rates,
@@ -39,7 +43,7 @@ from mcp_binance_server.services.analysis.tape_window import (
     taped,
 )
 from mcp_binance_server.services.gathering import gather
-from mcp_binance_server.services.live.service import LiveService, Watch
+from mcp_binance_server.services.live.service import CHEAP_LEVELS, DEEP_LEVELS, LiveService, Watch
 
 SECOND_MS = 1_000
 MINUTE_MS = 60_000
@@ -76,11 +80,22 @@ class OrderFlowService:
     async def signal(self, text: str, window_minutes: int) -> FlowReport:
         """Measure the last minutes, and the levels that a trade would be measured against."""
         async with self.live.watching(text, wait_ms=PROMPT_WAIT_MS) as watch:
-            report, levels = await gather(
-                lambda: self._report(watch, window_minutes * MINUTE_MS), lambda: self._references(text)
+            report, traded, touch, quoted = await gather(
+                lambda: self._report(watch, window_minutes * MINUTE_MS),
+                lambda: self.profiles.profile(text, PROFILE_HOURS, with_price=False),
+                lambda: self._touch(watch),
+                lambda: self.live.quoted(watch),
             )
-            missing = (f"reference levels: {levels.failure.message}",) if levels.failure else ()
-            return replace(report.required(), references=levels.value, missing=missing)
+            parts = {"reference levels": traded, "order book": touch, "current price": quoted}
+            reading = quoted.value.reading if quoted.value else None
+            return replace(
+                report.required(),
+                touch=touch.value,
+                reading=reading,
+                references=self._references(traded.value, reading) if traded.value else None,
+                closed_ms=traded.value.window.to_ms if traded.value else None,
+                missing=tuple(f"{name}: {part.failure.message}" for name, part in parts.items() if part.failure),
+            )
 
     async def _report(self, watch: Watch, requested_ms: int) -> FlowReport:
         to_ms = settled_ms(self.live.time.now_ms())
@@ -147,10 +162,14 @@ class OrderFlowService:
         waiting = tape_progress(watch, asked.to_ms - asked.from_ms, self.live.time.now_ms())
         return waiting if waiting.progress else Unknown("insufficient_history")
 
-    async def _references(self, text: str) -> References:
-        report = await self.profiles.profile(text, PROFILE_HOURS, with_price=False)
-        profile, bars = report.profile, report.bars[-SWING_BARS:]
-        return reference_levels(bars, profile.val, profile.vah, thresholds=self.live.thresholds)
+    async def _touch(self, watch: Watch) -> TouchReport:
+        view = await self.live.book(watch, DEEP_LEVELS if watch.live else CHEAP_LEVELS)
+        return touch_of(view, await order_cost(self.live, watch, view))
+
+    def _references(self, traded: ProfileReport, reading: PriceReading | None) -> References:
+        profile, bars = traded.profile, traded.bars[-SWING_BARS:]
+        price = None if reading is None else reading.price
+        return reference_levels(bars, profile.val, profile.vah, price=price, thresholds=self.live.thresholds)
 
 
 def _judge(

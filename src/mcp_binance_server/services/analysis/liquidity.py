@@ -4,20 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from mcp_binance_server.analytics.envelope import Progress, Source, Window
+from mcp_binance_server.analytics.book.grid import BookSide
+from mcp_binance_server.analytics.book.metrics import top_of_book
+from mcp_binance_server.analytics.book.report import LargestLevel, largest_levels
+from mcp_binance_server.analytics.envelope import Source, Window
 from mcp_binance_server.analytics.liquidity.low_volume import low_volume_ranges
 from mcp_binance_server.analytics.liquidity.path import TradedPath, path_of_candles, path_of_trades
 from mcp_binance_server.analytics.liquidity.report import (
     LiquidityReport,
+    StandingReport,
     StopReport,
     ThinRangeReport,
-    WallReport,
     costs_of,
-    walls_of_book,
-    walls_of_sightings,
 )
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopSide, noise_of, stop_price
 from mcp_binance_server.analytics.liquidity.thin_ranges import ThinRanges, thin_ranges
+from mcp_binance_server.analytics.market.glance import TakerFlow, flow_of_bars, flow_of_tape, touch_of
 from mcp_binance_server.analytics.market.profile import (
     ProfileReport,
     VolumeProfile,
@@ -42,7 +44,7 @@ from mcp_binance_server.services.analysis.tape_window import (
     trades_between,
 )
 from mcp_binance_server.services.gathering import Part, gather
-from mcp_binance_server.services.live.service import BookView, LiveService, Watch
+from mcp_binance_server.services.live.service import BookView, LiveService, Quoted, Watch
 from mcp_binance_server.services.market.service import MarketService
 
 MINUTE_MS = 60_000
@@ -53,7 +55,6 @@ PROMPT_WAIT_MS = 1_500
 LIVE_LEVELS = 1_000
 # Half the weight of a thousand levels, for a book that nobody streams.
 ASKED_LEVELS = 500
-WALLS_MS = 300_000
 MOST_KEPT = 20
 
 HOUR_MS = 3_600_000
@@ -70,13 +71,7 @@ class _TradedNow(NamedTuple):
     coverage: float
     trades: int
     source: Source
-
-
-class _Quoted(NamedTuple):
-    """The last price, None where nothing was traded, and what lies between bid and ask."""
-
-    price: Price | None
-    spread: Price | None
+    flow: TakerFlow
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,62 +86,62 @@ class LiquidityService:
     async def thin_ranges(
         self, text: str, minutes: int, percentile: int | None, *, side: StopSide = "long", horizon_ms: int = DAY_MS
     ) -> ThinRangeReport:
-        """Find thin ranges in what was traded; walls of a book that is streamed count for the stop."""
+        """Find thin ranges in what was traded; a large size that stands counts for the stop."""
         async with self.live.watching(text) as watch:
             quoted, traded, noise = await gather(
-                lambda: self._quoted(watch), lambda: self._traded(watch, minutes), lambda: self._noise(watch)
+                lambda: self.live.quoted(watch), lambda: self._traded(watch, minutes), lambda: self._noise(watch)
             )
             now = quoted.required()
-            walls = _walls(watch, None, self.live.time.now_ms()) if watch.live else None
+            standing = _standing(watch, self.live.time.now_ms())
             found = self._judge(watch, traded.required(), now)
-            stop = _stop(watch, now, noise, found, walls, side=side, horizon_ms=horizon_ms)
+            stop = _stop(watch, now, noise, found, standing, side=side, horizon_ms=horizon_ms)
             return self._report(
-                watch, traded.required(), found, minutes=minutes, price=now.price, stop=stop, percentile=percentile
+                watch,
+                traded.required(),
+                found,
+                minutes=minutes,
+                reading=now.reading,
+                stop=stop,
+                standing=standing,
+                percentile=percentile,
             )
 
     async def map(self, text: str, minutes: int) -> LiquidityReport:
-        """Gather thin ranges, walls and costs; a part that cannot be had is marked and the rest stays."""
+        """Gather thin ranges, standing sizes and costs; a part that cannot be had is marked and the rest stays."""
         async with self.live.watching(text, wait_ms=PROMPT_WAIT_MS) as watch:
             quoted, traded, book, noise = await gather(
-                lambda: self._quoted(watch),
+                lambda: self.live.quoted(watch),
                 lambda: self._traded(watch, minutes),
                 lambda: self.live.book(watch, LIVE_LEVELS if watch.live else ASKED_LEVELS),
                 lambda: self._noise(watch),
             )
             now = quoted.required()
             view: BookView | None = book.value if book.value and book.value.snapshot.bids else None
-            walls = None if view is None else _walls(watch, view, self.live.time.now_ms())
+            standing = _standing(watch, self.live.time.now_ms())
             found = None if traded.value is None else self._judge(watch, traded.value, now)
-            stop = _stop(watch, now, noise, found, walls)
+            stop = _stop(watch, now, noise, found, standing)
             thin = None
             if traded.value is not None and found is not None:
-                thin = self._report(watch, traded.value, found, minutes=minutes, price=now.price, stop=stop)
+                thin = self._report(
+                    watch, traded.value, found, minutes=minutes, reading=now.reading, stop=stop, standing=standing
+                )
             is_dollar = watch.rules.quote in STABLECOINS
             return LiquidityReport(
                 rules=watch.rules,
-                price=now.price,
+                reading=now.reading,
                 thin=thin,
-                walls=walls,
+                standing=standing,
+                largest=_largest(view),
                 costs=costs_of(view.snapshot, is_dollar=is_dollar) if view else None,
-                order_cost=await order_cost(self.live, watch, view) if view else None,
                 stop=stop,
                 lookback_minutes=minutes,
                 now_ms=self.live.time.now_ms(),
-                touch=_touch(view),
+                touch=touch_of(view, await order_cost(self.live, watch, view)) if view else None,
+                flow=traded.value.flow if traded.value else None,
                 no_trades=traded.failure.message if traded.failure else "",
                 no_book=book.failure.message if book.failure else "the book is empty",
                 thresholds=self.live.thresholds,
             )
-
-    async def _quoted(self, watch: Watch) -> _Quoted:
-        feed = watch.live
-        newest = feed.tape.newest if feed else None
-        if feed is not None and newest is not None:
-            return _Quoted(newest.price, _spread(feed.book.best_bid, feed.book.best_ask))
-        ticker = (await self.client.ticker(watch.rules.symbol)).value
-        is_quoted = ticker.bid and ticker.ask > ticker.bid
-        spread = Price(ticker.ask - ticker.bid) if is_quoted else None
-        return _Quoted(ticker.last_price if ticker.has_traded else None, spread)
 
     async def _noise(self, watch: Watch) -> Noise | None:
         """Measure the usual move by the bars of a day; there is none where hardly anything trades."""
@@ -185,16 +180,19 @@ class LiquidityService:
             bars = tuple(each for each in seconds if each.volume)
         profile = profile_of_candles(bars, tick, thresholds=thresholds)
         path = path_of_candles(bars, tick, thresholds=thresholds)
-        return _TradedNow(profile, path, window, coverage, count, source)
+        flow = flow_of_bars(bars, window.to_ms - window.from_ms, window.to_ms)
+        return _TradedNow(profile, path, window, coverage, count, source, flow)
 
     def _of_trades(
         self, trades: Sequence[Trade], tick: Price, window: Window, coverage: float, source: Source
     ) -> _TradedNow:
         profile = profile_of_trades(trades, tick, thresholds=self.live.thresholds)
         path = path_of_trades(trades, tick, thresholds=self.live.thresholds)
-        return _TradedNow(profile, path, window, coverage, len(trades), source)
+        # Counted as the page's other figures are: an aggregate is one trade.
+        flow = replace(flow_of_tape(trades, window.to_ms - window.from_ms, window.to_ms), trades=len(trades))
+        return _TradedNow(profile, path, window, coverage, len(trades), source, flow)
 
-    def _judge(self, watch: Watch, traded: _TradedNow, quoted: _Quoted) -> ThinRanges:
+    def _judge(self, watch: Watch, traded: _TradedNow, quoted: Quoted) -> ThinRanges:
         """Hold a window against its shuffles, or take what was found in the same one before: they cost most here."""
         key = watch.rules.symbol, traded.window, traded.source, quoted.spread
         made = self._judged.get(key)
@@ -209,8 +207,9 @@ class LiquidityService:
         found: ThinRanges,
         *,
         minutes: int,
-        price: Price | None,
+        reading: PriceReading | None,
         stop: StopReport,
+        standing: StandingReport,
         percentile: int | None = None,
     ) -> ThinRangeReport:
         return ThinRangeReport(
@@ -222,29 +221,29 @@ class LiquidityService:
             coverage=traded.coverage,
             trades=traded.trades,
             source=traded.source,
-            price=price,
+            reading=reading,
             stop=stop,
+            standing=standing,
             now_ms=self.live.time.now_ms(),
             thresholds=self.live.thresholds,
         )
 
 
-def _touch(view: BookView | None) -> tuple[Price, Price] | None:
-    if view is None or not view.snapshot.bids or not view.snapshot.asks:
-        return None
-    return view.snapshot.bids[0].price, view.snapshot.asks[0].price
-
-
-def _spread(bid: PriceLevel | None, ask: PriceLevel | None) -> Price | None:
-    return None if bid is None or ask is None else Price(ask.price - bid.price)
+def _largest(view: BookView | None) -> dict[BookSide, LargestLevel]:
+    if view is None:
+        return {}
+    bids, asks = view.snapshot.bids, view.snapshot.asks
+    mid = top_of_book(bids, asks).mid
+    sides: dict[BookSide, Sequence[PriceLevel]] = {"bid": bids, "ask": asks}
+    return {side: found[0] for side, levels in sides.items() if (found := largest_levels(levels, mid))}
 
 
 def _stop(
     watch: Watch,
-    quoted: _Quoted,
+    quoted: Quoted,
     noise: Part[Noise | None],
     found: ThinRanges | None,
-    walls: WallReport | None,
+    standing: StandingReport,
     *,
     side: StopSide = "long",
     horizon_ms: int = DAY_MS,
@@ -261,29 +260,29 @@ def _stop(
         tick=watch.rules.tick,
         spread=quoted.spread,
         thin=(found.found or ()) if found else (),
-        walls=walls.confirmed if walls else (),
+        standing=standing.prices,
         side=side,
         horizon_ms=horizon_ms,
     )
     return StopReport(stop=stop, noise=noise.value)
 
 
-def _walls(watch: Watch, view: BookView | None, now_ms: int) -> WallReport:
-    """Judge the walls by the seconds that were watched; before that a single book has candidates only."""
-    feed, thresholds = watch.live, watch.thresholds
-    bids = [each for each in feed.bid_walls if each.time_ms >= now_ms - WALLS_MS] if feed else []
-    asks = [each for each in feed.ask_walls if each.time_ms >= now_ms - WALLS_MS] if feed else []
-    span_ms = bids[-1].time_ms - bids[0].time_ms if bids else 0
-    need_ms = thresholds.wall_min_s * 1_000
-    is_enough = span_ms >= need_ms and len(bids) >= thresholds.wall_min_snapshots
-    progress = None
-    if not is_enough and watch.feed is not None:
-        have_ms = min(span_ms, need_ms)
-        progress = Progress(have_ms=have_ms, need_ms=need_ms, ready_ms=now_ms + need_ms - have_ms)
-    single = () if view is None else walls_of_book(view.snapshot, thresholds=thresholds)
-    found = walls_of_sightings(bids, asks, thresholds=thresholds) if bids else single
-    return WallReport(
-        walls=found, snapshots=max(1, len(bids)), span_ms=span_ms, progress=progress, thresholds=thresholds
+def _standing(watch: Watch, now_ms: int) -> StandingReport:
+    """Take what the feed made of the last whole minute; it ended at most one minute ago."""
+    feed = watch.feed
+    if feed is None:
+        return StandingReport(unknown=watch.unknown)
+    past = feed.pasts.scores["standing_size"]
+    newest = feed.minutes.ended[-1] if feed.minutes.ended else None
+    if newest is None or newest.end_ms <= now_ms - 2 * MINUTE_MS:
+        return StandingReport(past_minutes=len(past), waiting=feed.pasts.standing_waits())
+    verdict = newest.of("standing_size")
+    return StandingReport(
+        verdict=verdict,
+        end_ms=newest.end_ms,
+        changed=past.has_changed(),
+        past_minutes=len(past),
+        waiting=verdict.judgement.not_judged,
     )
 
 

@@ -1,12 +1,12 @@
 """Health of a market, and the analysis of its microstructure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mcp_binance_server.analytics.book.cost import MarketOrderCost
 from mcp_binance_server.analytics.book.grid import PriceGrid
-from mcp_binance_server.analytics.book.metrics import BandImbalance, TopOfBook, imbalance_of_band, top_of_book
+from mcp_binance_server.analytics.book.metrics import BandImbalance, TopOfBook, top_of_book
 from mcp_binance_server.analytics.envelope import Basis, NotJudged, Unknown, Window
+from mcp_binance_server.analytics.market.glance import TakerFlow, flow_of_tape, near_band, touch_of
 from mcp_binance_server.analytics.market.health import LEAST_MINUTES
 from mcp_binance_server.analytics.market.microstructure import (
     NO_SCORE,
@@ -16,12 +16,9 @@ from mcp_binance_server.analytics.market.microstructure import (
     MarketPart,
     MicrostructureReport,
     Recoveries,
-    TakerFlow,
-    TouchReport,
     count_recoveries,
     minute_volatility,
 )
-from mcp_binance_server.analytics.market.minute import NEAR_BPS
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, RateLimited
@@ -31,9 +28,9 @@ from mcp_binance_server.services.analysis.anomalies import COLD_LEVELS, AnomalyS
 from mcp_binance_server.services.analysis.cost import order_cost
 from mcp_binance_server.services.analysis.flow_live import takers_paid
 from mcp_binance_server.services.analysis.liquidity import VolumeProfileService
-from mcp_binance_server.services.analysis.tape_window import INTERVAL_MS, closed_candles, settled_ms
+from mcp_binance_server.services.analysis.tape_window import INTERVAL_MS, closed_candles, settled_ms, taped
 from mcp_binance_server.services.gathering import gather
-from mcp_binance_server.services.live.service import BookView, LiveService, Watch
+from mcp_binance_server.services.live.service import BookView, LiveService, Quoted, Watch
 
 SECOND_MS = 1_000
 
@@ -65,9 +62,9 @@ class MarketHealthService:
         book, feed = view.snapshot, watch.feed
         hour = feed.seconds.since(now_ms - HOUR_SECONDS * SECOND_MS) if feed is not None else []
         rows = [row for row in hour if row.time_ms >= now_ms - window_ms]
-        grid = PriceGrid(float(watch.rules.tick), float(watch.rules.step))
+        grid = PriceGrid.of(watch.rules)
         top = top_of_book(book.bids, book.asks)
-        band = _band(view, top, grid)
+        band = near_band(view, top, grid)
         recoveries = _recoveries(rows, thresholds)
         past_minutes = feed.pasts.hour.health_minutes if feed is not None else 0
         now = feed.minutes.health if feed is not None else None
@@ -98,12 +95,6 @@ class MarketHealthService:
             past_minutes=past_minutes,
             thresholds=thresholds,
         )
-
-
-def _band(view: BookView, top: TopOfBook, grid: PriceGrid) -> BandImbalance:
-    """Measure what both sides hold near the mid: within 10 bps, and within three ticks where these are more."""
-    bps = NEAR_BPS if top.mid is None else 10_000 * grid.band(top.mid, NEAR_BPS) / top.mid
-    return imbalance_of_band(view.snapshot.bids, view.snapshot.asks, bps)
 
 
 def _recoveries(rows: Sequence[Second], thresholds: Thresholds) -> Recoveries:
@@ -144,20 +135,29 @@ class MicrostructureService:
             AppError: nothing could be read at all.
         """
         rules = await self.live.market.rules(text)
-        profile, market = await gather(lambda: self.profiles.profile(text, hours), lambda: self._market(text, depth))
+        profile, market, quoted = await gather(
+            lambda: self.profiles.profile(text, hours, with_price=False),
+            lambda: self._market(text, depth),
+            lambda: self._quoted(text),
+        )
+        reading = quoted.value.reading if quoted.value else None
         if profile.failure is not None and market.failure is not None:
             raise market.failure
         return MicrostructureReport(
             rules=rules,
             hours=hours,
             depth=depth,
-            profile=profile.value,
+            profile=replace(profile.value, reading=reading) if profile.value else None,
             no_profile=profile.failure.message if profile.failure else "",
             market=market.value,
             no_market=market.failure.message if market.failure else "",
             now_ms=self.live.time.now_ms(),
             thresholds=self.live.thresholds,
         )
+
+    async def _quoted(self, text: str) -> Quoted:
+        async with self.live.watching(text, wait_ms=WAIT_MS) as watch:
+            return await self.live.quoted(watch)
 
     async def _market(self, text: str, depth: AnalysisDepth) -> MarketPart:
         async with self.live.watching(text, wait_ms=WAIT_MS) as watch:
@@ -166,8 +166,8 @@ class MicrostructureService:
             cost = await order_cost(self.live, watch, view)
             to_ms = settled_ms(self.live.time.now_ms())
             return MarketPart(
-                book=_book(view, cost),
-                flow=_flow(watch, self.live.time.now_ms()),
+                book=touch_of(view, cost),
+                flow=_taped_flow(watch, self.live.time.now_ms()),
                 anomalies=self.anomalies.assess(watch, view, WINDOW_MS[depth]),
                 health=self.health.assess(watch, view, RESILIENCE_MS),
                 day_volatility=day,
@@ -187,24 +187,8 @@ class MicrostructureService:
         return minute_volatility([float(each.close) for each in bars], step_ms)
 
 
-def _flow(watch: Watch, now_ms: int) -> TakerFlow | None:
-    """Add up what takers bought and sold within the last minute; None without a tape."""
-    if watch.feed is None:
-        return None
-    window = watch.feed.tape.window(now_ms - FLOW_MS)
-    volume = window.volume
-    return TakerFlow(float(volume.buy), float(volume.sell), len(window.trades), FLOW_MS, window.is_complete)
-
-
-def _book(view: BookView, cost: MarketOrderCost | None) -> TouchReport:
-    bids, asks = view.snapshot.bids, view.snapshot.asks
-    top = top_of_book(bids, asks)
-    grid = PriceGrid(float(view.rules.tick), float(view.rules.step))
-    return TouchReport(
-        top=top,
-        band=_band(view, top, grid),
-        cost=cost,
-        is_live=view.is_live,
-        age_ms=view.age_ms,
-        levels=(len(bids), len(asks)),
-    )
+def _taped_flow(watch: Watch, now_ms: int) -> TakerFlow | None:
+    """Add up what takers did in the last whole minute of seconds; None while the tape does not hold all of it."""
+    to_ms = settled_ms(now_ms)
+    trades = taped(watch, Window(to_ms - FLOW_MS, to_ms))
+    return None if trades is None else flow_of_tape(trades, FLOW_MS, to_ms)

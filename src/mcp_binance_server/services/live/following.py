@@ -245,7 +245,7 @@ def _followed(live: LiveService, rules: SymbolRules, wish: Wish, reader: Followi
     with live.hub.following(rules.symbol, lambda: reader.hear(followed[0])) as feed:
         if feed is None:
             raise StreamsFull(what="Too many symbols are streamed already", most=live.hub.most)
-        feed.minutes.measure_in(PriceGrid(float(rules.tick), float(rules.step)))
+        feed.minutes.measure_in(PriceGrid.of(rules))
         followed.append(_Followed(rules, feed, live, wish))
         reader.touch(followed[0])
         yield

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
 from mcp_binance_server.analytics.book.impact import IlliquidityRank, illiquidity
@@ -12,6 +12,8 @@ from mcp_binance_server.analytics.book.metrics import AmountUnit, Taker
 from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed, cost_of, describe_book
 from mcp_binance_server.analytics.envelope import Unknown
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.price_reading import PriceReading, read_price
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.exchange.endpoints import Network
@@ -57,6 +59,17 @@ class Watch:
         return feed if feed.age_ms(self.now_ms) <= self.thresholds.dead_ms else None
 
 
+class Quoted(NamedTuple):
+    """The price to measure from, None where nothing was traded, and what lies between bid and ask."""
+
+    reading: PriceReading | None
+    spread: Price | None
+
+    @property
+    def price(self) -> Price | None:
+        return None if self.reading is None else self.reading.price
+
+
 @dataclass(frozen=True, slots=True)
 class LiveService:
     """Opens feeds for those who read them; without streams every book is asked for.
@@ -80,7 +93,7 @@ class LiveService:
             return
         with self.hub.reading(rules.symbol) as opened:
             if opened is not None:
-                opened.minutes.measure_in(PriceGrid(float(rules.tick), float(rules.step)))
+                opened.minutes.measure_in(PriceGrid.of(rules))
             if opened is not None and wait_ms:
                 await self.hub.wait_until_live(rules.symbol, wait_ms)
             # Meanwhile another party may have needed its place.
@@ -107,6 +120,25 @@ class LiveService:
             lag_ms=watch.lag_ms,
             thresholds=self.thresholds,
         )
+
+    async def quoted(self, watch: Watch) -> Quoted:
+        """Return the last trade, or the mid where that is history: of the stream, or as the exchange answers now."""
+        feed = watch.live
+        newest = feed.tape.newest if feed else None
+        if feed is None or newest is None:
+            view = await self.market.priced(watch.rules.symbol)
+            bid, ask = view.ticker.bid, view.ticker.ask
+            return Quoted(view.reading, Price(ask - bid) if bid and ask > bid else None)
+        best_bid, best_ask = feed.book.best_bid, feed.book.best_ask
+        reading = read_price(
+            newest.price,
+            newest.time_ms,
+            bid=best_bid.price if best_bid else None,
+            ask=best_ask.price if best_ask else None,
+            tick=watch.rules.tick,
+            at_ms=max(feed.book_ms, newest.time_ms),
+        )
+        return Quoted(reading, Price(best_ask.price - best_bid.price) if best_bid and best_ask else None)
 
     def _live_view(self, rules: SymbolRules, feed: SymbolFeed, levels: int) -> BookView:
         counts = feed.counts
@@ -168,7 +200,7 @@ class OrderBookService:
             fitted = watch.unknown
             if watch.feed is not None:
                 fitted = await self._microprices.of(watch.rules, watch.feed, self.live.time.now_ms())
-        report = describe_book(view.snapshot, thresholds=view.thresholds)
+        report = describe_book(view.snapshot)
         return view, replace(report, microprice=fitted, illiquidity=await self._illiquidity(view.rules.symbol))
 
     async def _illiquidity(self, symbol: Symbol) -> IlliquidityRank | Unknown:

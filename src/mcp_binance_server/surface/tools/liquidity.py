@@ -14,13 +14,15 @@ from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.own_past import base_rate
 from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.price_reading import PriceReading
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import MeasuredAnswer, Pair, measured, optional
-from mcp_binance_server.surface.views.liquidity import profile_line, thin_line
-from mcp_binance_server.surface.views.markdown import exact, span, volume
+from mcp_binance_server.surface.views.liquidity import profile_line, standing_metric, thin_line
+from mcp_binance_server.surface.views.markdown import exact, exact_average, instant, span, volume
 
 A_TENTH = 0.1
 HOUR_MS = 3_600_000
@@ -46,6 +48,7 @@ def profile_metrics(report: ProfileReport) -> dict[str, Metric]:
         return Metric(value=None if price is None else exact(price, tick), unit="quote", why_null=why, method=method)
 
     return {
+        **_price_metrics(report.rules, report.reading),
         "poc": level(profile.poc, profile.source),
         "vah": level(profile.vah, profile.method),
         "val": level(profile.val, profile.method),
@@ -61,6 +64,18 @@ def profile_metrics(report: ProfileReport) -> dict[str, Metric]:
         "place": Metric(value=report.place, why_null="no_trades" if report.place is None else None),
         "bins": Metric(value=bins or None, unit="base", why_null=why),
     }
+
+
+def _price_metrics(rules: SymbolRules, reading: PriceReading | None) -> dict[str, Metric]:
+    """Return the price that distances are measured from; where it is the mid, what the last trade was."""
+    if reading is None:
+        return {"price": Metric(value=None, unit="quote", why_null="no_trades")}
+    now = exact_average(reading.price, rules.tick)
+    if not reading.is_mid:
+        return {"price": Metric(value=now, unit="quote", method="last_trade")}
+    at = {} if reading.last_ms is None else {"at": instant(reading.last_ms)}
+    last = {"price": exact(reading.last, rules.tick), **at}
+    return {"price": Metric(value=now, unit="quote", method="mid"), "last_trade": Metric(value=last, unit="quote")}
 
 
 async def get_volume_profile(context: Context, arguments: GetVolumeProfile) -> ToolAnswer:
@@ -117,6 +132,7 @@ def thin_range_metrics(report: ThinRangeReport, percentile: int | None) -> dict[
     if found.widest is not None:
         widest = {"sigmas": round(found.widest, 4), "shuffles": found.shuffles, "as_wide": found.as_wide}
     metrics = {
+        **_price_metrics(report.rules, report.reading),
         "thin_ranges": Metric(
             value=None if found.found is None else [_thin(report, each) for each in report.nearest_first],
             why_null=found.why_null,
@@ -132,7 +148,7 @@ def thin_range_metrics(report: ThinRangeReport, percentile: int | None) -> dict[
             value=[_low_volume(report, each) for each in report.low_volume or ()],
             method=f"below_percentile_{percentile}",
         )
-    return metrics | _stop_metrics(report)
+    return {**metrics, "standing_size": standing_metric(report.rules, report.standing), **_stop_metrics(report)}
 
 
 def _thin(report: ThinRangeReport, each: ThinRange) -> dict[str, object]:

@@ -1,11 +1,12 @@
 """What was unusual in the last whole minutes of a market, with how often the like is seen there anyway."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from mcp_binance_server.analytics.book.grid import PriceGrid
-from mcp_binance_server.analytics.envelope import Metric, NotJudged
+from mcp_binance_server.analytics.envelope import Metric, NotJudged, Unknown
 from mcp_binance_server.analytics.market.microstructure import AnomalyReport
 from mcp_binance_server.analytics.market.pasts import CRITERIA, EVENTS, LEAST, EventName, EventVerdict
 from mcp_binance_server.analytics.market.stress import StressReading
@@ -17,6 +18,7 @@ from mcp_binance_server.surface.views.measures import (
     base_rate_member,
     base_rate_words,
     basis_points,
+    changed_words,
     not_judged_member,
     not_judged_words,
     number,
@@ -51,11 +53,9 @@ def anomaly_rows(report: AnomalyReport) -> list[str]:
         lines += ["", _counted(report)]
     if waiting := not_judged_line(report):
         lines += [*([""] if lines else []), f"_{waiting}_"]
-    for name, seen in report.changed.items():
-        lines += [
-            "",
-            f"_{NAMES[name]}: unusual in {seen.k} of the last {seen.n} minutes: compare with the hours before_",
-        ]
+    for name in EVENTS:
+        if name in report.changed:
+            lines += ["", f"_{NAMES[name]}: {changed_words(report.changed[name])}_"]
     return lines
 
 
@@ -65,9 +65,12 @@ def stress_line(report: AnomalyReport) -> str:
     if now is None:
         return f"not judged: {_no_stream(report)}"
     judgement = now.judgement
-    if judgement.not_judged is not None:
-        return not_judged_words(judgement.not_judged)
-    if now.reading is None or not judgement.is_unusual or judgement.p is None:
+    if (waiting := report.waiting(judgement)) is not None:
+        alike = "" if waiting.usual_of is None else " (what is seen is usual for markets like it)"
+        return f"{not_judged_words(waiting)}{alike}"
+    if "stress" in report.changed:
+        return changed_words(report.changed["stress"])
+    if now.reading is None or not report.is_stressed or judgement.p is None:
         return "usual"
     return f"{', '.join(_stressed(now.reading))} (rarer than 1 in {round(1 / judgement.p) - 1} minutes)"
 
@@ -81,10 +84,16 @@ def not_judged_line(report: AnomalyReport) -> str:
         done = report.past_minutes >= LEAST
         return "Not judged: the first whole minute is not over yet" if done else not_judged_words(waiting).capitalize()
     alike: dict[NotJudged, list[str]] = {}
+    usual = list[str]()
     for each in report.verdicts:
-        if each.judgement.not_judged is not None:
-            alike.setdefault(each.judgement.not_judged, []).append(NAMES[each.name])
-    return "; ".join(f"{', '.join(names)}: {not_judged_words(waiting)}" for waiting, names in alike.items())
+        if (waiting := report.waiting(each.judgement)) is not None:
+            alike.setdefault(replace(waiting, usual_of=None), []).append(NAMES[each.name])
+            usual += [NAMES[each.name]] if waiting.usual_of is not None else []
+    said = "; ".join(f"{', '.join(names)}: {not_judged_words(waiting)}" for waiting, names in alike.items())
+    if report.reference is None or not usual:
+        return said
+    seen = "What was seen" if len(usual) == sum(map(len, alike.values())) else f"What was seen of {', '.join(usual)}"
+    return f"{said}. {seen} is usual for markets like it ({report.reference.name})"
 
 
 def anomalies_line(report: AnomalyReport) -> str:
@@ -103,9 +112,9 @@ def anomalies_line(report: AnomalyReport) -> str:
 def anomaly_metrics(report: AnomalyReport) -> dict[str, Metric]:
     """Return every event with its rank and base rate, what cannot be judged yet, and the stress of now."""
     waiting = [
-        {"event": each.name, **not_judged_member(each.judgement.not_judged)}
+        {"event": each.name, **not_judged_member(lacking)}
         for each in report.verdicts
-        if each.judgement.not_judged is not None
+        if (lacking := report.waiting(each.judgement)) is not None
     ]
     if not report.minutes:
         reason = {"why": report.unknown.why_null} if report.unknown else {}
@@ -182,7 +191,7 @@ def _measured(rules: SymbolRules, verdict: EventVerdict) -> str:
         "absorption": _answer,
         "came_and_went": _withdrawn,
         "flood": _changes,
-        "standing_size": _standing,
+        "standing_size": standing_words,
     }
     return words[verdict.name](rules, verdict.measured)
 
@@ -199,7 +208,7 @@ def _answer(rules: SymbolRules, found: Mapping[str, float]) -> str:
     flow = f"net {_size(rules, found['flow'])} {plain(rules.base)}"
     if "usual_move" not in found:
         return flow
-    moved, usual = (_grid(rules).ticks(found[name]) for name in ("move", "usual_move"))
+    moved, usual = (PriceGrid.of(rules).ticks(found[name]) for name in ("move", "usual_move"))
     return f"{flow} moved the mid {moved:+,} ticks, usually {usual:+,}"
 
 
@@ -213,13 +222,19 @@ def _changes(rules: SymbolRules, found: Mapping[str, float]) -> str:
     return f"{found['times_usual']:.1f}x the usual changes, beyond what trades explain" if found else ""
 
 
-def _standing(rules: SymbolRules, found: Mapping[str, float]) -> str:
+def standing_words(rules: SymbolRules, found: Mapping[str, float]) -> str:
+    """Say how large a standing size is, and what became of sizes like it."""
     if "size" not in found:
         return "none large enough to matter"
     minutes = found.get("minutes_of_volume")
     worth = "" if minutes is None else f", ≈ {minutes:.1f} minutes of usual volume"
     size = f"{_size(rules, found['size'])} {plain(rules.base)}"
-    return f"{size}, {share(found['share_of_side'])} of its side, stood 30 s or longer{worth}"
+    like = ""
+    if "like_it_left" in found:
+        counted = f"{found['like_it_traded_into']:.0f} of {found['like_it_left']:.0f}"
+        shrunk = f"{100 * found['like_it_traded_into_shrunk']:.0f} %"
+        like = f"; sizes like it here: traded into {counted} (shrunk {shrunk})"
+    return f"{size}, {share(found['share_of_side'])} of its side, stood 30 s or longer{worth}{like}"
 
 
 def _member(report: AnomalyReport, verdict: EventVerdict) -> dict[str, Any]:
@@ -235,7 +250,7 @@ def _member(report: AnomalyReport, verdict: EventVerdict) -> dict[str, Any]:
         "p": None if judgement.p is None else round(judgement.p, P_PLACES),
         "base_rate": None if judgement.base_rate is None else base_rate_member(judgement.base_rate),
         "minute": _minute_of(report, verdict),
-        "measured": _numbers(rules, verdict),
+        "measured": measured_numbers(rules, verdict),
     }
     if verdict.price is not None:
         member |= {"side": verdict.side, "price": exact(Decimal(repr(verdict.price)), rules.tick)}
@@ -246,15 +261,19 @@ def _minute_of(report: AnomalyReport, verdict: EventVerdict) -> str:
     return next(instant(each.end_ms) for each in report.minutes if verdict in each.verdicts)
 
 
-def _numbers(rules: SymbolRules, verdict: EventVerdict) -> dict[str, Any]:
+def measured_numbers(rules: SymbolRules, verdict: EventVerdict) -> dict[str, Any]:
+    """Return what was measured of an event: sizes and prices as text, the rest as numbers."""
     sizes = ("refill_size", "executed", "executed_beyond_displayed", "flow", "size")
-    grid = _grid(rules)
+    counts = ("like_it_left", "like_it_traded_into")
+    grid = PriceGrid.of(rules)
     measured: dict[str, Any] = {}
     for name, value in verdict.measured.items():
         if name in sizes:
             measured[name] = written(value, rules.step)
         elif name in ("move", "usual_move"):
             measured[f"{name}_ticks"] = grid.ticks(value)
+        elif name in counts:
+            measured[name] = int(value)
         else:
             measured[name] = number(value)
     return measured
@@ -273,7 +292,7 @@ def _stress_metric(report: AnomalyReport) -> Metric:
             "depth_over_usual": number(reading.depth_share),
             "spread_over_usual": number(reading.spread_times),
             "move_10s_bps": basis_points(reading.move_bps),
-            "unusual": judgement.is_unusual,
+            "unusual": report.is_stressed,
         }
     return Metric(
         value=value,
@@ -281,7 +300,7 @@ def _stress_metric(report: AnomalyReport) -> Metric:
         why_null=None if reading is not None else "insufficient_history",
         p=judgement.p,
         base_rate=judgement.base_rate,
-        not_judged=judgement.not_judged,
+        not_judged=report.waiting(judgement),
     )
 
 
@@ -295,12 +314,13 @@ def _stressed(reading: StressReading) -> Iterable[str]:
 
 
 def _no_stream(report: AnomalyReport) -> str:
-    reason = report.unknown.why_null if report.unknown else "collecting"
+    return no_stream(report.unknown)
+
+
+def no_stream(unknown: Unknown | None) -> str:
+    """Say why nothing is told of a market as it happens."""
+    reason = unknown.why_null if unknown else "collecting"
     return NO_STREAM if reason == "upstream_unavailable" else why(reason)
-
-
-def _grid(rules: SymbolRules) -> PriceGrid:
-    return PriceGrid(float(rules.tick), float(rules.step))
 
 
 def _size(rules: SymbolRules, value: float) -> str:

@@ -9,10 +9,12 @@ from mcp_binance_server.analytics.flow.past import ONE_SIDED
 from mcp_binance_server.analytics.flow.report import FlowReport, References
 from mcp_binance_server.analytics.flow.volume import LargeTrades
 from mcp_binance_server.analytics.own_past import Judgement
-from mcp_binance_server.domain.money import STABLECOINS, decimals_of
+from mcp_binance_server.domain.money import STABLECOINS, Price, decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.glance import data_line, glance_lines
 from mcp_binance_server.surface.views.markdown import amount, average, bps, money, plain, price, share, stamp
-from mcp_binance_server.surface.views.measures import collecting, not_judged_words, threshold_line, why
+from mcp_binance_server.surface.views.market import reading_words
+from mcp_binance_server.surface.views.measures import not_judged_words, threshold_line, why
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 SOURCES = {"klines_1s": "1s klines (exact taker volumes)", "aggTrade": "live trades (exact aggressor flags)"}
@@ -29,16 +31,18 @@ def order_flow_page(report: FlowReport) -> str:
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Order Flow Analysis (Last {minutes} min)",
-            "",
-            "## Flow Metrics",
-            *_metrics(report),
+            *glance_lines(report.rules, report.touch, report.taken, "the order book could not be read"),
+            f"**Current Price**: {_current(report)}",
             "",
             f"## Signal: {report.direction.signal}",
             f"- {_sentence(report)}",
             f"- {_caution(report)}",
-            f"- {_large(report)}",
-            *_levels(report),
             "",
+            "## Flow Metrics",
+            *_metrics(report),
+            *(f"_Unavailable: {plain(reason)}_" for reason in report.missing),
+            "",
+            _data(report),
             threshold_line(report.thresholds),
             "",
             NOT_ADVICE,
@@ -66,17 +70,10 @@ def base(rules: SymbolRules, value: Decimal, *, signed: bool = False) -> str:
     return f"{sign}{amount(value, places)} {plain(rules.base)}"
 
 
-def unknown_words(unknown: Unknown, unavailable: str) -> str:
-    """Say why there is no value: how far it has come, or what is missing."""
-    if unknown.progress is not None:
-        return f"_{collecting(unknown.progress)}_"
-    return f"_Unavailable: {unavailable if unknown.why_null == 'upstream_unavailable' else why(unknown.why_null)}_"
-
-
-def paid_line(paid: PaidSpread) -> str:
-    """Say what takers paid, `effective spread 1.20 bps (quoted 0.98 bps)`, and what became of it."""
-    if paid.effective_bps is None:
-        return f"unknown ({_few(paid.why_null, paid.n, PAID_TRADES)} trades with a quote before them)"
+def paid_line(paid: PaidSpread | Unknown | None) -> str | None:
+    """Say what takers paid, `effective spread 1.20 bps (quoted 0.98 bps)`, and what became of it; None if unknown."""
+    if not isinstance(paid, PaidSpread) or paid.effective_bps is None:
+        return None
     quoted = "" if paid.quoted_bps is None else f" (quoted {bps(paid.quoted_bps)} bps)"
     line = f"effective spread {bps(paid.effective_bps)} bps{quoted}, median of {paid.n:,} trades"
     if paid.realised_bps is None or paid.impact_bps is None:
@@ -90,6 +87,10 @@ def per_million_bps(impact: KyleLambda, mid: float | None) -> float | None:
     return None if impact.value is None or not mid else impact.value * MILLION / mid / mid * 10_000
 
 
+def _current(report: FlowReport) -> str:
+    return "unknown" if report.reading is None else reading_words(report.rules, report.reading)
+
+
 def _metrics(report: FlowReport) -> list[str]:
     rules, sample, flow = report.rules, report.sample, report.sample.flow
     if not sample.known_ms:
@@ -99,8 +100,11 @@ def _metrics(report: FlowReport) -> list[str]:
     return [
         f"**Buy Volume**: {base(rules, sample.bought)} · **Sell Volume**: {base(rules, sample.sold)}",
         f"**Imbalance Ratio**: {_interval(report)} · **Net Pressure**: {net}",
-        f"**VWAP**: {vwap} · **Trades**: {sample.trades:,} · **OFI (10 s)**: {_ofi(report)}",
+        f"**VWAP**: {vwap} · **Trades**: {sample.trades:,}{_ofi(report)}",
         *_paid(report),
+        *_large(report),
+        *_levels(report),
+        *_not_known(report),
         _source(report),
     ]
 
@@ -108,8 +112,8 @@ def _metrics(report: FlowReport) -> list[str]:
 def _paid(report: FlowReport) -> list[str]:
     """Return what takers paid and how the mid answered, as far as a stream has told."""
     lines = list[str]()
-    if not isinstance(report.paid, Unknown):
-        lines.append(f"**Takers paid**: {paid_line(report.paid)}")
+    if (paid := paid_line(report.paid)) is not None:
+        lines.append(f"**Takers paid**: {paid}")
     impact = report.impact
     if isinstance(impact, Unknown) or impact.t is None or impact.t < IMPACT_T:
         return lines
@@ -184,19 +188,48 @@ def _length(window_ms: int) -> str:
 
 
 def _ofi(report: FlowReport) -> str:
-    ofi = report.ofi
+    ofi, queues = report.ofi, report.queues
+    if isinstance(ofi, Unknown) or ofi.value is None or queues is None or queues.queues is None:
+        return ""
+    return f" · **OFI (10 s)**: {_queues(queues.queues, queues, report.rules)} ({ofi.n} events)"
+
+
+def _not_known(report: FlowReport) -> list[str]:
+    """Collect in one line what has no value yet, each with how far it has come."""
+    ofi, paid, large, limits = report.ofi, report.paid, report.large, report.thresholds
+    waiting = dict[str, str]()
     if isinstance(ofi, Unknown):
-        return unknown_words(ofi, NO_STREAM)
-    if ofi.value is None or report.queues is None:
-        return f"unknown ({_few(ofi.why_null, ofi.n, report.thresholds.min_events)})"
-    return f"{_queues(report.queues, report.rules)} ({ofi.n} events)"
+        waiting["OFI"] = _lacking(ofi, NO_STREAM)
+    elif not _ofi(report):
+        waiting["OFI"] = _few(ofi.why_null or "degenerate", ofi.n, limits.min_events, "events")
+    if isinstance(paid, Unknown):
+        waiting["takers paid"] = _lacking(paid, NO_STREAM)
+    elif paid.effective_bps is None:
+        waiting["takers paid"] = _few(paid.why_null, paid.n, PAID_TRADES, "trades after a quote")
+    if isinstance(large, Unknown):
+        waiting["large trades"] = _lacking(large, why(large.why_null))
+    elif large.threshold_quote is None:
+        waiting["large trades"] = _few(large.why_null, large.reference_n, limits.large_trade_min_n, "aggregate trades")
+    # What lacks the same is named together.
+    alike = dict[str, list[str]]()
+    for name, reason in waiting.items():
+        alike.setdefault(reason, []).append(name)
+    told = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in alike.items())
+    return [f"_Not known yet: {told}_"] if told else []
 
 
-def _queues(flow: QueueFlow, rules: SymbolRules) -> str:
-    if flow.queues is None or flow.judgement is None:
-        return f"unknown ({why('degenerate')})"
-    line = f"{flow.queues:+.1f} queues"
-    if flow.judgement.base_rate is not None:
+def _lacking(unknown: Unknown, unavailable: str) -> str:
+    progress = unknown.progress
+    if progress is None:
+        return unavailable if unknown.why_null == "upstream_unavailable" else why(unknown.why_null)
+    seconds = f"{progress.have_ms // 1000} of {-(-progress.need_ms // 1000)} s"
+    have, need = progress.have_n or 0, progress.need_n or 0
+    return f"{seconds}, {have} of {need} events" if have < need else seconds
+
+
+def _queues(queues: float, flow: QueueFlow, rules: SymbolRules) -> str:
+    line = f"{queues:+.1f} queues"
+    if flow.judgement is not None and flow.judgement.base_rate is not None:
         line += f", larger than {_beaten(flow.judgement)}"
     if flow.is_fitted and flow.impact is not None and flow.impact.value is not None:
         ticks = flow.impact.value / float(rules.tick)
@@ -204,8 +237,8 @@ def _queues(flow: QueueFlow, rules: SymbolRules) -> str:
     return line
 
 
-def _few(code: WhyNull | None, have: int, need: int) -> str:
-    return f"{why(code)}: {have} of {need}" if code == "insufficient_events" else why(code)
+def _few(code: WhyNull | None, have: int, need: int, of: str) -> str:
+    return f"{have:,} of {need:,} {of}" if code == "insufficient_events" else why(code)
 
 
 def _source(report: FlowReport) -> str:
@@ -215,18 +248,19 @@ def _source(report: FlowReport) -> str:
     return f"_Source: {SOURCES[sample.source]}, {known:,} of {asked:,} s, gaps {sample.gaps}{short}_"
 
 
-def _large(report: FlowReport) -> str:
+def _large(report: FlowReport) -> list[str]:
     large = report.large
-    if isinstance(large, Unknown):
-        return f"Large trades: {unknown_words(large, why(large.why_null))}"
-    if large.threshold_quote is None:
-        few = _few(large.why_null, large.reference_n, report.thresholds.large_trade_min_n)
-        return f"Large trades: unknown ({few} aggregate trades)"
+    if isinstance(large, Unknown) or large.threshold_quote is None:
+        return []
     top = 100 - report.thresholds.large_trade_percentile
     among = "this window" if large.of_window else f"the {large.reference_n:,} trades before"
-    line = f"Large trades (>= {_threshold(report.rules, large)}, the top {top}% of {among}): "
-    line += f"{large.buys} buys, {large.sells} sells"
-    return line if large.expected is None else f"{line}; {large.expected:.1f} expected"
+    line = f"**Large trades** (>= {_threshold(report.rules, large)}, the top {top}% of {among}): "
+    line += f"{_counted(large.buys, 'buy')}, {_counted(large.sells, 'sell')}"
+    return [line if large.expected is None else f"{line}; {large.expected:.1f} expected"]
+
+
+def _counted(count: int | None, of: str) -> str:
+    return f"1 {of}" if count == 1 else f"{count or 0:,} {of}s"
 
 
 def _threshold(rules: SymbolRules, large: LargeTrades) -> str:
@@ -234,15 +268,31 @@ def _threshold(rules: SymbolRules, large: LargeTrades) -> str:
 
 
 def _levels(report: FlowReport) -> list[str]:
-    levels, rules = report.references, report.rules
-    unavailable = [f"- _Unavailable: {plain(reason)}_" for reason in report.missing]
+    levels = report.references
     if levels is None:
-        return unavailable
+        return []
     if levels == References(None, None, None, None):
-        return ["- Reference levels: none, too little was traded in the last 24 hours"]
-    low, high, val, vah = (
-        "none" if each is None else price(each, rules.quote, rules.tick)
-        for each in (levels.swing_low, levels.swing_high, levels.val, levels.vah)
-    )
-    line = f"Reference levels: swings {low} and {high} (1m) · value area {val} and {vah} (24h)"
-    return [f"- {line}", *unavailable]
+        return ["**Reference levels**: none, too little was traded in the last 24 hours"]
+    below = _reference(report.rules, levels.swing_low, levels.val, "VAL")
+    above = _reference(report.rules, levels.swing_high, levels.vah, "VAH")
+    return [f"**Reference levels**: below {below} · above {above}"]
+
+
+def _reference(rules: SymbolRules, swing: Price | None, edge: Price | None, name: str) -> str:
+    shown = {"swing": (swing, "1m"), name: (edge, "24h")}
+    found = [
+        f"{label} {price(value, rules.quote, rules.tick)} ({bars})"
+        for label, (value, bars) in shown.items()
+        if value is not None
+    ]
+    return ", ".join(found) or "none"
+
+
+def _data(report: FlowReport) -> str:
+    known = report.sample.window.to_ms if report.sample.known_ms else None
+    moments = {
+        "price": report.reading.at_ms if report.reading else None,
+        "book": report.touch.as_of_ms if report.touch else None,
+        "flow": known,
+    }
+    return data_line(moments, closed_ms=report.closed_ms)

@@ -5,7 +5,6 @@ from typing import Any
 from mcp_binance_server.analytics.envelope import Confidence, Metric
 from mcp_binance_server.analytics.market.health import WEIGHTS, HealthPart
 from mcp_binance_server.analytics.market.microstructure import HealthReport
-from mcp_binance_server.surface.views.book.cost import spread_words
 from mcp_binance_server.surface.views.flow import NO_STREAM
 from mcp_binance_server.surface.views.markdown import plain, share
 from mcp_binance_server.surface.views.measures import basis_points, not_judged_words, number, why
@@ -29,18 +28,16 @@ def health_words(report: HealthReport) -> str:
 
 
 def health_rows(report: HealthReport) -> list[str]:
-    """Return the parts, what pulled the score down, and what is shown beside it."""
-    cells = [
-        spread_words(report.grid.tick, report.top.mid, report.top.spread),
-        _part(report, "spread"),
-        _part(report, "depth"),
-        _resilience(report),
-        _imbalance(report),
-    ]
+    """Return the parts, what pulled the score down, and what has no share in it; without a score why there is none."""
+    made_good = _resilience(report)
+    if report.now is None:
+        lines = [f"_{pulled_words(report)}_"]
+        return lines if made_good is None else [*lines, f"Losses of depth made good: {made_good}"]
+    scores = (f"{report.now.parts[name]:.2f}" for name in WEIGHTS)
     return [
-        "| Spread | Spread score | Depth score | Losses of depth made good | Imbalance |",
-        "|-|-|-|-|-|",
-        f"| {' | '.join(cells)} |",
+        "| Spread score | Depth score | Losses of depth made good |",
+        "|-|-|-|",
+        f"| {' | '.join(scores)} | {made_good or 'n/a'} |",
         "",
         f"_{pulled_words(report)}_",
         OWN_INDEX,
@@ -118,16 +115,8 @@ def _lacking(report: HealthReport) -> str:
     return not_judged_words(report.not_judged) if report.not_judged is not None else "not judged"
 
 
-def _part(report: HealthReport, name: HealthPart) -> str:
-    return "n/a" if report.now is None else f"{report.now.parts[name]:.2f}"
-
-
-def _resilience(report: HealthReport) -> str:
+def _resilience(report: HealthReport) -> str | None:
     value, seen = report.resilience, report.recoveries
     if value is None:
-        return "n/a"
+        return None
     return f"{share(value, 0)} ({seen.recovered} of {seen.depletions} in 5 min, drawn to the hour)"
-
-
-def _imbalance(report: HealthReport) -> str:
-    return "n/a" if report.imbalance is None else f"{report.imbalance:+.2f}"

@@ -3,14 +3,14 @@
 from decimal import Decimal
 
 from mcp_binance_server.analytics.book.metrics import BookWalk
+from mcp_binance_server.analytics.book.report import LARGEST_BPS, LargestLevel
+from mcp_binance_server.analytics.envelope import Metric
 from mcp_binance_server.analytics.liquidity.report import (
-    Costs,
     LiquidityReport,
-    SidedWall,
     SlippageRow,
+    StandingReport,
     StopReport,
     ThinRangeReport,
-    WallReport,
 )
 from mcp_binance_server.analytics.liquidity.stops import Noise, StopPrice
 from mcp_binance_server.analytics.liquidity.thin_ranges import (
@@ -22,13 +22,34 @@ from mcp_binance_server.analytics.liquidity.thin_ranges import (
     ThinRanges,
 )
 from mcp_binance_server.analytics.market.profile import ProfileReport
-from mcp_binance_server.analytics.tuning import plain_number
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.surface.views.book.cost import cost_words, spread_words
+from mcp_binance_server.surface.views.anomalies import FLOORS, measured_numbers, no_stream, standing_words
 from mcp_binance_server.surface.views.flow import base
-from mcp_binance_server.surface.views.markdown import DOLLAR_LIKE, bps, percent, plain, price, share, span, stamp
-from mcp_binance_server.surface.views.measures import collecting, in_percent, threshold_line, why
+from mcp_binance_server.surface.views.glance import data_line, glance_lines
+from mcp_binance_server.surface.views.markdown import (
+    DOLLAR_LIKE,
+    bps,
+    compact_money,
+    exact,
+    instant,
+    percent,
+    plain,
+    price,
+    share,
+    span,
+    stamp,
+    time_of_day,
+)
+from mcp_binance_server.surface.views.market import measured_from, reading_words
+from mcp_binance_server.surface.views.measures import (
+    base_rate_words,
+    changed_words,
+    not_judged_words,
+    number,
+    threshold_line,
+    why,
+)
 from mcp_binance_server.surface.views.trend import NOT_ADVICE
 
 SOURCES = {
@@ -40,7 +61,6 @@ SOURCES = {
 MOST_ROWS = 10
 LITTLE = 0.01
 HOUR_MS = 3_600_000
-MOST_WALLS = 20
 
 PROFILE_SOURCES = {"aggTrades": "every trade", "klines": "candles spread over their range (approximation)"}
 PLACES = {"inside": "inside the value area", "above": "above the value area", "below": "below the value area"}
@@ -51,13 +71,12 @@ def liquidity_page(report: LiquidityReport) -> str:
     return "\n".join(
         [
             f"# {plain(report.rules.symbol)} Liquidity Map",
-            "",
+            *glance_lines(report.rules, report.touch, report.flow, plain(report.no_book)),
             f"**Current Price**: {_price_line(report)}",
-            *_first(report),
             "",
             *_thin(report),
             "",
-            *_walls(report),
+            *_standing(report),
             "",
             "## Slippage (market order now, excl. fees)",
             *_costs(report),
@@ -65,6 +84,7 @@ def liquidity_page(report: LiquidityReport) -> str:
             "## Stop Loss Guidance",
             *_guidance(report),
             "",
+            _data(report),
             threshold_line(report.thresholds),
             "",
             NOT_ADVICE,
@@ -74,50 +94,51 @@ def liquidity_page(report: LiquidityReport) -> str:
 
 
 def thin_line(report: ThinRangeReport) -> str:
-    """Say the thin traded ranges of a window in one line."""
+    """Say the thin traded ranges of a window in one line, and a standing size that is unusual."""
     opening = f"{plain(report.rules.symbol)}, last {span(report.requested_ms)}:"
+    now = report.reading
+    told = f" Measured from {measured_from(report.rules, now)}." if now is not None and now.is_mid else ""
+    if report.standing.unusual is not None:
+        size = standing_line(report.rules, report.standing)
+        return f"{opening} {_thin_words(report)}. {size[:1].upper()}{size[1:]}.{told}"
+    return f"{opening} {_thin_words(report)}.{told}"
+
+
+def _thin_words(report: ThinRangeReport) -> str:
     if report.found.found is None:
-        return f"{opening} thin traded ranges not judged ({_too_little(report)})."
+        return f"thin traded ranges not judged ({_too_little(report)})"
     near = report.nearest_first
     if not near:
-        return f"{opening} no thin traded range beyond chance in {report.trades:,} trades."
+        return f"no thin traded range beyond chance in {report.trades:,} trades"
     inside = "the price is inside one" if report.around else f"nearest {_range(report.rules, near[0])}"
-    return f"{opening} {len(near)} thin traded range{'s' if len(near) > 1 else ''}; {inside}."
-
-
-def compact_money(value: float, quote: str) -> str:
-    """Write a large amount short: `$8.2M`."""
-    size, unit = next(
-        ((size, unit) for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if abs(value) >= size), (1.0, "")
-    )
-    digits = f"{value / size:,.1f}{unit}"
-    return f"${digits}" if quote in DOLLAR_LIKE else f"{digits} {plain(quote)}"
+    return f"{len(near)} thin traded range{'s' if len(near) > 1 else ''}; {inside}"
 
 
 def _price(rules: SymbolRules, value: Decimal) -> str:
     return price(value, rules.quote, rules.tick)
 
 
-def _first(report: LiquidityReport) -> list[str]:
-    """Answer what is looked for first: what it costs to trade now, and how much the known book holds."""
-    lines = list[str]()
-    if report.touch is not None:
-        bid, ask = (float(each) for each in report.touch)
-        lines.append(f"**Spread**: {spread_words(float(report.rules.tick), (bid + ask) / 2, ask - bid)}")
-    if report.costs is not None:
-        held = (compact_money(each, report.rules.quote) for each in (report.costs.held_bids, report.costs.held_asks))
-        lines.append(f"**Known book**: {' bid / '.join(held)} ask")
-    if report.order_cost is not None:
-        lines.append(f"**Cost**: {cost_words(report.rules, report.order_cost)}")
-    return lines
-
-
 def _price_line(report: LiquidityReport) -> str:
-    if report.price is None:
+    if report.reading is None:
         return "unknown (nothing was traded in the last 24 hours)"
-    shown = _price(report.rules, report.price)
+    shown = reading_words(report.rules, report.reading)
     around = report.thin.around if report.thin else None
     return shown if around is None else f"{shown} (inside a thin traded range)"
+
+
+def _data(report: LiquidityReport) -> str:
+    """Say when the parts were true; what was asked for ends with a closed minute, what is streamed with a second."""
+    thin = report.thin
+    moments = {
+        "price": report.reading.at_ms if report.reading else None,
+        "book": report.touch.as_of_ms if report.touch else None,
+    }
+    if thin is None:
+        return data_line(moments)
+    if thin.source == "aggTrade":
+        return data_line({**moments, "trades": thin.window.to_ms})
+    closed = "trades" if thin.source == "aggTrades" else "closed candles"
+    return data_line(moments, closed_ms=thin.window.to_ms, closed=closed)
 
 
 def _thin(report: LiquidityReport) -> list[str]:
@@ -182,73 +203,84 @@ def _too_little(report: ThinRangeReport) -> str:
     return why(found.why_null)
 
 
-def _walls(report: LiquidityReport) -> list[str]:
-    found = report.walls
-    if found is None:
-        return ["## Order Walls", f"_Unavailable: {plain(report.no_book)}_"]
-    return [f"## Order Walls ({_seen(found)})", *_wall_rows(report.rules, found), *_progress(found)]
+def standing_line(rules: SymbolRules, report: StandingReport) -> str:
+    """Say in one line what was made of the largest size that stood, and how often the like is seen here."""
+    if report.unknown is not None:
+        return f"not judged: {no_stream(report.unknown)}"
+    if report.changed is not None:
+        return changed_words(report.changed)
+    if report.waiting is not None:
+        return not_judged_words(report.waiting)
+    verdict = report.verdict
+    if verdict is None:
+        return "not judged: no whole minute yet"
+    seen = "" if verdict.judgement.base_rate is None else base_rate_words(verdict.judgement.base_rate)
+    measured = standing_words(rules, verdict.measured)
+    at = "" if verdict.price is None else f" at {_price(rules, Decimal(repr(verdict.price)))} ({verdict.side})"
+    if report.unusual is not None:
+        return f"large standing size{at}: {measured}; {seen}"
+    largest = f"the largest{at}: {measured}" if at else measured
+    usual = f"none beyond usual ({report.past_minutes} min of own past)"
+    return f"{usual}; {largest}; {FLOORS['standing_size']} or more: {seen}"
 
 
-def _seen(found: WallReport) -> str:
-    if found.snapshots == 1:
-        return "1 snapshot"
-    seconds = found.span_ms // 1000
-    if found.progress is not None:
-        return f"{found.snapshots} snapshots over {seconds} s"
-    least = in_percent(found.thresholds.wall_persistence)
-    return f"seen in >= {least} of {found.snapshots} snapshots over {seconds} s"
+def standing_metric(rules: SymbolRules, report: StandingReport) -> Metric:
+    """Return the largest size that stood with its rank and base rate, or why it is not judged."""
+    if report.unknown is not None:
+        return Metric(value=None, confidence="none", why_null=report.unknown.why_null)
+    verdict = report.verdict
+    if verdict is None or report.waiting is not None:
+        code = "collecting" if report.waiting is None else "insufficient_history"
+        return Metric(value=None, confidence="none", why_null=code, not_judged=report.waiting)
+    judgement = verdict.judgement
+    value: dict[str, object] = {
+        "unusual": report.unusual is not None,
+        "score": number(judgement.score),
+        "floor": judgement.criterion.floor,
+        "minute": None if report.end_ms is None else instant(report.end_ms),
+        **measured_numbers(rules, verdict),
+    }
+    if verdict.price is not None:
+        value |= {"side": verdict.side, "price": exact(Decimal(repr(verdict.price)), rules.tick)}
+    if report.changed is not None:
+        value |= {"unusual_minutes_of_the_hour": report.changed.k}
+    return Metric(
+        value=value,
+        confidence=judgement.confidence,
+        method=f"{FLOORS['standing_size']} or more, by its rank in the own past",
+        p=judgement.p,
+        base_rate=judgement.base_rate,
+    )
 
 
-def _wall_rows(rules: SymbolRules, found: WallReport) -> list[str]:
-    shown = found.standing
-    if not shown:
-        limits = found.thresholds
-        large = f"no level stands out from its neighbours (z >= {plain_number(limits.wall_z)}) and holds"
-        lasting = "" if found.progress or found.snapshots == 1 else " for long enough"
-        return [f"_None: {large} {in_percent(limits.wall_share)} of its side{lasting}_"]
-    rows = ["| Side | Price | Quantity | Share of side | Persistence (95%) |", "|-|-|-|-|-|"]
-    largest = sorted(shown, key=lambda each: each.wall.candidate.share, reverse=True)[:MOST_WALLS]
-    rows += [_wall_row(rules, each) for each in shown if each in largest]
-    left_out = len(shown) - len(largest)
-    return [*rows, "", f"_{left_out} with a smaller share left out_"] if left_out else rows
+def _standing(report: LiquidityReport) -> list[str]:
+    found = report.standing
+    minute = "" if found.end_ms is None else f" (the minute to {time_of_day(found.end_ms)} UTC)"
+    line = standing_line(report.rules, found)
+    line = line[:1].upper() + line[1:]
+    lines = [f"## Standing Size{minute}", f"- {line}" if found.unusual else f"_{line}_"]
+    largest = ", ".join(_largest(report.rules, side, each) for side, each in report.largest.items())
+    return [*lines, f"_Largest levels within {LARGEST_BPS} bps now, unjudged: {largest}_"] if largest else lines
 
 
-def _wall_row(rules: SymbolRules, each: SidedWall) -> str:
-    found, seen = each.wall.candidate, each.wall.persistence
-    if each.wall.status == "confirmed" and seen is not None:
-        lasting = f"{share(seen.value, 0)} ({seen.low * 100:.0f}-{seen.high * 100:.0f})"
-    else:
-        lasting = "candidate (1 snapshot)" if seen is None else f"candidate ({seen.n} snapshot{'s' * (seen.n > 1)})"
-    cells = [
-        each.side,
-        _price(rules, found.price),
-        base(rules, found.quantity),
-        share(found.share, 0),
-        lasting,
-    ]
-    return f"| {' | '.join(cells)} |"
-
-
-def _progress(found: WallReport) -> list[str]:
-    return [] if found.progress is None else ["", f"_{collecting(found.progress)}_"]
+def _largest(rules: SymbolRules, side: str, found: LargestLevel) -> str:
+    size, at = base(rules, found.level.quantity), _price(rules, found.level.price)
+    return f"{side} {size} at {at} ({share(found.share)} of its side)"
 
 
 def _costs(report: LiquidityReport) -> list[str]:
     costs = report.costs
     if costs is None:
         return [f"_Unavailable: {plain(report.no_book)}_"]
-    # Once a sum is beyond both sides, larger ones say nothing new.
-    beyond = sum(not row.buy.complete and not row.sell.complete for row in costs.rows)
-    shown = costs.rows[: len(costs.rows) - max(0, beyond - 1)]
-    rows = [_cost_row(report.rules, costs, row) for row in shown]
-    return ["| Notional | Buy bps | Sell bps | Complete |", "|-|-|-|-|", *rows]
+    # A sum beyond both sides says nothing that the line below does not.
+    rows = [_cost_row(report.rules, row) for row in costs.rows if row.buy.complete or row.sell.complete]
+    bids, asks = (compact_money(each, report.rules.quote) for each in (costs.held_bids, costs.held_asks))
+    held = f"_The known book holds {bids} of bids and {asks} of asks_"
+    return ["| Notional | Buy bps | Sell bps | Complete |", "|-|-|-|-|", *rows, "", held] if rows else [held]
 
 
-def _cost_row(rules: SymbolRules, costs: Costs, row: SlippageRow) -> str:
-    complete = "yes"
-    if not (row.buy.complete and row.sell.complete):
-        asks, bids = compact_money(costs.held_asks, rules.quote), compact_money(costs.held_bids, rules.quote)
-        complete = f"no: book known holds {asks} / {bids}"
+def _cost_row(rules: SymbolRules, row: SlippageRow) -> str:
+    complete = "yes" if row.buy.complete and row.sell.complete else "no: beyond the known book"
     digits = f"{row.notional:,f}"
     notional = f"${digits}" if rules.quote in DOLLAR_LIKE else f"{digits} {plain(rules.quote)}"
     return f"| {notional} | {_bps(row.buy)} | {_bps(row.sell)} | {complete} |"
@@ -286,7 +318,7 @@ def _stop(rules: SymbolRules, stop: StopPrice) -> str:
         "ticks": "; 3 ticks, the least",
         "spread": "; 2 spreads, the least",
         "thin_range": f"; moved beyond the thin traded range that ends at {edge}",
-        "wall": f"; moved beyond the standing size at {edge}",
+        "standing_size": f"; moved beyond the standing size at {edge}",
     }[stop.origin]
     return f"{_price(rules, stop.price)} ({stop.distance_percent:.2f}% {below}; {within}{reason})"
 
@@ -310,7 +342,6 @@ def profile_line(report: ProfileReport) -> str:
     poc, val, vah = (price(each, rules.quote, rules.tick) for each in (profile.poc, profile.val, profile.vah))
     line = f"{opening} POC {poc}, value area {val}-{vah}"
     away = report.percent_from_poc
-    if report.price is not None and away is not None and report.place is not None:
-        last = price(report.price, rules.quote, rules.tick)
-        line += f"; price {last} is {away:+.2f}% from POC, {PLACES[report.place]}"
+    if report.reading is not None and away is not None and report.place is not None:
+        line += f"; {measured_from(rules, report.reading)} is {away:+.2f}% from POC, {PLACES[report.place]}"
     return f"{line}. From {PROFILE_SOURCES[report.source]}."

@@ -58,6 +58,15 @@ def money(amount: Decimal, quote: str, tick: Decimal, *, signed: bool = False) -
     return _written(amount, 2 if abs(amount) >= 1 else max(2, decimals_of(tick)), quote, signed=signed)
 
 
+def compact_money(value: float, quote: str) -> str:
+    """Write a large amount short, `$8.2M`, and a small one with the two digits that count: `0.042 BTC`."""
+    size, unit = next(
+        ((size, unit) for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if abs(value) >= size), (1.0, "")
+    )
+    digits = f"{value / size:,.{bps_places(value, 1) if value else 0}f}{unit}"
+    return f"${digits}" if quote in DOLLAR_LIKE else f"{digits} {plain(quote)}"
+
+
 def bps(value: float | Decimal, places: int = 2) -> str:
     """Write a distance in basis points; a small one gets the decimals that two digits of it need."""
     return f"{value:z.{bps_places(value, places)}f}"

@@ -188,6 +188,15 @@ def reading_words(rules: SymbolRules, reading: PriceReading) -> str:
     return f"Last trade {last}{ago}; mid now {average(reading.price, rules.quote, rules.tick)}"
 
 
+def measured_from(rules: SymbolRules, reading: PriceReading) -> str:
+    """Name the price within a sentence: `price $1.42`, or `mid $1.43 (last trade $1.40, 4 min ago)`."""
+    last = price(reading.last, rules.quote, rules.tick)
+    if not reading.is_mid:
+        return f"price {last}"
+    ago = "" if reading.last_ms is None else f", {elapsed(reading.at_ms - reading.last_ms)} ago"
+    return f"mid {average(reading.price, rules.quote, rules.tick)} (last trade {last}{ago})"
+
+
 def elapsed(duration_ms: int) -> str:
     """Write a duration in its largest unit: `4 min`."""
     count, unit = span(max(0, duration_ms)).split(" ")[:2]

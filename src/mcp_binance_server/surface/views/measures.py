@@ -38,7 +38,6 @@ WHY: dict[str, str] = {
     "no_events": "nothing has happened yet",
     "no_trades": "nothing was traded",
     "insufficient_events": "too few events",
-    "insufficient_snapshots": "too few snapshots",
     "insufficient_buckets": "too few full volume buckets",
     "insufficient_bars": "too few bars",
     "insufficient_history": "too little history",
@@ -106,14 +105,23 @@ def base_rate_member(seen: BaseRate) -> dict[str, Any]:
 
 def not_judged_member(waiting: NotJudged) -> dict[str, Any]:
     """Return how much of the own past there is, and how much is needed."""
-    said = {"have": waiting.have, "need": waiting.need, "unit": waiting.unit}
-    return said if waiting.why is None else {**said, "why": waiting.why}
+    said: dict[str, Any] = {"have": waiting.have, "need": waiting.need, "unit": waiting.unit}
+    if waiting.why is not None:
+        said["why"] = waiting.why
+    if waiting.usual_of is not None:
+        said |= {"usual_of_class": True, "reference_class": waiting.usual_of}
+    return said
 
 
 def base_rate_words(seen: BaseRate, unit: str = "minutes") -> str:
     """Say how often the like was seen: `seen in 3 of the last 240 minutes (1.3 %)`."""
     percent = Decimal(100 * seen.k) / seen.n if seen.n else Decimal(0)
     return f"seen in {seen.k} of the last {seen.n} {unit} ({percent.quantize(Decimal('0.1'), ROUND_HALF_UP)} %)"
+
+
+def changed_words(seen: BaseRate) -> str:
+    """Say that a market has changed: what was unusual so often within the hour is no exception any more."""
+    return f"unusual in {seen.k} of the last {seen.n} minutes: compare with the hours before"
 
 
 def not_judged_words(waiting: NotJudged) -> str:
@@ -132,10 +140,7 @@ def collecting(progress: Progress) -> str:
     """Say how far a measure has come: `Collecting: 12 of 30 s (40 %), ready about 14:24:13 UTC`."""
     have, need = progress.have_ms // 1000, -(-progress.need_ms // 1000)
     done = share(progress.have_ms / progress.need_ms, 0) if progress.need_ms else "0%"
-    line = f"Collecting: {have} of {need} s ({done}), ready about {time_of_day(progress.ready_ms)} UTC"
-    if progress.need_n is not None:
-        line += f"; {progress.have_n or 0} of {progress.need_n} events"
-    return line
+    return f"Collecting: {have} of {need} s ({done}), ready about {time_of_day(progress.ready_ms)} UTC"
 
 
 def _progress(progress: Progress) -> dict[str, Any]:

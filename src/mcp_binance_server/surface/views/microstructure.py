@@ -2,17 +2,15 @@
 
 from decimal import Decimal
 
-from mcp_binance_server.analytics.book.metrics import Depth
-from mcp_binance_server.analytics.envelope import Unknown
-from mcp_binance_server.analytics.market.microstructure import MarketPart, MicrostructureReport, TakerFlow, TouchReport
+from mcp_binance_server.analytics.market.glance import TouchReport
+from mcp_binance_server.analytics.market.microstructure import MarketPart, MicrostructureReport
 from mcp_binance_server.analytics.market.profile import ProfileReport
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.anomalies import anomaly_rows, minutes_words, stress_line
-from mcp_binance_server.surface.views.book.cost import cost_words, spread_words
 from mcp_binance_server.surface.views.flow import paid_line
+from mcp_binance_server.surface.views.glance import data_line, glance_lines, no_mid
 from mcp_binance_server.surface.views.health import health_rows, health_title, health_words, pulled_words
-from mcp_binance_server.surface.views.liquidity import compact_money
 from mcp_binance_server.surface.views.markdown import average, bps, percent, plain, price, share, span, stamp
 from mcp_binance_server.surface.views.market import reading_words
 from mcp_binance_server.surface.views.measures import in_percent, threshold_line, why
@@ -36,6 +34,7 @@ def microstructure_page(report: MicrostructureReport) -> str:
             "",
             *_market(report),
             "",
+            _data(report),
             threshold_line(report.thresholds),
             "",
             NOT_ADVICE,
@@ -45,40 +44,14 @@ def microstructure_page(report: MicrostructureReport) -> str:
 
 
 def _first(report: MicrostructureReport) -> list[str]:
-    """Answer what is looked for first: spread, depth, flow, cost, and whether the market is as usual."""
+    """Answer what is looked for first, and whether the market is as usual."""
     part = report.market
+    book = part.book if part is not None else None
+    lines = glance_lines(report.rules, book, report.flow, plain(report.no_market))
     if part is None:
-        return []
-    health, book = part.health, part.book
-    return [
-        f"**Spread**: {spread_words(health.grid.tick, health.top.mid, health.top.spread)}",
-        f"**Depth** (10 bps, 3 ticks at least): {_depth(report.rules, book)}",
-        f"**Flow**: {_flow(part.flow)}",
-        f"**Cost**: {_cost(report.rules, book)}",
-        f"**Health**: {health_words(health)}; **Stress**: {stress_line(part.anomalies)}",
-    ]
-
-
-def _flow(flow: TakerFlow | None) -> str:
-    if flow is None:
-        return "unknown, no live stream for this symbol"
-    bought = flow.bought_share
-    if bought is None:
-        return f"nothing traded in the last {span(flow.window_ms)}"
-    known = "" if flow.is_complete else ", some trades unseen"
-    counted = f"{flow.trades:,} trade{'' if flow.trades == 1 else 's'}"
-    return f"{share(bought)} of taker volume bought in the last {span(flow.window_ms)} ({counted}{known})"
-
-
-def _cost(rules: SymbolRules, book: TouchReport) -> str:
-    return f"unknown, {_no_mid(book)}" if book.cost is None else cost_words(rules, book.cost)
-
-
-def _depth(rules: SymbolRules, book: TouchReport) -> str:
-    band = book.band
-    if band.bids is None or band.asks is None:
-        return "n/a"
-    return f"{_held(rules, band.bids)} bid / {_held(rules, band.asks)} ask"
+        return lines
+    judged = f"**Health**: {health_words(part.health)} · **Stress**: {stress_line(part.anomalies)}"
+    return [*lines, judged]
 
 
 def _profile(report: MicrostructureReport) -> list[str]:
@@ -127,26 +100,36 @@ def _market(report: MicrostructureReport) -> list[str]:
         f"## Market Health: {health_title(part.health)}",
         *health_rows(part.health),
         "",
-        f"**Recommendation**: *{recommendation(report.rules, part)}*",
+        f"**Recommendation**: *{recommendation(part)}*",
     ]
+
+
+def _data(report: MicrostructureReport) -> str:
+    part, seen = report.market, report.profile
+    moments = {
+        "price": seen.reading.at_ms if seen and seen.reading else None,
+        "book": part.book.as_of_ms if part else None,
+        "trades": part.flow.to_ms if part and part.flow else None,
+    }
+    return data_line(moments, closed_ms=seen.window.to_ms if seen else None)
 
 
 def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list[str]:
     bids, asks = book.levels
     heading = f"## Order Book (snapshot, age {book.age_ms:,} ms, {bids}/{asks} levels)"
     top, band = book.top, book.band
-    if top.mid is None or top.spread is None or top.spread_bps is None:
-        return [heading, f"_Unavailable: {_no_mid(book)}_"]
+    if top.mid is None or top.bid is None or top.ask is None:
+        return [heading, f"_Unavailable: {no_mid(book)}_"]
     cells = [
-        f"{_price(rules, Decimal(repr(top.spread)))} ({bps(top.spread_bps)} bps)",
+        _price(rules, top.bid.price),
+        _price(rules, top.ask.price),
         _average(rules, top.mid),
         "n/a" if top.weighted_mid is None else _average(rules, top.weighted_mid),
         "n/a" if band.value is None else f"{band.value:+.2f}",
-        _depth(rules, book),
     ]
     lines = [
         heading,
-        "| Spread | Mid | Weighted mid | Imbalance near the mid | Depth near the mid |",
+        "| Bid | Ask | Mid | Weighted mid | Imbalance near the mid |",
         "|-|-|-|-|-|",
         f"| {' | '.join(cells)} |",
     ]
@@ -156,9 +139,8 @@ def _book(rules: SymbolRules, book: TouchReport, thresholds: Thresholds) -> list
 
 def _paid(part: MarketPart) -> list[str]:
     """Return what takers really paid beside the spread that is quoted, once there are trades enough."""
-    if part.paid is None or isinstance(part.paid, Unknown) or part.paid.effective_bps is None:
-        return []
-    return ["", f"**Takers paid** (last 5 min): {paid_line(part.paid)}"]
+    paid = paid_line(part.paid)
+    return [] if paid is None else ["", f"**Takers paid** (last 5 min): {paid}"]
 
 
 def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
@@ -170,26 +152,26 @@ def _anomalies(report: MicrostructureReport, part: MarketPart) -> list[str]:
     return lines
 
 
-def recommendation(rules: SymbolRules, part: MarketPart) -> str:
-    """Make one sentence of the health, its weakest part, and what a market order may take cheaply."""
-    book = part.book
-    if book.cost is None:
-        return f"No judgement, {_no_mid(book)}: a market order may not be filled."
-    return f"{_conditions(part)}; {cost_words(rules, book.cost)}."
-
-
-def _no_mid(book: TouchReport) -> str:
-    return why(book.top.why_null) if any(book.levels) else "the book is empty"
+def recommendation(part: MarketPart) -> str:
+    """Make one sentence of the health and its weakest part; what an order costs stands above."""
+    if part.book.cost is None:
+        return f"No judgement, {no_mid(part.book)}: a market order may not be filled."
+    return f"{_conditions(part)}."
 
 
 def _conditions(part: MarketPart) -> str:
     report = part.health
     now = report.now
     if now is None:
-        return f"Conditions are {_lowered(pulled_words(report))}"
+        if report.unknown is not None:
+            return f"No judgement, {health_words(report).removeprefix('not judged: ')}"
+        return "Not judged yet: go by spread, depth, flow and cost above"
     if now.word != "Usual":
         why_so = _lowered(pulled_words(report))
         return f"The book is {now.word.lower()} for this symbol, {why_so}: smaller or limit orders fit better"
+    if unusual := len(part.anomalies.unusual):
+        are = "is" if unusual == 1 else "are"
+        return f"{unusual} of {len(part.anomalies.judged)} events above {are} unusual; spread and depth are not"
     if report.past_minutes >= USUAL_MINUTES and now.pulled_by is None:
         return "Conditions are usual for this symbol"
     return f"Nothing beyond usual in {report.past_minutes} minutes of own past"
@@ -197,11 +179,6 @@ def _conditions(part: MarketPart) -> str:
 
 def _lowered(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:]
-
-
-def _held(rules: SymbolRules, depth: Depth) -> str:
-    held = compact_money(depth.quote, rules.quote)
-    return f">= {held}" if depth.truncated else held
 
 
 def _price(rules: SymbolRules, value: Decimal) -> str:

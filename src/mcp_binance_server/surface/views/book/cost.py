@@ -20,7 +20,8 @@ def spread_words(tick: float, mid: float | None, spread: float | None) -> str:
     if ticks <= 1:
         return f"1 tick, at its minimum ({relative} bps)"
     counted = f"{ticks:,} ticks"
-    return counted if tick / mid * BPS >= COARSE_TICK_BPS else f"{relative} bps ({counted})"
+    is_coarse = tick / mid * BPS >= COARSE_TICK_BPS
+    return f"{counted} ({relative} bps)" if is_coarse else f"{relative} bps ({counted})"
 
 
 def cost_words(rules: SymbolRules, cost: MarketOrderCost) -> str:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from mcp_binance_server.analytics.book.metrics import BookWalk, Depth
-from mcp_binance_server.analytics.book.report import BookReport, BookView, CostReport, NoFeed
+from mcp_binance_server.analytics.book.report import LARGEST_BPS, BookReport, BookView, CostReport, LargestLevel, NoFeed
 from mcp_binance_server.analytics.confidence import confidence_of_instant
 from mcp_binance_server.analytics.envelope import Basis, Confidence, Metric, Unit, Unknown, WhyNull, Window
 from mcp_binance_server.analytics.flow.book_events import QuoteState
@@ -74,7 +74,7 @@ def book_metrics(view: BookView, report: BookReport) -> dict[str, Metric]:
         ),
         "bid_volume_20": metric(written(report.bid_volume, rules.step), "base"),
         "ask_volume_20": metric(written(report.ask_volume, rules.step), "base"),
-        "walls_candidates": Metric(value=_walls(report, rules), method="one_snapshot"),
+        "largest_levels": Metric(value=_largest(report, rules), method=f"within {LARGEST_BPS} bps, unjudged"),
         "slippage": _slippage(report, rules, trust),
         "illiquidity": _illiquidity(report),
         "last_update_id": Metric(value=view.snapshot.last_update_id),
@@ -151,11 +151,9 @@ def book_line(view: BookView, report: BookReport) -> str:
     ]
     if rules.quote in DOLLAR_LIKE:
         parts += [_priced(amount, walks) for amount, walks in list(report.walks.items())[-1:]]
-    stands_out = len(report.bid_walls) + len(report.ask_walls)
-    if stands_out:
-        parts.append(
-            f"{stands_out} level{'s' if stands_out > 1 else ''} stand{'' if stands_out > 1 else 's'} out by size"
-        )
+    largest = [_largest_words(side, found[0], rules) for side, found in _by_side(report).items() if found]
+    if largest:
+        parts.append(f"largest levels within {LARGEST_BPS} bps: {', '.join(largest)}")
     return f"{_heading(view)}: {'; '.join(parts)}."
 
 
@@ -221,19 +219,25 @@ def _level(level: PriceLevel | None, rules: SymbolRules) -> dict[str, str] | Non
     return None if level is None else {"price": exact(level.price, rules.tick), "qty": exact(level.quantity)}
 
 
-def _walls(report: BookReport, rules: SymbolRules) -> list[dict[str, Any]]:
-    sides = {"bid": report.bid_walls, "ask": report.ask_walls}
+def _by_side(report: BookReport) -> dict[str, tuple[LargestLevel, ...]]:
+    return {"bid": report.largest_bids, "ask": report.largest_asks}
+
+
+def _largest(report: BookReport, rules: SymbolRules) -> list[dict[str, Any]]:
     return [
         {
             "side": side,
-            "price": exact(wall.price, rules.tick),
-            "qty": exact(wall.quantity),
-            "share": round(wall.share, 3),
-            "z": round(wall.z, 1),
+            "price": exact(each.level.price, rules.tick),
+            "qty": exact(each.level.quantity),
+            "share_of_side": round(each.share, 3),
         }
-        for side, walls in sides.items()
-        for wall in walls
+        for side, found in _by_side(report).items()
+        for each in found
     ]
+
+
+def _largest_words(side: str, found: LargestLevel, rules: SymbolRules) -> str:
+    return f"{side} {exact(found.level.quantity)} at {price(found.level.price, rules.quote, rules.tick)}"
 
 
 def _slippage(report: BookReport, rules: SymbolRules, trust: Confidence) -> Metric:

@@ -73,7 +73,7 @@ def _added(report: TradingReport) -> list[str]:
     unavailable = [f"_Unavailable: {plain(reason)}_" for reason in report.missing]
     if isinstance(trend, TooFewBars):
         collecting = f"_Collecting: {trend.bars} of {trend.needed} hourly bars_"
-        return ["## Trend and Volatility", collecting, "", *size_lines(report), *unavailable]
+        return ["## Trend and Volatility", collecting, "", *size_lines(report), _data(report), *unavailable]
     lines = [*_trend(view, trend), "", *level_lines(view, outlook), ""] if trend is not None else []
     return [*lines, *rule_lines(view, outlook), "", *size_lines(report), _data(report), *unavailable]
 

@@ -1,0 +1,77 @@
+"""What is looked for first in a market: its spread, what the book holds near it, who takes, and what taking costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mcp_binance_server.analytics.book.cost import MarketOrderCost
+from mcp_binance_server.analytics.book.grid import PriceGrid
+from mcp_binance_server.analytics.book.metrics import BandImbalance, TopOfBook, imbalance_of_band, top_of_book
+from mcp_binance_server.analytics.book.report import BookView
+from mcp_binance_server.analytics.market.minute import NEAR_BPS
+from mcp_binance_server.domain.market import Trade
+from mcp_binance_server.domain.periods import Candle
+
+
+@dataclass(frozen=True, slots=True)
+class TakerFlow:
+    """What takers bought and sold within a window, in the base asset."""
+
+    bought: float
+    sold: float
+    trades: int
+    window_ms: int
+    to_ms: int
+
+    @property
+    def bought_share(self) -> float | None:
+        total = self.bought + self.sold
+        return self.bought / total if total else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TouchReport:
+    """One book: its touch, what it holds within 10 bps, and what a market order may take cheaply."""
+
+    top: TopOfBook
+    band: BandImbalance
+    cost: MarketOrderCost | None
+    is_live: bool
+    as_of_ms: int
+    age_ms: int
+    levels: tuple[int, int]
+
+
+def touch_of(view: BookView, cost: MarketOrderCost | None) -> TouchReport:
+    """Describe the touch of a book that was just read."""
+    bids, asks = view.snapshot.bids, view.snapshot.asks
+    top = top_of_book(bids, asks)
+    return TouchReport(
+        top=top,
+        band=near_band(view, top, PriceGrid.of(view.rules)),
+        cost=cost,
+        is_live=view.is_live,
+        as_of_ms=view.as_of_ms,
+        age_ms=view.age_ms,
+        levels=(len(bids), len(asks)),
+    )
+
+
+def near_band(view: BookView, top: TopOfBook, grid: PriceGrid) -> BandImbalance:
+    """Measure what both sides hold near the mid: within 10 bps, and within three ticks where these are more."""
+    bps = NEAR_BPS if top.mid is None else 10_000 * grid.band(top.mid, NEAR_BPS) / top.mid
+    return imbalance_of_band(view.snapshot.bids, view.snapshot.asks, bps)
+
+
+def flow_of_tape(trades: Sequence[Trade], window_ms: int, to_ms: int) -> TakerFlow:
+    """Add up the trades of a window that is known to hold all of them."""
+    bought = sum(float(each.quantity) for each in trades if not each.buyer_is_maker)
+    sold = sum(float(each.quantity) for each in trades if each.buyer_is_maker)
+    # An aggregate stands for the fills of one order at one price; candles count the fills.
+    return TakerFlow(bought, sold, sum(each.last_id - each.first_id + 1 for each in trades), window_ms, to_ms)
+
+
+def flow_of_bars(bars: Sequence[Candle], window_ms: int, to_ms: int) -> TakerFlow:
+    """Add up bars, whose volumes by taker are exact."""
+    bought = sum(float(each.taker_buy_volume) for each in bars)
+    volume = sum(float(each.volume) for each in bars)
+    return TakerFlow(bought, volume - bought, sum(each.trade_count for each in bars), window_ms, to_ms)

@@ -1,0 +1,29 @@
+"""The turning points of a series."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mcp_binance_server.analytics.thresholds import DEFAULTS
+from mcp_binance_server.domain.periods import Candle
+
+
+@dataclass(frozen=True, slots=True)
+class Swings:
+    """Which bars are swing highs and which are swing lows, by their place in the series."""
+
+    highs: tuple[int, ...]
+    lows: tuple[int, ...]
+
+
+def find_swings(candles: Sequence[Candle], side: int = DEFAULTS.swing_side) -> Swings:
+    """Find bars strictly above, or below, the bars on each side; the last ones can never be a swing."""
+    highs: list[int] = []
+    lows: list[int] = []
+    for at in range(side, len(candles) - side):
+        bar = candles[at]
+        around = (*candles[at - side : at], *candles[at + 1 : at + 1 + side])
+        if all(bar.high > other.high for other in around):
+            highs.append(at)
+        if all(bar.low < other.low for other in around):
+            lows.append(at)
+    return Swings(tuple(highs), tuple(lows))

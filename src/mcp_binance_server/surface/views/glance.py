@@ -1,0 +1,70 @@
+"""The lines that open every page of a live market: spread, depth, flow, cost; and when its parts were read."""
+
+from collections.abc import Mapping
+
+from mcp_binance_server.analytics.book.grid import BAND_TICKS, PriceGrid
+from mcp_binance_server.analytics.book.metrics import Depth
+from mcp_binance_server.analytics.market.glance import TakerFlow, TouchReport
+from mcp_binance_server.analytics.market.minute import NEAR_BPS
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.book.cost import cost_words, spread_words
+from mcp_binance_server.surface.views.markdown import APART_MS, compact_money, data_times, share, span, time_of_day
+from mcp_binance_server.surface.views.measures import why
+
+EMPTY = "the book is empty"
+
+
+def glance_lines(rules: SymbolRules, touch: TouchReport | None, flow: TakerFlow | None, no_book: str) -> list[str]:
+    """Answer what is looked for first; what is not known says so in its own line."""
+    unknown = f"unknown, {no_book if touch is None else no_mid(touch)}"
+    spread = depth = cost = unknown
+    mid = None if touch is None else touch.top.mid
+    if touch is not None and touch.band.bids is not None and touch.band.asks is not None:
+        spread = spread_words(float(rules.tick), mid, touch.top.spread)
+        depth = f"{_held(rules, touch.band.bids)} bid / {_held(rules, touch.band.asks)} ask"
+        cost = unknown if touch.cost is None else cost_words(rules, touch.cost)
+    return [
+        f"**Spread**: {spread}",
+        f"**Depth** {_reach(rules, mid)}: {depth}",
+        f"**Flow**: {_flow(flow)}",
+        f"**Cost**: {cost}",
+    ]
+
+
+def no_mid(touch: TouchReport) -> str:
+    """Say why a book has no middle."""
+    return why(touch.top.why_null) if any(touch.levels) else EMPTY
+
+
+def data_line(
+    moments: Mapping[str, int | None], *, closed_ms: int | None = None, closed: str = "closed candles"
+) -> str:
+    """Say when each part of a page was true, and how long before the newest one what was closed then ends."""
+    known = {name: at_ms for name, at_ms in moments.items() if at_ms is not None}
+    parts = [data_times(known)] if known else []
+    if closed_ms is not None:
+        before_ms = max(known.values()) - closed_ms if known else 0
+        earlier = f" ({span(before_ms)} before)" if before_ms > APART_MS else ""
+        parts.append(f"{closed} to {time_of_day(closed_ms)}{earlier}")
+    return f"**Data**: {', '.join(parts) or 'none'}"
+
+
+def _flow(flow: TakerFlow | None) -> str:
+    if flow is None:
+        return "unknown, no trades could be read"
+    bought, within = flow.bought_share, f"in the {span(flow.window_ms)} to {time_of_day(flow.to_ms)}"
+    if bought is None:
+        return f"nothing traded {within}"
+    counted = f"{flow.trades:,} trade{'' if flow.trades == 1 else 's'}"
+    return f"{share(bought)} of taker volume bought {within} ({counted})"
+
+
+def _reach(rules: SymbolRules, mid: float | None) -> str:
+    """Name the band that depth is counted in: three ticks where ten basis points are less."""
+    is_coarse = mid is not None and BAND_TICKS * PriceGrid.of(rules).tick_bps(mid) > NEAR_BPS
+    return f"(within {BAND_TICKS} ticks)" if is_coarse else f"(within {NEAR_BPS} bps)"
+
+
+def _held(rules: SymbolRules, depth: Depth) -> str:
+    held = compact_money(depth.quote, rules.quote)
+    return f">= {held}" if depth.truncated else held
