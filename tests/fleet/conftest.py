@@ -10,6 +10,8 @@ import pytest
 from mcp_binance_server.clock import Clock, SystemClock
 from support.state_server import BINARY, Connect, StateServer, state_server
 
+PATIENCE_SECS = 60
+
 
 @pytest.fixture
 def server() -> Iterator[StateServer]:
@@ -17,6 +19,15 @@ def server() -> Iterator[StateServer]:
         pytest.skip("the engine of a fleet is not tested here: no redis-server or valkey-server is installed")
     with state_server() as running:
         yield running
+
+
+@pytest.fixture
+def patient_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let whole servers wait for their state as long as a busy machine stands still; how soon is not their tests'."""
+    from mcp_binance_server.state.redis import RedisEngine
+
+    usual = RedisEngine.__init__.__kwdefaults__ or {}
+    monkeypatch.setattr(RedisEngine.__init__, "__kwdefaults__", {**usual, "call_secs": PATIENCE_SECS})
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.desk import NETWORK, Loop
 from support.state_server import StateServer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_engines")]
 
 PAGE = "binance://market/btcusdt"
 

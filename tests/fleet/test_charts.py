@@ -13,7 +13,7 @@ from support.state_server import BINARY, StateServer, state_server
 from support.webapp import HttpClient
 from support.workers import Surroundings, http_server
 
-pytestmark = [pytest.mark.slow, pytest.mark.flood, pytest.mark.anyio]
+pytestmark = [pytest.mark.slow, pytest.mark.flood, pytest.mark.anyio, pytest.mark.usefixtures("patient_engines")]
 
 READS = 40
 RACERS = 16

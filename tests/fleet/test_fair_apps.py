@@ -15,7 +15,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.desk import NETWORK, Loop
 from support.state_server import StateServer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_engines")]
 
 # A small limit is soon spent: of nine tenths of it all is for public calls where there is no key.
 LIMIT, PUBLIC = 600, 540

@@ -16,7 +16,7 @@ from support.desk import Loop
 from support.state_server import StateServer
 from support.stepped import STREAMED
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_engines")]
 
 CLOCK = SystemClock()
 # A second is promised; a busy machine gets more.

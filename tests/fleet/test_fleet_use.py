@@ -15,7 +15,7 @@ from mcp_binance_server.state.fair_turns import FairTurns
 from support.desk import NETWORK, Loop
 from support.state_server import StateServer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_engines")]
 
 HOG, ANN = "hog", "ann"
 

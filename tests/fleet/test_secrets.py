@@ -9,7 +9,7 @@ from mcp_binance_server.errors import EngineUnavailable, SettingsError
 from mcp_binance_server.state.engine_factory import open_engine
 from support.state_server import Connect, StateServer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_engines")]
 
 PASSWORD = "canary-Zx81QpLm0aVb"  # noqa: S105 - made up, to be looked for
 
