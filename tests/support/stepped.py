@@ -15,6 +15,7 @@ from mcp import Client, types
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.exchange.dialing import Dialer
 from mcp_binance_server.exchange.endpoints import Network
+from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
@@ -88,6 +89,14 @@ class LiveMarket:
     exchange: SimulatedExchange
     app: App
     client: Client
+
+    @property
+    def feed(self) -> SymbolFeed:
+        """The one symbol that is streamed."""
+        hub = self.app.context.live.hub
+        assert hub is not None
+        (watched,) = hub.watched()
+        return watched.feed
 
     async def run(self, seconds: float) -> None:
         """Let simulated time pass in the steps in which the exchange speaks."""

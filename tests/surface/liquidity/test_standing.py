@@ -15,7 +15,6 @@ from mcp_binance_server.analytics.market.pasts import SymbolPasts
 from mcp_binance_server.analytics.own_past import base_rate
 from mcp_binance_server.domain.market import BookDelta
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.surface.views.anomalies import standing_words
 from mcp_binance_server.surface.views.liquidity import standing_line, standing_metric
 from support.own_past import START_MS, calm_minute, live_through, unusual_minute
@@ -133,13 +132,6 @@ async def market(era: str) -> AsyncIterator[LiveMarket]:
         yield live
 
 
-def feed_of(market: LiveMarket) -> SymbolFeed:
-    hub = market.app.context.live.hub
-    assert hub is not None
-    (watched,) = hub.watched()
-    return watched.feed
-
-
 async def told(market: LiveMarket, symbol: str = "BTCUSDT") -> tuple[str, dict[str, Any], str]:
     """Return the section of the page, the tool's measures and its text."""
     page = await market.page("liquidity_mapping", symbol=symbol)
@@ -151,7 +143,7 @@ async def told(market: LiveMarket, symbol: str = "BTCUSDT") -> tuple[str, dict[s
 
 def pass_minutes(market: LiveMarket, minutes: int, size: str | None = None, *, at: str | None = None) -> str:
     """Let whole minutes end while a bid a little off the best stands as it is, or another and as large as is said."""
-    feed = feed_of(market)
+    feed = market.feed
     bids, _ = feed.book.written_top(6)
     price, usual = (at, "0") if at else bids[-1]
     ended = feed.minutes.ended[-1].end_ms if feed.minutes.ended else 0
@@ -164,7 +156,7 @@ def pass_minutes(market: LiveMarket, minutes: int, size: str | None = None, *, a
 
 async def test_a_pair_watched_for_a_while_is_told_how_far_its_past_has_come(market: LiveMarket) -> None:
     cold, measures, text = await told(market)
-    live_through(feed_of(market).pasts, 11)
+    live_through(market.feed.pasts, 11)
     pass_minutes(market, 1)
     short, _, _ = await told(market)
 
@@ -178,7 +170,7 @@ async def test_a_pair_watched_for_a_while_is_told_how_far_its_past_has_come(mark
 
 
 async def test_a_size_that_stands_is_told_by_page_and_tool_alike(market: LiveMarket) -> None:
-    live_through(feed_of(market).pasts, 120)
+    live_through(market.feed.pasts, 120)
     price = Decimal(pass_minutes(market, 1, "4000"))
 
     section, measures, text = await told(market)
@@ -198,7 +190,7 @@ async def test_a_stop_goes_beyond_a_size_that_stands_about_there() -> None:
     async with live_market() as market:
         # Sizes are judged within 50 bps: the usual move of two hours of a wilder pair lies beyond.
         await market.watch("EURUSDT", 3)
-        live_through(feed_of(market).pasts, 120)
+        live_through(market.feed.pasts, 120)
         _, before, _ = await told(market, "EURUSDT")
         by_noise = before["stop_guidance"]["value"]["long"]
         pass_minutes(market, 1, "90000000", at=by_noise["price"])
@@ -211,7 +203,7 @@ async def test_a_stop_goes_beyond_a_size_that_stands_about_there() -> None:
 
 
 async def test_a_minute_long_past_is_not_told_as_the_last(market: LiveMarket) -> None:
-    live_through(feed_of(market).pasts, 120)
+    live_through(market.feed.pasts, 120)
     pass_minutes(market, 1, "4000")
     market.clock.advance(121_000)
 

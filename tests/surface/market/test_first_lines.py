@@ -9,7 +9,6 @@ from mcp import Client, types
 
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.clock import FakeClock
@@ -37,19 +36,12 @@ def first_lines(text: str) -> list[str]:
     return [line.split("**", 2)[2] for line in lines]
 
 
-def feed_of(market: LiveMarket) -> SymbolFeed:
-    hub = market.app.context.live.hub
-    assert hub is not None
-    (watched,) = hub.watched()
-    return watched.feed
-
-
 @pytest.fixture
 async def watched() -> AsyncIterator[LiveMarket]:
     """A symbol whose tick is 8 basis points, watched for a good minute after twelve minutes of an earlier life."""
     async with live_market("market") as market:
         await market.watch("PEPEUSDT", 1)
-        live_through(feed_of(market).pasts, 11)
+        live_through(market.feed.pasts, 11)
         await market.run(70)
         yield market
 
@@ -134,7 +126,7 @@ async def test_every_page_says_when_its_parts_were_read(client: Client, clock: F
 
 
 async def test_a_streamed_trade_outside_the_book_gives_way_to_the_mid_on_every_page(watched: LiveMarket) -> None:
-    feed, now_ms = feed_of(watched), watched.clock.now_ms()
+    feed, now_ms = watched.feed, watched.clock.now_ms()
     newest, bid, ask = feed.tape.newest, feed.book.best_bid, feed.book.best_ask
     assert newest is not None
     assert bid is not None

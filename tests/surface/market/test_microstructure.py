@@ -13,7 +13,6 @@ from mcp import Client, MCPError, types
 from mcp_binance_server.analytics.own_past import OwnPast
 from mcp_binance_server.domain.market import BookDelta, Trade
 from mcp_binance_server.domain.money import Quantity
-from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
@@ -55,21 +54,14 @@ async def measures(client: Client, tool: str, **arguments: Any) -> dict[str, Any
     return answer
 
 
-def feed_of(market: LiveMarket) -> SymbolFeed:
-    hub = market.app.context.live.hub
-    assert hub is not None
-    (watched,) = hub.watched()
-    return watched.feed
-
-
 def remember(market: LiveMarket, minutes: int) -> None:
     """Let a feed that has just begun look back on calm minutes."""
-    live_through(feed_of(market).pasts, minutes)
+    live_through(market.feed.pasts, minutes)
 
 
 def refill_best_bid(market: LiveMarket, times: int) -> str:
     """Let sellers take from the best bid and have it filled up by the same size, until the minute is over."""
-    feed = feed_of(market)
+    feed = market.feed
     best, newest = feed.book.best_bid, feed.tape.newest
     assert best is not None
     assert newest is not None
@@ -135,7 +127,7 @@ async def test_a_page_waits_a_little_for_the_first_book(market: LiveMarket) -> N
         while not pages:
             await market.run(0.1)
 
-    assert feed_of(market).is_live
+    assert market.feed.is_live
     asked = [request.params.get("limit") for request in market.exchange.requests if request.path.endswith("/depth")]
     assert len(asked) == 1, "the stream's own snapshot, and no other book"
     assert "1000/1000 levels" in pages[0]
@@ -205,7 +197,7 @@ async def test_a_symbol_watched_for_twelve_minutes_is_not_judged_and_nothing_is_
     price = None
     while price is None:  # the first whole minute
         await market.run(30)
-        price = refill_best_bid(market, times=6) if feed_of(market).minutes.ended else None
+        price = refill_best_bid(market, times=6) if market.feed.minutes.ended else None
     answer = await measures(market.client, "detect_market_anomalies")
 
     waiting = {each["event"]: (each["have"], each["need"]) for each in answer["metrics"]["not_judged"]["value"]}
@@ -220,7 +212,7 @@ async def test_a_symbol_watched_for_twelve_minutes_is_not_judged_and_nothing_is_
 async def test_what_is_usual_for_markets_alike_is_said_in_both_channels_and_on_the_page(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 1)
     remember(market, 11)
-    while not feed_of(market).minutes.ended:
+    while not market.feed.minutes.ended:
         await market.run(30)
 
     result = await market.client.call_tool("detect_market_anomalies", {"symbol": "BTCUSDT"})
@@ -246,7 +238,7 @@ async def test_stress_that_became_usual_is_told_once_on_page_and_tool(market: Li
     remember(market, 64)
     await market.run(12)
     spoke = [False] * 51 + [True] * 9
-    feed_of(market).pasts.scores["stress"] = OwnPast([0.0] * 60, spoke=spoke)
+    market.feed.pasts.scores["stress"] = OwnPast([0.0] * 60, spoke=spoke)
 
     answer = await measures(market.client, "detect_market_anomalies")
     text = await market.page(PROMPT, symbol="BTCUSDT", analysis_depth="quick")
@@ -286,7 +278,7 @@ async def test_equal_refills_in_the_stream_are_told_with_their_base_rate_and_nob
 @pytest.mark.flood
 async def test_a_lost_connection_spoils_its_minute_and_no_other(market: LiveMarket) -> None:
     await market.watch("BTCUSDT", 125)
-    feed = feed_of(market)
+    feed = market.feed
     before = len(feed.minutes.ended)
     feed.on_lost()
     await market.run(5)
