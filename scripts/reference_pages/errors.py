@@ -20,7 +20,7 @@ waits for orders: nothing in this version writes."""
 WHERE = re.compile(r"; (?:all of them |with the rest )?in [\w/]+\.py|; likewise")
 READ_IT = "As `explanation` and `recovery_suggestion` say: they depend on what was refused"
 # Where else errors are defined; importing them is what makes them known.
-ELSEWHERE = ("charts", "feeds", "guide", "sessions", "transports.grpc")
+ELSEWHERE = ("charts", "feeds", "guide", "sessions", "trading", "transports.grpc")
 # Families are not raised themselves; of what some members say the family is the subject.
 FAMILIES = {"ExchangeError": "Binance: ", "ChartServiceError": "chart-img.com: ", "GuideError": ""}
 # What `data()` adds to the fields of a class.

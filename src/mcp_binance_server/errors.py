@@ -4,7 +4,7 @@ AppError
 ├── RateLimited               -32001  the weight budget is spent, or Binance told us to wait
 ├── InvalidCredentials        -32002  no key, a wrong key, or a key without the right
 ├── InvalidSymbol             -32003  not a symbol of this exchange
-├── InsufficientBalance       -32004  the account does not hold what the order needs
+├── InsufficientBalance       -32004  the account does not hold what the order needs; in trading/errors.py
 ├── ResourceNotFound          -32404  no such address
 │   ├── InvalidScheme                 neither binance:// nor guide:// nor chart://
 │   └── PictureGone                   a chart:// picture that is no longer kept; in charts/errors.py
@@ -23,7 +23,8 @@ AppError
 │   ├── ExchangeRejected              definite: it was not executed
 │   ├── ExchangeUnavailable           a read that failed; asking again may work
 │   ├── RegionRestricted              HTTP 451: the exchange does not serve this place
-│   └── OutcomeUnknown                a write that may have been executed; ask, never resend
+│   └── OutcomeUnknown                a write that may have been executed; ask, never resend; in trading/errors.py
+├── FuturesNotOffered         -32602  perpetuals were asked for, and this server was set up without them
 ├── ChartServiceError         -32603  chart-img.com answered, or did not, and nobody here can fix it
 │   ├── ChartKeyRefused       -32002  it needs a key, or refuses the one it got
 │   ├── ChartLimitReached     -32001  too fast, or the day's images are used up
@@ -193,30 +194,20 @@ class InvalidSymbol(AppError):
     provided_symbol: str
     valid_examples: tuple[str, ...] = EXAMPLE_SYMBOLS
     did_you_mean: tuple[str, ...] = ()
+    market: str | None = None
+    status: str | None = None
+    spot_pair: str | None = None
 
     def __post_init__(self) -> None:
         self.provided_symbol = echo(self.provided_symbol)
 
     @property
     def message(self) -> str:
+        if self.status is not None:
+            return f"{self.provided_symbol} is listed but does not trade now: its status is {self.status}."
+        if self.market is not None:
+            return f"There is no {self.market} '{self.provided_symbol}' on Binance's USDⓈ-M futures."
         return f"Invalid trading symbol '{self.provided_symbol}'. Expected format: BTCUSDT, ETHUSDT"
-
-
-@dataclass(kw_only=True, eq=False)
-class InsufficientBalance(AppError):
-    code: ClassVar[int] = -32004
-    error_type: ClassVar[str] = "insufficient_balance"
-    guide: ClassVar[str] = f"{_PLAYBOOKS}errors/symbols-and-orders.md"
-    recovery_suggestion: ClassVar[str] = "Lower the quantity or deposit the missing amount"
-
-    asset: str
-    required_amount: str
-    available_amount: str
-    shortfall: str
-
-    @property
-    def message(self) -> str:
-        return f"Insufficient {self.asset} balance: {self.required_amount} needed, {self.available_amount} available."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -314,21 +305,39 @@ class RegionRestricted(ExchangeError):
         "Public market data has a second host; account calls have none. mcp-binance-server doctor says what works here"
     )
 
+    market: str | None = None
+
     @property
     def message(self) -> str:
-        return "Binance does not serve this location (HTTP 451)."
+        if self.market is None:
+            return "Binance does not serve this location (HTTP 451)."
+        return (
+            "Binance's futures API does not serve this location (HTTP 451), and it has no second host. "
+            "Everything about spot pairs keeps working; futures are not asked again for ten minutes."
+        )
+
+    def data(self) -> dict[str, Any]:
+        instead = {"recovery_suggestion": "Use the spot tools; no setting of this server changes what is served here"}
+        return {**super().data(), **(instead if self.market else {})}
 
 
 @dataclass(kw_only=True, eq=False)
-class OutcomeUnknown(ExchangeError):
-    error_type: ClassVar[str] = "outcome_unknown"
-    recovery_suggestion: ClassVar[str] = "Do not send it again: look the order up by its client order id first"
+class FuturesNotOffered(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "futures_not_offered"
+    guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
 
-    client_order_id: str | None = None
+    setting: str
 
     @property
     def message(self) -> str:
-        return "Binance did not say whether the request was executed; it may have been."
+        return f"This server was set up without Binance's futures: {self.setting} is not set."
+
+    def data(self) -> dict[str, Any]:
+        instead = (
+            f"Ask about the spot market; or set {self.setting} in the environment of this server and start it again"
+        )
+        return {**super().data(), "recovery_suggestion": instead}
 
 
 @dataclass(kw_only=True, eq=False)

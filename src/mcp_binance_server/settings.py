@@ -6,24 +6,33 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PositiveFloat,
     PositiveInt,
     SecretStr,
-    StringConstraints,
     ValidationError,
     model_validator,
 )
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.key_file import added, read_keys, usual_key_file
+from mcp_binance_server.setting_types import (
+    Address,
+    ChartPlan,
+    StateAddress,
+    StateFolder,
+    StreamAddress,
+    Symbols,
+    Toolset,
+    Toolsets,
+    Trimmed,
+    Words,
+)
 
 PREFIX = "MCP_BINANCE_"
 PREFIXES = (PREFIX, "BINANCE_")
@@ -45,62 +54,6 @@ ELSEWHERE = {
 }
 # Kubernetes names the services of a namespace so, and one of them may well be called mcp-binance.
 _LINK = re.compile(r"_SERVICE_(HOST|PORT(_\w+)?)=|_PORT(_\d+_(TCP|UDP)(_\w+)?)?=(tcp|udp)://|_PORT_\d+_(TCP|UDP)_\w+=")
-
-
-def _http_address(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("must start with http:// or https://")
-    return url.rstrip("/")
-
-
-def _stream_address(url: str) -> str:
-    if not url.startswith(("ws://", "wss://")):
-        raise ValueError("must start with ws:// or wss://")
-    return url.rstrip("/")
-
-
-def _state_address(url: SecretStr) -> SecretStr:
-    bare = url.get_secret_value().strip()
-    if bare != "memory://" and not bare.startswith(("redis://", "rediss://", "unix://")):
-        raise ValueError("must be memory:// or start with redis://, rediss:// or unix://")
-    return SecretStr(bare)
-
-
-def _listed(text: object) -> object:
-    return tuple(part.strip().lower() for part in text.split(",") if part.strip()) if isinstance(text, str) else text
-
-
-def _are_symbols(words: tuple[str, ...]) -> tuple[str, ...]:
-    if not all(each.isalnum() for each in words):
-        raise ValueError("must be symbols such as BTCUSDT, separated by commas")
-    return tuple(dict.fromkeys(words))
-
-
-def _folder_or_off(text: object) -> object:
-    if not isinstance(text, str):
-        return text
-    if text.strip().lower() == "off":
-        return None
-    folder = Path(text.strip())
-    if not folder.is_absolute():
-        raise ValueError("must be an absolute path, or off")
-    return folder
-
-
-def _upper(text: object) -> object:
-    return text.strip().upper() if isinstance(text, str) else text
-
-
-ChartPlan = Annotated[Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"], BeforeValidator(_upper)]
-Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide"]
-Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
-Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-Symbols = Annotated[Words, AfterValidator(_are_symbols)]
-StateFolder = Annotated[Path | None, BeforeValidator(_folder_or_off)]
-Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Address = Annotated[Trimmed, AfterValidator(_http_address)]
-StateAddress = Annotated[SecretStr, AfterValidator(_state_address)]
-StreamAddress = Annotated[Trimmed, AfterValidator(_stream_address)]
 
 
 class Settings(BaseModel):
@@ -130,6 +83,28 @@ class Settings(BaseModel):
         None,
         alias="BINANCE_STREAM_URL",
         description="Address of the market streams; with another REST address none is guessed",
+    )
+    futures_rest_url: Address | None = Field(
+        None,
+        alias="BINANCE_FUTURES_REST_URL",
+        description="Address of the futures REST API, of which only public data is read; with another "
+        "BINANCE_REST_URL none is guessed",
+    )
+    futures_stream_url: StreamAddress | None = Field(
+        None, alias="BINANCE_FUTURES_STREAM_URL", description="Address of the futures streams; likewise"
+    )
+    board_fresh_secs: int = Field(
+        10, ge=2, le=300, alias="MCP_BINANCE_BOARD_FRESH_SECS",
+        description="How many seconds one look at all pairs of a market is good for, for everybody who asks",
+    )  # fmt: skip
+    scan_percent: int = Field(
+        20, ge=1, le=50, alias="MCP_BINANCE_SCAN_PERCENT",
+        description="How much of each host's request weight screens of the market may use in a minute, in percent",
+    )  # fmt: skip
+    liquidations: Literal["asked", "always", "off"] = Field(
+        "asked",
+        alias="MCP_BINANCE_LIQUIDATIONS",
+        description="When the liquidations of futures are listened to: for half an hour after a question, or always",
     )
     orderbook_analytics: bool = Field(
         default=True,

@@ -10,11 +10,13 @@ from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.endpoints import Network, network_at
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings
+from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings, Toolset
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.engine_factory import MEMORY, open_engine
 
 LOG = logging.getLogger(__name__)
+
+DERIVATIVES: Toolset = "derivatives"
 
 
 def check(settings: Settings, clock: Clock) -> None:
@@ -44,7 +46,20 @@ def thresholds_of(settings: Settings) -> Thresholds:
 
 
 def network_of(settings: Settings) -> Network:
-    return network_at(settings.network, settings.rest_url, settings.stream_url)
+    return network_at(
+        settings.network,
+        settings.rest_url,
+        settings.stream_url,
+        settings.futures_rest_url,
+        settings.futures_stream_url,
+    )
+
+
+def missing_for_futures(settings: Settings, network: Network) -> str | None:
+    """Name the setting without which nothing is ever sent to a futures host; none if there are futures."""
+    if DERIVATIVES not in settings.toolsets:
+        return f"MCP_BINANCE_TOOLSETS with {DERIVATIVES} in its list"
+    return "BINANCE_FUTURES_REST_URL" if network.futures is None else None
 
 
 def streams_markets(settings: Settings, network: Network) -> bool:

@@ -9,11 +9,17 @@ import httpx2
 
 from mcp_binance_server.channel import Channel, NoAnswer
 from mcp_binance_server.clock import Clock, SystemClock, processor_ms
+from mcp_binance_server.domain.board import BoardMarket
 from mcp_binance_server.errors import AppError
+from mcp_binance_server.exchange.allowance import Allowance
 from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, NETWORKS, TIME, Network
+from mcp_binance_server.exchange.futures.contracts import ContractList
+from mcp_binance_server.exchange.futures.endpoints import FUTURES_TIME, REQUESTS_PER_MINUTE, USUAL_LIMIT
+from mcp_binance_server.exchange.futures.rest import FuturesClient
+from mcp_binance_server.exchange.futures.side import FuturesSide
 from mcp_binance_server.exchange.key_probe import OtherNetworks
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import Principal
@@ -21,7 +27,7 @@ from mcp_binance_server.exchange.spot.account import AccountClient, warn_of_righ
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.startup_checks import engine_of, network_of, principal_of
+from mcp_binance_server.startup_checks import engine_of, missing_for_futures, network_of, principal_of
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.pace import LoopPace
@@ -30,6 +36,8 @@ from mcp_binance_server.state.pace import LoopPace
 ATTEMPT_SECS = 3.0
 # A first analysis with a key asks eight things at once; the symbol list has left one connection open.
 MORE_CONNECTIONS = 7
+# A place that futures are not served in seldom becomes another one.
+SILENCE_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,10 @@ class Upstream:
     directory: Directory
     errands: Flights[None]
     """What is asked by itself, and nobody waits for."""
+    scans: Mapping[BoardMarket, Allowance]
+    """What screens of a market may use of its host's minute, asked before the host's own budget is."""
+    futures: FuturesSide | None = None
+    """None where they were not chosen, or have no address: then nothing is ever sent there."""
 
     @property
     def caller(self) -> ExchangeCaller:
@@ -99,8 +111,7 @@ async def opened_upstream(
         engine = engine_of(settings, clock, Reserves(order_percent=0) if has_keys else Reserves.none())
         await engine.start()
         stack.push_async_callback(engine.close)
-        channel = Channel(deadline_secs=attempt_secs, transport=transport)
-        stack.push_async_callback(channel.close)
+        channel = _opened_channel(stack, attempt_secs, transport)
         time = ServerTime(clock)
         budget = Budget(engine, time, clock, settings.egress_id)
         attempts = Attempts(network or network_of(settings), channel, budget, time)
@@ -110,4 +121,52 @@ async def opened_upstream(
         stack.push_async_callback(directory.flights.close)
         errands: Flights[None] = Flights(clock)
         stack.push_async_callback(errands.close)
-        yield Upstream(principal, clock, engine, SpotClient(caller, engine, LoopPace(processor_ms)), directory, errands)
+        pace = LoopPace(processor_ms)
+        scans: dict[BoardMarket, Allowance] = {"spot": _scans(budget, settings.scan_percent)}
+        futures = None
+        asked = caller.network.futures
+        if asked is not None and missing_for_futures(settings, caller.network) is None:
+            # What hangs there must not hold a connection that spot reads wait for.
+            apart = _opened_channel(stack, attempt_secs, transport)
+            futures = futures_side(asked, apart, engine, clock, pace, egress_id=settings.egress_id)
+            stack.push_async_callback(futures.contracts.close)
+            scans["perpetual"] = _scans(futures.client.caller.budget, settings.scan_percent)
+        client = SpotClient(caller, engine, pace)
+        yield Upstream(principal, clock, engine, client, directory, errands, scans, futures)
+
+
+def futures_side(
+    network: Network, channel: Channel, engine: StateEngine, clock: Clock, pace: LoopPace, *, egress_id: str
+) -> FuturesSide:
+    """Build what asks a futures host; nothing is sent by itself."""
+    time = ServerTime(clock)
+    budget = Budget(
+        engine,
+        time,
+        clock,
+        f"{egress_id}:futures",
+        least_limit=USUAL_LIMIT,
+        usual_limit=USUAL_LIMIT,
+        has_private_calls=False,
+        counters={
+            name: Allowance(engine, time, clock, f"{egress_id}:{name}", most)
+            for name, most in REQUESTS_PER_MINUTE.items()
+        },
+    )
+    attempts = Attempts(network, channel, budget, time, time_call=FUTURES_TIME, silence_ms=SILENCE_MS)
+    caller = ExchangeCaller(attempts, clock, market="perpetual")
+    contracts = ContractList(caller, engine, clock)
+    budget.find_limit = contracts.table
+    return FuturesSide(FuturesClient(caller, engine, pace), contracts)
+
+
+def _opened_channel(stack: AsyncExitStack, attempt_secs: float, transport: httpx2.AsyncBaseTransport | None) -> Channel:
+    channel = Channel(deadline_secs=attempt_secs, transport=transport)
+    stack.push_async_callback(channel.close)
+    return channel
+
+
+def _scans(host: Budget, percent: int) -> Allowance:
+    """Return the part of a host's minute that screens may use; it grows when the host's true limit is known."""
+    ledger = f"{host.egress_id}-scan" if not host.has_private_calls else f"{host.egress_id}:scan"
+    return Allowance(host.engine, host.time, host.clock, ledger, lambda: host.limit * percent // 100)

@@ -22,8 +22,12 @@ from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.state.pace import LoopPace
+from mcp_binance_server.upstream import FuturesSide
 
 NETWORK = Network("testnet", "http://exchange.test", "https://testnet.binance.vision/")
+
+# The simulated futures are told apart by the name of their host.
+FUTURES = Network("testnet", "http://futures.simulator.invalid", "https://testnet.binance.vision/")
 
 
 class Loop(httpx2.ASGITransport):
@@ -62,3 +66,4 @@ class Desk:
 
 
 OpenDesk = Callable[..., AbstractAsyncContextManager[Desk]]
+OpenFutures = Callable[..., AbstractAsyncContextManager[FuturesSide]]

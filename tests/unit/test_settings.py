@@ -69,6 +69,39 @@ def test_toolsets_are_a_list_of_known_names() -> None:
         read_settings({"MCP_BINANCE_TOOLSETS": "market,moon"})
 
 
+def test_the_whole_market_has_settings_of_its_own() -> None:
+    usual = read_settings({})
+    chosen = read_settings({
+        "BINANCE_FUTURES_REST_URL": "http://127.0.0.1:1/",
+        "BINANCE_FUTURES_STREAM_URL": "ws://127.0.0.1:2/",
+        "MCP_BINANCE_BOARD_FRESH_SECS": "300",
+        "MCP_BINANCE_SCAN_PERCENT": "1",
+        "MCP_BINANCE_LIQUIDATIONS": "off",
+    })  # fmt: skip
+
+    assert (usual.board_fresh_secs, usual.scan_percent, usual.liquidations) == (10, 20, "asked")
+    assert "derivatives" in usual.toolsets
+    assert (chosen.futures_rest_url, chosen.futures_stream_url) == ("http://127.0.0.1:1", "ws://127.0.0.1:2")
+    assert (chosen.board_fresh_secs, chosen.scan_percent, chosen.liquidations) == (300, 1, "off")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("BINANCE_FUTURES_REST_URL", "ws://127.0.0.1"),
+        ("BINANCE_FUTURES_STREAM_URL", "http://127.0.0.1"),
+        ("MCP_BINANCE_BOARD_FRESH_SECS", "1"),
+        ("MCP_BINANCE_BOARD_FRESH_SECS", "301"),
+        ("MCP_BINANCE_SCAN_PERCENT", "0"),
+        ("MCP_BINANCE_SCAN_PERCENT", "51"),
+        ("MCP_BINANCE_LIQUIDATIONS", "sometimes"),
+    ],
+)
+def test_a_setting_of_the_whole_market_that_cannot_be_used_is_named(name: str, text: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        read_settings({name: text})
+
+
 def test_a_trailing_slash_of_an_address_is_dropped() -> None:
     assert read_settings({"BINANCE_REST_URL": "http://127.0.0.1:8080/"}).rest_url == "http://127.0.0.1:8080"
 

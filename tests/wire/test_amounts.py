@@ -9,7 +9,8 @@ from mcp_binance_server.app import running_app
 from mcp_binance_server.domain.market import BookDelta
 from mcp_binance_server.exchange.spot.account import BalanceWire, FillWire, OrderWire
 from mcp_binance_server.exchange.spot.streams import DepthEventWire, QuoteEventWire, TickerEventWire, TradeEventWire
-from mcp_binance_server.exchange.spot.wire import DepthWire, ExchangeListWire, KlineWire, TickerWire, TradeWire
+from mcp_binance_server.exchange.spot.wire import DepthWire, ExchangeListWire, TickerWire, TradeWire
+from mcp_binance_server.exchange.wire import KlineWire
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.breaking import Breaker

@@ -1,7 +1,7 @@
 """Prices, quantities and assets. Money is Decimal."""
 
 from collections.abc import Mapping
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NewType
@@ -9,6 +9,7 @@ from typing import NewType
 Price = NewType("Price", Decimal)
 Quantity = NewType("Quantity", Decimal)
 EXACT_DIGITS = 100
+_WIDE = Context(prec=EXACT_DIGITS)
 
 # In the order they were given; all but USDT are valued at par when they have no market.
 STABLECOINS = ("USDT", "USDC", "FDUSD", "TUSD", "USDP", "DAI", "BUSD")
@@ -73,7 +74,8 @@ def decimals_of(step: Decimal) -> int:
 
 def round_to_places(value: Decimal, places: int) -> Decimal:
     """Round half to even, the rule of every page we print."""
-    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+    # A ratio of two numbers of the exchange can have more digits than the usual 28.
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _WIDE)
 
 
 def name_of(asset: str) -> str:

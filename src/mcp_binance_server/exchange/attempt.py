@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import overload
 
 from mcp_binance_server.channel import Channel, HttpAnswer, NoAnswer
 from mcp_binance_server.exchange.breaker import Breaker
 from mcp_binance_server.exchange.budget import Budget
-from mcp_binance_server.exchange.endpoints import TIME, Endpoint, Network, host_of
+from mcp_binance_server.exchange.endpoints import TIME, Endpoint, Network, RestCall, host_of
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import Principal, rest_query, signed_query
-from mcp_binance_server.exchange.wire import ExchangeRefusal, read_refusal
+from mcp_binance_server.exchange.wire import RESTRICTED, ExchangeRefusal, read_refusal
 
 Params = Mapping[str, str | int]
 
@@ -41,10 +42,20 @@ class Attempts:
     channel: Channel
     budget: Budget
     time: ServerTime
+    time_call: RestCall = TIME
+    """The call with the least weight there: what a minute has cost is asked by it."""
+    silence_ms: int = 0
+    """For how long nothing is sent to a host that does not serve this place."""
     _rerouted: bool = field(default=False, init=False)
     _breakers: dict[str, Breaker] = field(default_factory=dict[str, Breaker], init=False, repr=False)
 
-    async def send(self, endpoint: Endpoint, params: Params, principal: Principal | None = None) -> AnswerBody:
+    @overload
+    async def send(self, endpoint: RestCall, params: Params) -> AnswerBody: ...
+
+    @overload
+    async def send(self, endpoint: Endpoint, params: Params, principal: Principal | None) -> AnswerBody: ...
+
+    async def send(self, endpoint: RestCall, params: Params, principal: Principal | None = None) -> AnswerBody:
         """Send one request and return the body of its success.
 
         Raises:
@@ -54,6 +65,7 @@ class Attempts:
             ExchangeUnavailable: it was not sent, the host has failed and is asked once a second.
         """
         base = self._base_url(endpoint)
+        await self._keep_silence(base)
         breaker = self._breaker(host_of(base))
         await breaker.enter()
         if not await self.budget.spend(endpoint):
@@ -65,7 +77,7 @@ class Attempts:
             answer = await self._exchange(breaker, base, endpoint, params, principal)
         finally:
             self.budget.landed(endpoint)
-        await self._heed(answer, asked_at)
+        await self._heed(answer, asked_at, base, tells_weight=endpoint.tells_weight)
         return AnswerBody(answer.body, host_of(base))
 
     @property
@@ -73,9 +85,9 @@ class Attempts:
         """Count the hosts that fail and are asked once a second."""
         return sum(breaker.is_open for breaker in self._breakers.values())
 
-    def reroute(self, endpoint: Endpoint) -> bool:
+    def reroute(self, endpoint: RestCall) -> bool:
         """Send public reads to the public data host from now on, if there is one and it was not tried yet."""
-        if endpoint.signed or self._rerouted or self.network.public_data_url is None:
+        if _is_signed(endpoint) or self._rerouted or self.network.public_data_url is None:
             return False
         self._rerouted = True
         return True
@@ -83,23 +95,30 @@ class Attempts:
     async def _recount(self, breaker: Breaker, base: str) -> None:
         """Ask the exchange what this minute has cost, by a call that is not booked and has the least weight."""
         asked_at = self.budget.clock.monotonic_ms()
-        answer = await self._exchange(breaker, base, TIME, {}, None)
-        await self._heed(answer, asked_at)
+        answer = await self._exchange(breaker, base, self.time_call, {}, None)
+        await self._heed(answer, asked_at, base)
         await self.budget.recall(answer.headers)
 
-    async def _heed(self, answer: HttpAnswer, asked_at_ms: float) -> None:
+    async def _heed(self, answer: HttpAnswer, asked_at_ms: float, base: str, *, tells_weight: bool = True) -> None:
         self.time.glimpse(answer.headers.get("date", ""), self.budget.clock.monotonic_ms() - asked_at_ms)
-        await self.budget.settle(answer.headers)
+        if tells_weight:
+            await self.budget.settle(answer.headers)
         refusal = None if answer.status == OK else read_refusal(answer)
         if refusal is None or not refusal.is_rate_limit:
             await self.budget.relent()
         if refusal is not None:
+            if refusal.is_region and self.silence_ms:
+                await self.budget.engine.put(_refused_key(base), b"", ttl_ms=self.silence_ms)
             raise ExchangeRefused(refusal)
 
+    async def _keep_silence(self, base: str) -> None:
+        if self.silence_ms and await self.budget.engine.get(_refused_key(base)) is not None:
+            raise ExchangeRefused(ExchangeRefusal(RESTRICTED, None, "", None))
+
     async def _exchange(
-        self, breaker: Breaker, base: str, endpoint: Endpoint, params: Params, principal: Principal | None
+        self, breaker: Breaker, base: str, endpoint: RestCall, params: Params, principal: Principal | None
     ) -> HttpAnswer:
-        query, headers = self._written(params, principal)
+        query, headers = self._written(params, principal if isinstance(endpoint, Endpoint) else None)
         url, sent_ms = f"{base}{endpoint.path}{query}", self.budget.clock.monotonic_ms()
         try:
             answer = await self.channel.get(url, headers, body_cap=endpoint.body_cap, patience=endpoint.patience)
@@ -124,7 +143,15 @@ class Attempts:
         stamped = {**params, "recvWindow": RECV_WINDOW_MS, "timestamp": self.time.likely_ms()}
         return f"?{signed_query(stamped, principal.signer)}", {"X-MBX-APIKEY": principal.credentials.api_key}
 
-    def _base_url(self, endpoint: Endpoint) -> str:
-        if self._rerouted and not endpoint.signed and self.network.public_data_url:
+    def _base_url(self, endpoint: RestCall) -> str:
+        if self._rerouted and not _is_signed(endpoint) and self.network.public_data_url:
             return self.network.public_data_url
         return self.network.rest_url
+
+
+def _is_signed(endpoint: RestCall) -> bool:
+    return isinstance(endpoint, Endpoint) and endpoint.signed
+
+
+def _refused_key(base: str) -> str:
+    return f"region:{host_of(base)}"

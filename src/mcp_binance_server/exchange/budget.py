@@ -14,8 +14,9 @@ from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, count_in
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited
+from mcp_binance_server.exchange.allowance import WHOLE_KIND, Allowance
 from mcp_binance_server.exchange.breaker import Breaker
-from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, Endpoint
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, RestCall
 from mcp_binance_server.exchange.server_time import ServerTime, minute_of
 from mcp_binance_server.exchange.wire import IP_BANNED, ExchangeRefusal
 from mcp_binance_server.state.engine import Grant, StateEngine
@@ -42,7 +43,13 @@ class Budget:
     clock: Clock
     egress_id: str
     patience_ms: int = 2_000
-    limit: int = field(default=BOOTSTRAP_LIMIT, init=False)
+    least_limit: int = BOOTSTRAP_LIMIT
+    usual_limit: int = USUAL_LIMIT
+    has_private_calls: bool = True
+    """Whether what the engine keeps back for private calls is ever asked for here; if not, all may be spent."""
+    counters: Mapping[str, Allowance] = field(default_factory=dict[str, Allowance], repr=False)
+    """What counts requests, beside the weight, by the names that calls have for them."""
+    limit: int = field(init=False)
     find_limit: Callable[[], Awaitable[object]] | None = field(default=None, init=False, repr=False)
     """Brings the true limit to `learn_limit`; called when the smallest one does not suffice."""
     _is_limit_known: bool = field(default=False, init=False)
@@ -53,9 +60,10 @@ class Budget:
     _after_stop: Breaker = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.limit = self.least_limit
         self._after_stop = Breaker(f"the limit of address {self.egress_id}", self.clock, self.engine)
 
-    async def spend(self, endpoint: Endpoint) -> bool:
+    async def spend(self, endpoint: RestCall) -> bool:
         """Book a call's weight for the party at hand, before it leaves; wait a little if the next minute is near.
 
         `landed` ends what this began. False if nothing was booked: the minute's count was lost, and it is on this
@@ -76,6 +84,8 @@ class Budget:
             self._note_stop(grant.retry_ms)
         if not grant:
             raise self._error(grant.retry_ms, grant)
+        if endpoint.counter:
+            await self.counters[endpoint.counter].spend(party=_payer(endpoint))
         try:
             # The stop may not be over for the exchange: one request finds out, the others follow in turn.
             await self._after_stop.enter()
@@ -88,7 +98,7 @@ class Budget:
         """Take the limit that the exchange publishes."""
         self.limit, self._is_limit_known = limit, True
 
-    def landed(self, endpoint: Endpoint) -> None:
+    def landed(self, endpoint: RestCall) -> None:
         """Take note that a call which was booked is over, whatever became of it."""
         self._under_way -= endpoint.weight
 
@@ -119,7 +129,7 @@ class Budget:
 
     async def halt(self, refusal: ExchangeRefusal) -> RateLimited:
         """Stop every caller on this IP for as long as the exchange says, ten minutes at most; return the error."""
-        self._asked_until_ms = self.clock.monotonic_ms() + (refusal.retry_after_secs or 0) * 1000
+        self._asked_until_ms = self.clock.monotonic_ms() + (self._asked_ms(refusal) or 0)
         left_ms = await self.engine.stop_weight(
             self.egress_id, ms=self._pause_ms(refusal), reason=f"HTTP {refusal.status}"
         )
@@ -130,14 +140,14 @@ class Budget:
         self._stopped_until_ms = self.clock.monotonic_ms() + left_ms
         self._after_stop.open("HTTP 429 or 418", first_try_ms=self._stopped_until_ms)
 
-    async def _finds_limit(self, endpoint: Endpoint) -> bool:
+    async def _finds_limit(self, endpoint: RestCall) -> bool:
         if self._is_limit_known or self.find_limit is None or endpoint.name == EXCHANGE_INFO.name:
             return False
         with anyio.move_on_after(LONGEST_LEARNING_SECS), suppress(AppError):
             await self.find_limit()
         return self._is_limit_known
 
-    async def _ask_until_counted(self, endpoint: Endpoint) -> Grant:
+    async def _ask_until_counted(self, endpoint: RestCall) -> Grant:
         grant = await self._ask(endpoint)
         until_ms = self.clock.monotonic_ms() + (LONGEST_RECOUNT_MS if endpoint.may_queue else 0)
         while grant.reason == "forgotten" and grant.retry_ms and self.clock.monotonic_ms() < until_ms:
@@ -145,27 +155,32 @@ class Budget:
             grant = await self._ask(endpoint)
         return grant
 
-    async def _ask(self, endpoint: Endpoint) -> Grant:
-        # What all need, and what nobody waits for, is nobody's own: whoever came first should not pay for the others.
-        is_common = endpoint.in_background or endpoint.name == EXCHANGE_INFO.name
+    async def _ask(self, endpoint: RestCall) -> Grant:
         return await self.engine.acquire_weight(
             self.egress_id,
-            endpoint.kind,
+            endpoint.kind if self.has_private_calls else WHOLE_KIND,
             endpoint.weight,
             limit=self._limit_of(endpoint),
             now_ms=self.time.likely_ms(),
-            party="" if is_common else PARTY.get(),
+            party=_payer(endpoint),
         )
 
-    def _limit_of(self, endpoint: Endpoint) -> int:
+    def _limit_of(self, endpoint: RestCall) -> int:
         if not self._is_limit_known and endpoint.name == EXCHANGE_INFO.name:
-            return USUAL_LIMIT
+            return self.usual_limit
         # Of a limit nine tenths may be spent: of five ninths of it, half.
         return self.limit * 5 // 9 if endpoint.in_background else self.limit
 
-    def _pause_ms(self, refusal: ExchangeRefusal) -> int:
+    def _asked_ms(self, refusal: ExchangeRefusal) -> int | None:
+        """Return how long the exchange asked us to wait, by its header or else by its words; none if it did not."""
         if refusal.retry_after_secs is not None:
-            return min(refusal.retry_after_secs, LONGEST_RETRY_AFTER_SECS) * 1000
+            return refusal.retry_after_secs * 1000
+        left_ms = (refusal.banned_until_ms or 0) - self.time.likely_ms()
+        return left_ms if left_ms > 0 else None
+
+    def _pause_ms(self, refusal: ExchangeRefusal) -> int:
+        if (asked_ms := self._asked_ms(refusal)) is not None:
+            return min(asked_ms, LONGEST_RETRY_AFTER_SECS * 1000)
         if refusal.status == IP_BANNED:
             return BAN_SECS * 1000
         return MINUTE_MS - self.time.likely_ms() % MINUTE_MS + 1000
@@ -187,3 +202,8 @@ class Budget:
     @property
     def _minute(self) -> int:
         return self.time.likely_ms() // MINUTE_MS
+
+
+def _payer(endpoint: RestCall) -> str:
+    # What all need, and what nobody waits for, is nobody's own: whoever came first should not pay for the others.
+    return "" if endpoint.for_all or endpoint.in_background else PARTY.get()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar, overload
 
 import anyio
 import msgspec
@@ -20,7 +20,7 @@ from mcp_binance_server.errors import (
 from mcp_binance_server.exchange.attempt import Attempts, ExchangeRefused, Params
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.diagnosis import can_be_sent
-from mcp_binance_server.exchange.endpoints import TIME, Endpoint, Network
+from mcp_binance_server.exchange.endpoints import Endpoint, Network, RestCall
 from mcp_binance_server.exchange.key_probe import OtherNetworks, credentials_error, explain_refusal
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
@@ -54,6 +54,8 @@ class ExchangeCaller:
     clock: Clock
     others: OtherNetworks | None = None
     total_secs: float = 10.0
+    market: Literal["perpetual"] | None = None
+    """Which market an error is of, where that is not the spot one."""
     random: Random = field(default_factory=Random, repr=False)
     accepted: AcceptedKeys = field(default_factory=AcceptedKeys, init=False, repr=False)
     network: Network = field(init=False)
@@ -63,12 +65,20 @@ class ExchangeCaller:
     def __post_init__(self) -> None:
         self.network, self.budget, self.time = self.attempts.network, self.attempts.budget, self.attempts.time
 
-    def longest_ms(self, endpoint: Endpoint) -> int:
+    def longest_ms(self, endpoint: RestCall) -> int:
         """Return how long a read can take at the very most, with a margin: what others may wait for it."""
         return int(self.total_secs * endpoint.patience * 1000) + 1_000
 
+    @overload
+    async def read(self, endpoint: RestCall, params: Params, shape: type[WireT]) -> Answered[WireT]: ...
+
+    @overload
     async def read(
-        self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None = None
+        self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None
+    ) -> Answered[WireT]: ...
+
+    async def read(
+        self, endpoint: RestCall, params: Params, shape: type[WireT], principal: Principal | None = None
     ) -> Answered[WireT]:
         """Fetch a read whose body decodes as `shape`, within one total deadline.
 
@@ -96,7 +106,7 @@ class ExchangeCaller:
         best_round_trip = float("inf")
         for _ in range(TIME_SAMPLES):
             asked_at = self.clock.monotonic_ms()
-            body = await self.attempts.send(TIME, {})
+            body = await self.attempts.send(self.attempts.time_call, {})
             answered_at = self.clock.monotonic_ms()
             if answered_at - asked_at < best_round_trip:
                 best_round_trip = answered_at - asked_at
@@ -106,7 +116,7 @@ class ExchangeCaller:
                 return
 
     async def _read_with_retries(
-        self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None
+        self, endpoint: RestCall, params: Params, shape: type[WireT], principal: Principal | None
     ) -> Answered[WireT]:
         resynced = False
         for attempt in range(1, ATTEMPTS + 1):
@@ -130,12 +140,15 @@ class ExchangeCaller:
         raise ExchangeUnavailable(reason="the clocks or the hosts keep disagreeing")
 
     async def _read_once(
-        self, endpoint: Endpoint, params: Params, shape: type[WireT], principal: Principal | None
+        self, endpoint: RestCall, params: Params, shape: type[WireT], principal: Principal | None
     ) -> Answered[WireT]:
         if principal is not None and self.time.is_due:
             await self.sync_time()
         asked_at = self.clock.monotonic_ms()
-        body = await self.attempts.send(endpoint, params, principal)
+        if isinstance(endpoint, Endpoint):
+            body = await self.attempts.send(endpoint, params, principal)
+        else:
+            body = await self.attempts.send(endpoint, params)
         # Counted back from now: it may be this answer that has told what time it is there.
         at_ms = self.time.earliest_ms() - round(self.clock.monotonic_ms() - asked_at)
         if principal is not None:
@@ -145,12 +158,12 @@ class ExchangeCaller:
     async def _error(self, refusal: ExchangeRefusal, params: Params, principal: Principal | None) -> AppError:
         if refusal.is_rate_limit:
             return await self.budget.halt(refusal)
-        if refusal.is_credentials:
+        if refusal.is_credentials and self.market is None:
             return await explain_refusal(self.attempts, refusal, principal, self.others)
         if refusal.is_symbol:
-            return InvalidSymbol(provided_symbol=str(params.get("symbol", "")))
+            return InvalidSymbol(provided_symbol=str(params.get("symbol", "")), market=self.market)
         if refusal.is_region:
-            return RegionRestricted(exchange_code=refusal.code, http_status=refusal.status)
+            return RegionRestricted(exchange_code=refusal.code, http_status=refusal.status, market=self.market)
         if classify(refusal, is_write=False) == "retryable":
             return ExchangeUnavailable(
                 reason=f"HTTP {refusal.status}", exchange_code=refusal.code, http_status=refusal.status

@@ -8,26 +8,41 @@ MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One call: `shared_ms` long equal reads share an answer, and a large one may take `patience` times as long.
+class RestCall:
+    """One public call: `shared_ms` long equal reads share an answer, a large one may take `patience` times as long.
 
     One that nobody waits for runs `in_background` and leaves half of the budget to those who do. One that `may_queue`
-    waits for the next minute where that is near.
+    waits for the next minute where that is near. One that is `for_all` is charged to nobody who asks. One with a
+    `counter` is counted by requests as well, beside the weight. The weight in the answer's header is believed where it
+    `tells_weight`.
     """
 
     name: str
     weight: int
-    signed: bool = False
     shared_ms: int = 1_000
     body_cap: int = 2 * MIB
     patience: int = 1
     in_background: bool = False
     may_queue: bool = True
     root: str = "/api/v3"
+    for_all: bool = False
+    counter: str = ""
+    tells_weight: bool = True
 
     @property
     def path(self) -> str:
         return f"{self.root}/{self.name}"
+
+    @property
+    def kind(self) -> Literal["public", "private"]:
+        return "public"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(RestCall):
+    """A call of the spot side, where some are signed; only there can one be."""
+
+    signed: bool = False
 
     @property
     def kind(self) -> Literal["public", "private"]:
@@ -42,7 +57,7 @@ TIME = Endpoint("time", 1, shared_ms=0)
 # Whether the exchange is there, for one who has a second to find out.
 REACH = replace(TIME, may_queue=False)
 # Three thousand symbols with their filters are several MiB, seconds on a slow line; nothing else comes near that.
-EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB, patience=6)
+EXCHANGE_INFO = Endpoint("exchangeInfo", 20, shared_ms=0, body_cap=48 * MIB, patience=6, for_all=True)
 ORDER = signed("order", 4)
 
 
@@ -50,7 +65,8 @@ ORDER = signed("order", 4)
 class Network:
     """One Binance: its addresses, a second host for public data where there is one, and where keys are made.
 
-    Without a stream address there is no live market, and every read asks the REST API.
+    Without a stream address there is no live market, and every read asks the REST API. Without those of futures nothing
+    is told of contracts.
     """
 
     name: str
@@ -58,9 +74,20 @@ class Network:
     help_url: str
     public_data_url: str | None = None
     stream_url: str | None = None
+    futures_rest_url: str | None = None
+    futures_stream_url: str | None = None
     simulated: bool = False
 
+    @property
+    def futures(self) -> "Network | None":
+        """The same network as its futures are reached: at their own host, and there is no second one."""
+        if self.futures_rest_url is None:
+            return None
+        return replace(self, rest_url=self.futures_rest_url, stream_url=self.futures_stream_url, public_data_url=None)
 
+
+# The futures of the testnet are those of the demo: https://developers.binance.com/docs/derivatives/usds-margined-futures
+_DEMO_FUTURES = ("https://demo-fapi.binance.com", "wss://fstream.binancefuture.com")
 # https://developers.binance.com/docs/binance-spot-api-docs/rest-api and .../testnet, .../demo-mode
 NETWORKS: dict[str, Network] = {
     network.name: network
@@ -71,18 +98,24 @@ NETWORKS: dict[str, Network] = {
             "https://www.binance.com/en/my/settings/api-management",
             "https://data-api.binance.vision",
             stream_url="wss://stream.binance.com:443",
+            futures_rest_url="https://fapi.binance.com",
+            futures_stream_url="wss://fstream.binance.com",
         ),
         Network(
             "testnet",
             "https://testnet.binance.vision",
             "https://testnet.binance.vision/",
             stream_url="wss://stream.testnet.binance.vision",
+            futures_rest_url=_DEMO_FUTURES[0],
+            futures_stream_url=_DEMO_FUTURES[1],
         ),
         Network(
             "demo",
             "https://demo-api.binance.com",
             "https://demo.binance.com/en/my/settings/api-management",
             stream_url="wss://demo-stream.binance.com",
+            futures_rest_url=_DEMO_FUTURES[0],
+            futures_stream_url=_DEMO_FUTURES[1],
         ),
     )
 }
@@ -94,16 +127,40 @@ OFFLINE = Network(
     "http://simulator.invalid",
     "https://testnet.binance.vision/",
     stream_url="ws://simulator.invalid",
+    futures_rest_url="http://futures.simulator.invalid",
+    futures_stream_url="ws://futures.simulator.invalid",
     simulated=True,
 )
 
 
-def network_at(name: str, rest_url: str | None = None, stream_url: str | None = None) -> Network:
+def network_at(
+    name: str,
+    rest_url: str | None = None,
+    stream_url: str | None = None,
+    futures_rest_url: str | None = None,
+    futures_stream_url: str | None = None,
+) -> Network:
     """Return a network, at other addresses if they are given; then none that was not given is guessed."""
     network = NETWORKS[name]
     if rest_url:
-        network = replace(network, rest_url=rest_url, public_data_url=None, stream_url=None)
-    return replace(network, stream_url=stream_url) if stream_url else network
+        network = replace(
+            network,
+            rest_url=rest_url,
+            public_data_url=None,
+            stream_url=None,
+            futures_rest_url=None,
+            futures_stream_url=None,
+        )
+    if stream_url:
+        network = replace(network, stream_url=stream_url)
+    return futures_at(network, futures_rest_url, futures_stream_url)
+
+
+def futures_at(network: Network, rest_url: str | None, stream_url: str | None) -> Network:
+    """Return a network whose futures are at other addresses, if they are given."""
+    if rest_url:
+        network = replace(network, futures_rest_url=rest_url, futures_stream_url=None)
+    return replace(network, futures_stream_url=stream_url) if stream_url else network
 
 
 def host_of(url: str) -> str:

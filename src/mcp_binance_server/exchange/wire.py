@@ -11,6 +11,7 @@ import msgspec
 from mcp_binance_server.channel import HttpAnswer, count_in
 from mcp_binance_server.domain.market import WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.periods import Candle
 
 # More than the exchange ever writes, and so few digits that Decimal computes with them exactly.
 _NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?+"
@@ -34,6 +35,10 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Places = Annotated[int, msgspec.Meta(ge=0, le=20)]
 """How many decimals something has."""
 
+_NAME = r"[^\W_][\w-]{0,39}+"
+Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
+"""A symbol, or what an index is called: words of any script, on one line."""
+
 # One look at a whole event costs less than half of what a look at each of its numbers does.
 _LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*+\Z")
 
@@ -47,6 +52,8 @@ RETRYABLE_CODES = frozenset({TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, -1034})
 # "Execution status unknown": the order may stand on the book although the answer is an error.
 UNKNOWN_CODES = frozenset({-1000, -1001, -1006, -1007})
 PARTIAL_CODE = -2021
+# As in: Way too many requests; IP banned until 1794240000000. Please use the websocket for live updates to avoid bans.
+_BANNED_UNTIL = re.compile(r"banned until ([0-9]{13})(?![0-9])")
 
 
 def price(text: str) -> Price:
@@ -69,6 +76,41 @@ def check_levels(levels: Sequence[WrittenLevel]) -> None:
         raise ValueError("a level is no price and quantity")
 
 
+_FORMS = {
+    "name": _NAME,
+    "number": _NUMBER,
+    "above zero": rf"{_NOT_ZERO}{_NUMBER}",
+    "signed": rf"-?{_NUMBER}",
+    "signed or nothing": rf"(?:-?{_NUMBER})?+",
+}
+
+
+def form_of(*kinds: str) -> re.Pattern[str]:
+    """Return how the texts of a row look with a blank between them; a blank inside of one fits nowhere."""
+    return re.compile(" ".join(_FORMS[kind] for kind in kinds) + r"\Z")
+
+
+def check_texts(form: re.Pattern[str], texts: Sequence[str]) -> None:
+    """Look at all texts of a row at once: to look at each costs ten times as much.
+
+    Raises:
+        ValueError: one of them is not what it should be.
+    """
+    if form.match(" ".join(texts)) is None:
+        raise ValueError("a text of the row is not what it should be")
+
+
+def check_order(lower: str, upper: str) -> None:
+    """Look at two numbers of which the first must not be larger, where both are told.
+
+    Raises:
+        ValueError: it is.
+    """
+    # Rounding keeps the order of numbers: what is larger as a float is larger.
+    if float(lower) > float(upper) > 0:
+        raise ValueError("the lower number is the larger one")
+
+
 # What reading an answer can raise: another shape or number, bytes that are no text, depths that nobody reads.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -79,6 +121,57 @@ class BinanceWire(msgspec.Struct, rename="camel"):
 
 class TimeWire(BinanceWire):
     server_time: EpochMs
+
+
+class KlineWire(msgspec.Struct, array_like=True):
+    """A row of twelve; the last means nothing."""
+
+    open_time: EpochMs
+    open: AboveZero
+    high: AboveZero
+    low: AboveZero
+    close: AboveZero
+    volume: Amount
+    close_time: EpochMs
+    quote_volume: Amount
+    count: Count
+    taker_buy_volume: Amount
+
+    def to_domain(self) -> Candle:
+        return Candle(
+            open_time_ms=self.open_time,
+            close_time_ms=self.close_time,
+            open=price(self.open),
+            high=price(self.high),
+            low=price(self.low),
+            close=price(self.close),
+            volume=quantity(self.volume),
+            quote_volume=quantity(self.quote_volume),
+            trade_count=self.count,
+            taker_buy_volume=quantity(self.taker_buy_volume),
+        )
+
+
+class RateLimitWire(BinanceWire):
+    rate_limit_type: str
+    interval: str
+    interval_num: Count
+    limit: Count
+
+
+class ExchangeLimitsWire(BinanceWire):
+    rate_limits: list[RateLimitWire]
+
+    @property
+    def weight_per_minute(self) -> int | None:
+        return next(
+            (
+                each.limit
+                for each in self.rate_limits
+                if (each.rate_limit_type, each.interval, each.interval_num) == ("REQUEST_WEIGHT", "MINUTE", 1)
+            ),
+            None,
+        )
 
 
 class _ErrorBody(msgspec.Struct):
@@ -94,6 +187,12 @@ class ExchangeRefusal:
     code: int | None
     text: str
     retry_after_secs: int | None
+
+    @property
+    def banned_until_ms(self) -> int | None:
+        """The end of a ban, where only the words tell it."""
+        found = _BANNED_UNTIL.search(self.text) if self.is_rate_limit else None
+        return int(found[1]) if found else None
 
     @property
     def is_rate_limit(self) -> bool:

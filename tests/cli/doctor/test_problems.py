@@ -207,8 +207,8 @@ def test_what_needs_a_broken_rung_is_skipped_and_says_which(patient: Patient) ->
     assert statuses(report) == {
         "python": "ok", "packages": "ok", "configuration": "ok", "guide": "off", "state": "ok", "dns": "ok",
         "tcp": "problem", "tls": "skipped", "rest": "skipped", "clock": "skipped", "weight": "skipped", "streams": "ok",
-        "key": "ok", "network": "skipped", "signature": "skipped", "permissions": "skipped", "ip": "skipped",
-        "withdrawals": "skipped", "charts": "ok", "clients": "off",
+        "futures": "off", "key": "ok", "network": "skipped", "signature": "skipped", "permissions": "skipped",
+        "ip": "skipped", "withdrawals": "skipped", "charts": "ok", "clients": "off",
     }  # fmt: skip
     assert (rung(report, "tls")["seen"], rung(report, "tls")["needs"]) == ("skipped (needs TCP)", "tcp")
     assert (rung(report, "rest")["seen"], rung(report, "rest")["needs"]) == ("skipped (needs TLS)", "tls")

@@ -21,6 +21,7 @@ from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.spec import Arguments, PromptSpec
+from mcp_binance_server.trading.errors import InsufficientBalance, OutcomeUnknown
 from mcp_binance_server.transports.grpc import errors as grpc_errors
 from mcp_binance_server.transports.grpc.errors import refusal_of
 from support.provider import Provider, provided, refused
@@ -53,11 +54,11 @@ def test_every_kind_of_error_has_a_status_of_its_own(kind: type[errors.AppError]
         (errors.InvalidSymbol, StatusCode.INVALID_ARGUMENT),
         (errors.InvalidArguments, StatusCode.INVALID_ARGUMENT),
         (errors.ResourceNotFound, StatusCode.NOT_FOUND),
-        (errors.InsufficientBalance, StatusCode.FAILED_PRECONDITION),
+        (InsufficientBalance, StatusCode.FAILED_PRECONDITION),
         (errors.InsufficientScope, StatusCode.PERMISSION_DENIED),
         (errors.ExchangeUnavailable, StatusCode.UNAVAILABLE),
         (errors.EngineUnavailable, StatusCode.UNAVAILABLE),
-        (errors.OutcomeUnknown, StatusCode.UNKNOWN),
+        (OutcomeUnknown, StatusCode.UNKNOWN),
     ],
 )
 def test_the_contracts_errors_have_the_statuses_gRPC_has_for_them(  # noqa: N802 - its name

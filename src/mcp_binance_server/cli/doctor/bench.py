@@ -13,7 +13,7 @@ from mcp_binance_server.domain.account import Account, KeyRights
 from mcp_binance_server.domain.market import ClockCheck, Sourced
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.caller import ExchangeCaller
-from mcp_binance_server.exchange.endpoints import NETWORKS, Network
+from mcp_binance_server.exchange.endpoints import NETWORKS, Network, futures_at
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import Settings
 
@@ -50,6 +50,8 @@ class Bench:
         self._settings = settings
         networks: Mapping[str, Network] = self.networks if self.is_at_home else {}
         own = networks.get(settings.network)
+        if own is not None:
+            own = futures_at(own, settings.futures_rest_url, settings.futures_stream_url)
         self._app = await self.stack.enter_async_context(
             running_app(settings, clock=self.clock, network=own, networks=networks)
         )

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from mcp_binance_server.cli.doctor import clients, exchange, key, local
+from mcp_binance_server.cli.doctor import clients, exchange, futures, key, local
 from mcp_binance_server.cli.doctor import exchange as reach
 from mcp_binance_server.cli.doctor import local as services
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, Rung
@@ -44,6 +44,7 @@ LADDER: Final = (
     Rung("clock", "Clock", exchange.clock, ("rest",)),
     Rung("weight", "Request weight", exchange.weight, ("rest",)),
     Rung("streams", "Streams", services.streams, ("dns",)),
+    Rung("futures", "Futures", futures.futures, ("dns",)),
     Rung("key", "Key format", key.form, ("configuration",)),
     Rung("network", "Key's network", key.network, ("key", "rest")),
     Rung("signature", "Signature", key.signature, ("network",)),

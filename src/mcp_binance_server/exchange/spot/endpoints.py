@@ -5,11 +5,13 @@ Weights: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
 
 from dataclasses import replace
 
-from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, ORDER, REACH, TIME, Endpoint, signed
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, MIB, ORDER, REACH, TIME, Endpoint, signed
 
 DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
 
 TICKER_24H = Endpoint("ticker/24hr", 2)
+# Every pair at once; with only those that trade it is about a mebibyte. It is kept by whoever lays it out.
+ALL_DAYS = replace(TICKER_24H, weight=80, shared_ms=0, body_cap=8 * MIB, patience=2, for_all=True)
 TICKER_PRICE = Endpoint("ticker/price", 2)
 TICKER_PRICE_ALL = replace(TICKER_PRICE, weight=4)
 BOOK_TICKER = Endpoint("ticker/bookTicker", 2)
@@ -21,6 +23,8 @@ KLINES = Endpoint("klines", 2)
 DAILY_KLINES = replace(KLINES, shared_ms=3_600_000)
 # Candles up to a moment that has passed: asked for again while a minute lasts.
 CLOSED_KLINES = replace(KLINES, shared_ms=60_000)
+# For screens of the whole market: derived numbers are kept, not the candles.
+SERIES_KLINES = replace(KLINES, shared_ms=0, in_background=True)
 DEPTH = Endpoint("depth", 5)
 # What a live book stands on; one that was asked for earlier may end before its stream begins.
 SNAPSHOT = Endpoint("depth", 50, shared_ms=0, in_background=True)
@@ -38,6 +42,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     REACH,
     EXCHANGE_INFO,
     TICKER_24H,
+    ALL_DAYS,
     TICKER_PRICE,
     TICKER_PRICE_ALL,
     BOOK_TICKER,
@@ -47,6 +52,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     KLINES,
     DAILY_KLINES,
     CLOSED_KLINES,
+    SERIES_KLINES,
     DEPTH,
     SNAPSHOT,
     ACCOUNT,

@@ -3,12 +3,14 @@
 Unknown fields pass: the API adds some without notice. https://developers.binance.com/docs/binance-spot-api-docs
 """
 
+import re
 from decimal import Decimal
+from typing import ClassVar
 
 import msgspec
 
+from mcp_binance_server.domain.board import BoardField
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Quote, Ticker, Trade, WrittenLevel
-from mcp_binance_server.domain.periods import Candle
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.exchange.wire import (
     AboveZero,
@@ -16,9 +18,13 @@ from mcp_binance_server.exchange.wire import (
     BinanceWire,
     Count,
     EpochMs,
+    ExchangeLimitsWire,
     Places,
     SignedAmount,
     check_levels,
+    check_order,
+    check_texts,
+    form_of,
     price,
     quantity,
 )
@@ -59,6 +65,49 @@ class TickerWire(BinanceWire):
             trade_count=self.count,
             open_time_ms=self.open_time,
             close_time_ms=self.close_time,
+        )
+
+
+class DayRowWire(BinanceWire):
+    """A pair among all of them: what a board shows, as it was written."""
+
+    FIELDS: ClassVar[tuple[BoardField, ...]] = (
+        "symbol", "last", "open", "high", "low", "change_percent", "quote_volume", "trades", "closed_ms", "bid", "ask",
+    )  # fmt: skip
+    FORM: ClassVar[re.Pattern[str]] = form_of(
+        "name", *["number"] * 4, "signed", "number", "number", "number", "number", "number"
+    )
+
+    symbol: str
+    last_price: str
+    open_price: str
+    high_price: str
+    low_price: str
+    price_change_percent: str
+    quote_volume: str
+    count: Count
+    close_time: EpochMs
+    bid_price: str
+    ask_price: str
+
+    def __post_init__(self) -> None:
+        check_texts(self.FORM, self.texts())
+        check_order(self.low_price, self.high_price)
+        check_order(self.bid_price, self.ask_price)
+
+    def texts(self) -> tuple[str, ...]:
+        return (
+            self.symbol,
+            self.last_price,
+            self.open_price,
+            self.high_price,
+            self.low_price,
+            self.price_change_percent,
+            self.quote_volume,
+            str(self.count),
+            str(self.close_time),
+            self.bid_price,
+            self.ask_price,
         )
 
 
@@ -138,35 +187,6 @@ class AggregateTradeWire(msgspec.Struct):
             self.is_buyer_maker,
             self.first_id,
             self.last_id,
-        )
-
-
-class KlineWire(msgspec.Struct, array_like=True):
-    """A row of twelve; the last means nothing."""
-
-    open_time: EpochMs
-    open: AboveZero
-    high: AboveZero
-    low: AboveZero
-    close: AboveZero
-    volume: Amount
-    close_time: EpochMs
-    quote_volume: Amount
-    count: Count
-    taker_buy_volume: Amount
-
-    def to_domain(self) -> Candle:
-        return Candle(
-            open_time_ms=self.open_time,
-            close_time_ms=self.close_time,
-            open=price(self.open),
-            high=price(self.high),
-            low=price(self.low),
-            close=price(self.close),
-            volume=quantity(self.volume),
-            quote_volume=quantity(self.quote_volume),
-            trade_count=self.count,
-            taker_buy_volume=quantity(self.taker_buy_volume),
         )
 
 
@@ -250,28 +270,6 @@ class SymbolWire(BinanceWire):
             takes_quote_quantity=self.quote_order_qty_market_allowed,
             base_places=self.base_asset_precision,
             quote_places=self.quote_asset_precision,
-        )
-
-
-class RateLimitWire(BinanceWire):
-    rate_limit_type: str
-    interval: str
-    interval_num: Count
-    limit: Count
-
-
-class ExchangeLimitsWire(BinanceWire):
-    rate_limits: list[RateLimitWire]
-
-    @property
-    def weight_per_minute(self) -> int | None:
-        return next(
-            (
-                each.limit
-                for each in self.rate_limits
-                if (each.rate_limit_type, each.interval, each.interval_num) == ("REQUEST_WEIGHT", "MINUTE", 1)
-            ),
-            None,
         )
 
 

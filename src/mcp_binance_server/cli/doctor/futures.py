@@ -1,0 +1,104 @@
+"""The futures host: does it answer, and does it stream? Whoever uses spot alone is well without it."""
+
+import anyio
+
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good, off, set_clock
+from mcp_binance_server.cli.doctor.exchange import MOST_OFF_MS, MUCH_USED
+from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited, RegionRestricted
+from mcp_binance_server.exchange.dialing import NetworkDialer
+from mcp_binance_server.exchange.endpoints import host_of
+from mcp_binance_server.exchange.futures.stream_wire import MARK_PRICE_PATH
+from mcp_binance_server.startup_checks import DERIVATIVES, missing_for_futures
+
+FIRST_MARK_SECS = 5.0
+LIMITS_PAGE = "https://developers.binance.com/docs/derivatives/usds-margined-futures/general-info"
+
+
+async def futures(bench: Bench) -> CheckResult:
+    side = bench.app.futures
+    if side is None:
+        return off(f"none: {missing_for_futures(bench.settings, bench.network)} is not set; spot alone is served")
+    try:
+        table = await side.contracts.table()
+        off_ms = abs((await side.client.clock_check()).value.difference_ms)
+    except AppError as error:
+        return _warning(bench, *_refused(host_of(side.client.caller.network.rest_url), error))
+    used, limit = await side.client.caller.budget.used(), table.weight_limit
+    if used >= limit * MUCH_USED:
+        return CheckResult(
+            "warning",
+            f"{used} of {limit} of the futures' weight are used in this minute already",
+            "Other programs behind the same public address share the limit, those for coin-margined contracts as well",
+            "Stop or slow them down; beyond the limit Binance refuses everybody behind the address",
+            LIMITS_PAGE,
+        )
+    if off_ms > MOST_OFF_MS:
+        return CheckResult(
+            "warning",
+            f"its clock is {off_ms / 1000:.1f} s off this machine's",
+            "This machine does not set its clock by itself, or that host does not",
+            "Let the system set its clock",
+            set_clock(),
+        )
+    host = host_of(side.client.caller.network.rest_url)
+    seen = f"{host} answers: {len(table.perpetuals)} perpetuals, its clock {off_ms} ms off, {used} of {limit} used"
+    return await _streamed(bench, side.client.caller.network.stream_url, f"{seen} in this minute")
+
+
+async def _streamed(bench: Bench, url: str | None, seen: str) -> CheckResult:
+    if url is None:
+        return good(f"{seen}; no streams, BINANCE_FUTURES_STREAM_URL is not set")
+    started_ms = bench.clock.monotonic_ms()
+    if problem := await _first_mark(url):
+        return _warning(
+            bench,
+            f"{host_of(url)} {problem}",
+            "A firewall or proxy lets no WebSockets through, or BINANCE_FUTURES_STREAM_URL leads to another route",
+            "Allow WebSockets to this host; only liquidations need them, all else about futures is read by REST",
+        )
+    return good(f"{seen}; marks come after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
+
+
+async def _first_mark(url: str) -> str:
+    """Wait for one mark price; return what is wrong if none comes."""
+    try:
+        connection = await NetworkDialer().connect(f"{url}{MARK_PRICE_PATH}")
+    except OSError as error:
+        return f"refuses the connection ({type(error).__name__})"
+    try:
+        with anyio.fail_after(FIRST_MARK_SECS):
+            await connection.recv()
+    except TimeoutError:
+        return f"is connected, but sends no mark price within {FIRST_MARK_SECS:g} s"
+    except OSError:
+        return "ends the connection"
+    finally:
+        with anyio.move_on_after(1, shield=True):
+            await connection.close()
+    return ""
+
+
+def _refused(host: str, error: AppError) -> tuple[str, str, str]:
+    if isinstance(error, RegionRestricted):
+        return (
+            f"{host} does not serve this location (HTTP 451)",
+            "Binance refuses futures to your country or the one of your VPN, and their API has no second host",
+            "Everything about spot pairs works all the same; leave futures out and nobody asks for them",
+        )
+    if isinstance(error, RateLimited):
+        return (
+            f"{host} refuses every request from this public address for {error.retry_after_secs} s",
+            "Too many requests, from here or from others behind the same address; spot has a limit of its own",
+            f"Wait {error.retry_after_secs} s; or leave futures out",
+        )
+    reason = error.reason if isinstance(error, ExchangeUnavailable) else error.message
+    return (
+        f"{host} gives no usable answer ({reason})",
+        "Maintenance, something in between that lets only the spot host through, or a wrong BINANCE_FUTURES_REST_URL",
+        "Try again in a minute; spot works without it, and futures can be left out",
+    )
+
+
+def _warning(bench: Bench, seen: str, why: str, fix: str) -> CheckResult:
+    others = ",".join(name for name in bench.settings.toolsets if name != DERIVATIVES)
+    return CheckResult("warning", seen, why, fix, export("MCP_BINANCE_TOOLSETS", others or "market"))

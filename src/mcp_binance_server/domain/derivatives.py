@@ -1,0 +1,190 @@
+"""What USDⓈ-M futures say in public: contracts, funding, open interest, positioning, liquidations."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Literal
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.symbols import Symbol, fold
+
+Underlying = Literal["crypto", "tradfi"]
+IntervalSource = Literal["exchange", "settlements", "assumed"]
+"""Where a funding interval is from: told for the symbol, the spacing of its last settlements, or the usual one."""
+
+PERPETUAL_KINDS: Mapping[str, Underlying] = {"PERPETUAL": "crypto", "TRADIFI_PERPETUAL": "tradfi"}
+USUAL_FUNDING_HOURS = 8
+# How people write the perpetual of a pair elsewhere: BTCUSDT.P, BTCUSDTPERP, BTCUSDT_PERP, BTCUSDT-PERP.
+_AS_PERPETUAL = re.compile(r"(?:[._-]?PERP|\.P)\Z")
+_MULTIPLIED = re.compile(r"(1000000|10000|1000|1M)(?=[A-Z])")
+_MULTIPLIERS = {"1M": Decimal(1_000_000)}
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """One contract as the exchange lists it; `pair` is what its index follows."""
+
+    symbol: Symbol
+    pair: str
+    kind: str
+    status: str
+    base: str
+    quote: str
+    tick: Price
+    onboard_ms: int
+    delivery_ms: int
+
+    @property
+    def is_perpetual(self) -> bool:
+        return self.kind in PERPETUAL_KINDS
+
+    @property
+    def is_trading(self) -> bool:
+        return self.status == "TRADING"
+
+    @property
+    def underlying(self) -> Underlying:
+        return PERPETUAL_KINDS.get(self.kind, "crypto")
+
+    @property
+    def multiplied(self) -> tuple[str, Decimal] | None:
+        """What it would be a multiple of, by its name alone; the prices must agree before anybody believes it."""
+        found = _MULTIPLIED.match(self.base)
+        if found is None:
+            return None
+        return self.base[found.end() :], _MULTIPLIERS.get(found[1]) or Decimal(found[1])
+
+
+@dataclass(frozen=True)
+class ContractTable:
+    """Every contract of the exchange: the authority, not a pattern of names."""
+
+    contracts: Mapping[Symbol, Contract] = field(repr=False)
+    weight_limit: int
+
+    @classmethod
+    def of(cls, contracts: Iterable[Contract], weight_limit: int) -> "ContractTable":
+        return cls({each.symbol: each for each in contracts}, weight_limit)
+
+    def find(self, text: str) -> Contract | None:
+        """Return the contract that a text names; BTCUSDT.P and BTCUSDTPERP name the perpetual BTCUSDT."""
+        folded = fold(text)
+        return self.contracts.get(Symbol(folded)) or self.contracts.get(Symbol(_AS_PERPETUAL.sub("", folded)))
+
+    @cached_property
+    def perpetuals(self) -> tuple[Symbol, ...]:
+        """Perpetuals that trade: those against USDT first, then by name."""
+        trading = [each for each in self.contracts.values() if each.is_perpetual and each.is_trading]
+        return tuple(
+            each.symbol
+            for each in sorted(
+                trading, key=lambda each: (each.underlying != "crypto", each.quote != "USDT", each.symbol)
+            )
+        )
+
+    def deliveries(self, pair: str) -> list[Contract]:
+        """Return the contracts on a pair that trade and expire, the next one first."""
+        found = [
+            each for each in self.contracts.values() if each.pair == pair and each.is_trading and not each.is_perpetual
+        ]
+        return sorted(found, key=lambda each: each.delivery_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class PremiumIndex:
+    """Mark and index of one moment, and the estimate for the coming settlement; a delivery contract has none."""
+
+    symbol: Symbol
+    mark: Price
+    index: Price
+    time_ms: int
+    funding: Decimal | None
+    next_funding_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FundingRule:
+    """What the exchange told for a symbol whose funding is not the usual one."""
+
+    symbol: Symbol
+    interval_hours: int
+    cap: Decimal
+    floor: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class FundingPayment:
+    """One settlement; a dividend of an equity contract is listed among them and is no funding."""
+
+    time_ms: int
+    rate: Decimal
+    is_regular: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FuturesQuote:
+    """The best bid and ask of a contract, and when that was."""
+
+    symbol: Symbol
+    bid: Price
+    ask: Price
+    time_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInterest:
+    """How many contracts are open now."""
+
+    symbol: Symbol
+    contracts: Quantity
+    time_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class InterestPoint:
+    """Open interest at the end of an hour: contracts, and what they were worth."""
+
+    time_ms: int
+    contracts: Quantity
+    value: Quantity
+
+
+ShareKind = Literal["accounts_all", "top_accounts", "top_positions"]
+
+
+@dataclass(frozen=True, slots=True)
+class SharePoint:
+    """Which share was long at the end of an hour: of accounts, or of the positions of the largest."""
+
+    time_ms: int
+    long_share: Decimal
+    ratio: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class TakerPoint:
+    """What takers bought and sold in the hour that began then."""
+
+    time_ms: int
+    bought: Quantity
+    sold: Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class BasisPoint:
+    """Futures against index at one moment, as a share of the index."""
+
+    time_ms: int
+    rate: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Liquidation:
+    """One forced order that the stream told of: a long that was sold, or a short that was bought back."""
+
+    symbol: Symbol
+    side: Literal["long", "short"]
+    value: Quantity
+    time_ms: int

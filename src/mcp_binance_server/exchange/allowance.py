@@ -1,0 +1,76 @@
+"""Small ledgers in front of a host's own: request counters, and the part of a minute that a scan may take."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import RateLimited
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.state.engine import CallKind, Grant, StateEngine
+from mcp_binance_server.state.weight import EDGE_MS, MINUTE_MS
+
+# Where nothing private is ever called, what is kept back for it would lie idle: all is booked as what it is kept for.
+WHOLE_KIND: CallKind = "private"
+SECOND_MS = 1_000
+
+
+@dataclass
+class Allowance:
+    """So much may be spent in a minute of the exchange's time, by all processes together; never more."""
+
+    engine: StateEngine
+    time: ServerTime
+    clock: Clock
+    ledger_id: str
+    per_minute: int | Callable[[], int]
+    """Exactly what may be spent; it is asked for each time where it can change."""
+    patience_ms: int = 2_000
+
+    @property
+    def limit(self) -> int:
+        return self.per_minute() if callable(self.per_minute) else self.per_minute
+
+    async def spend(self, weight: int = 1, *, party: str = "") -> None:
+        """Book a weight before what it is for is sent; wait a little if the next minute is near.
+
+        Raises:
+            RateLimited: the minute, or the party's share of it, is used up; it says how long that still lasts.
+        """
+        grant = await self._ask(weight, party)
+        if not grant and grant.retry_ms <= self.patience_ms:
+            await self.clock.sleep_ms(grant.retry_ms)
+            grant = await self._ask(weight, party)
+        if not grant:
+            raise RateLimited(
+                retry_after_secs=max(1, math.ceil(grant.retry_ms / SECOND_MS)),
+                current_weight=None,
+                weight_limit=self.limit,
+                own_weight=grant.own if grant.reason == "share" else None,
+                weight_share=grant.share if grant.reason == "share" else None,
+            )
+
+    async def used(self) -> int:
+        """Return what this minute has cost so far."""
+        return await self.engine.read_weight(self.ledger_id, now_ms=self.time.likely_ms())
+
+    async def _ask(self, weight: int, party: str) -> Grant:
+        now_ms = self.time.likely_ms()
+        grant = await self.engine.acquire_weight(
+            self.ledger_id,
+            WHOLE_KIND,
+            weight,
+            limit=_with_ceiling(self.limit),
+            now_ms=now_ms,
+            party=party,
+        )
+        if grant.reason == "forgotten":
+            # Nobody outside counts this: what was forgotten is over when the minute is.
+            left_ms = MINUTE_MS - now_ms % MINUTE_MS + EDGE_MS
+            return Grant(granted=False, reason="budget", used=grant.used, retry_ms=left_ms)
+        return grant
+
+
+def _with_ceiling(spendable: int) -> int:
+    """Return the limit of which the engine lets exactly so much be spent."""
+    return (spendable * 10 + 8) // 9

@@ -1,0 +1,86 @@
+"""What one call tells of all symbols of a market, as columns of the texts that the exchange wrote."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+import msgspec
+
+from mcp_binance_server.domain.board import BoardField
+from mcp_binance_server.domain.market import Origin
+from mcp_binance_server.errors import ExchangeUnavailable
+from mcp_binance_server.exchange.wire import UNREADABLE
+
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPart:
+    """Columns of equal length, one text for each symbol; `dropped` rows made no sense and are in none of them."""
+
+    host: str
+    origin: Origin
+    at_ms: int
+    """The exchange's time when it was asked."""
+    columns: dict[BoardField, list[str]] = field(repr=False)
+    dropped: int
+
+
+class BoardRowWire(Protocol):
+    """A row of such an answer: which fields it tells, the symbol first, and their texts in the same order."""
+
+    FIELDS: ClassVar[tuple[BoardField, ...]]
+
+    def texts(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRead(Generic[RowT]):
+    """The rows of an answer that could be read, and how many could not."""
+
+    rows: list[RowT] = field(repr=False)
+    dropped: int
+
+
+def read_rows(rows: Sequence[msgspec.Raw], shape: type[RowT]) -> RowsRead[RowT]:
+    """Read row by row: one that makes no sense must not cost all the others."""
+    decode = msgspec.json.Decoder(shape).decode
+    read: list[RowT] = []
+    for row in rows:
+        try:
+            read.append(decode(row))
+        except UNREADABLE:
+            continue
+    return RowsRead(read, len(rows) - len(read))
+
+
+class BoardColumns:
+    """Rows of an answer laid out, some at a time: a thousand of them take longer than others should wait."""
+
+    def __init__(self, shape: type[BoardRowWire]) -> None:
+        self._shape = shape
+        self._told: dict[str, tuple[str, ...]] = {}
+        self._asked = 0
+
+    def add(self, rows: Sequence[msgspec.Raw]) -> None:
+        """Take what rows say, each symbol once."""
+        self._asked += len(rows)
+        for row in read_rows(rows, self._shape).rows:
+            texts = row.texts()
+            self._told.setdefault(texts[0], texts)
+
+    @property
+    def dropped(self) -> int:
+        return self._asked - len(self._told)
+
+    def columns(self) -> dict[BoardField, list[str]]:
+        """Return what was laid out.
+
+        Raises:
+            ExchangeUnavailable: there were rows, and none of them could be read.
+        """
+        if self._asked and not self._told:
+            raise ExchangeUnavailable(reason="no row of the answer could be read")
+        fields = self._shape.FIELDS
+        columns = [list(texts) for texts in zip(*self._told.values(), strict=True)] or [[] for _ in fields]
+        return dict(zip(fields, columns, strict=True))

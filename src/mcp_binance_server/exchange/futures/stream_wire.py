@@ -1,0 +1,49 @@
+"""Events of the futures streams as Binance spells them; those of coin-margined contracts come on the same ones."""
+
+from typing import Literal
+
+import msgspec
+
+from mcp_binance_server.domain.derivatives import Liquidation
+from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.wire import UNREADABLE, AboveZero, EpochMs, Name, price, quantity
+from mcp_binance_server.words import word
+
+# Market data has a route of its own; on another one a stream stays open and silent.
+LIQUIDATIONS_PATH = "/market/ws/!forceOrder@arr"
+MARK_PRICE_PATH = "/market/ws/btcusdt@markPrice@1s"
+USD_MARGINED = 1
+
+
+class ForcedOrderWire(msgspec.Struct):
+    """One-letter names that differ only by case: never fold them."""
+
+    symbol: Name = msgspec.field(name="s")
+    side: Literal["BUY", "SELL"] = msgspec.field(name="S")
+    filled: AboveZero = msgspec.field(name="z")
+    average_price: AboveZero = msgspec.field(name="ap")
+    time: EpochMs = msgspec.field(name="T")
+
+
+class ForceOrderWire(msgspec.Struct):
+    event: Literal["forceOrder"] = msgspec.field(name="e")
+    order: ForcedOrderWire = msgspec.field(name="o")
+    product: int = msgspec.field(name="st", default=USD_MARGINED)
+
+
+_DECODER = msgspec.json.Decoder(ForceOrderWire)
+
+
+def read_liquidation(event: bytes) -> Liquidation | None:
+    """Return the liquidation that an event tells of; none for one of another product, or that makes no sense."""
+    try:
+        read = _DECODER.decode(event)
+    except UNREADABLE:
+        return None
+    if read.product != USD_MARGINED:
+        return None
+    order = read.order
+    value = Quantity(quantity(order.filled) * price(order.average_price))
+    # A long is closed by selling it.
+    return Liquidation(Symbol(word(order.symbol)), "long" if order.side == "SELL" else "short", value, order.time)

@@ -1,0 +1,23 @@
+"""Candles as bare numbers, for those who compute over hundreds of symbols."""
+
+from collections.abc import Sequence
+
+from mcp_binance_server.exchange.wire import KlineWire
+
+SeriesRow = tuple[int, float, float, float, float, float]
+"""When it opened, in milliseconds; open, high, low and close; what was traded, in the quote asset."""
+
+
+def read_series(rows: Sequence[KlineWire]) -> list[SeriesRow]:
+    """Return the candles of an answer, oldest first; the last of them may not have ended."""
+    return [
+        (
+            each.open_time,
+            float(each.open),
+            float(each.high),
+            float(each.low),
+            float(each.close),
+            float(each.quote_volume),
+        )
+        for each in rows
+    ]

@@ -1,0 +1,150 @@
+"""Reads that equal askers share: one request for all of them, one answer, read once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+import msgspec
+
+from mcp_binance_server.domain.market import ClockCheck, Origin, Sourced
+from mcp_binance_server.exchange.attempt import Params
+from mcp_binance_server.exchange.board_part import BoardColumns, BoardPart, BoardRowWire, read_rows
+from mcp_binance_server.exchange.caller import ExchangeCaller
+from mcp_binance_server.exchange.endpoints import RestCall, host_of
+from mcp_binance_server.exchange.signing import rest_query
+from mcp_binance_server.exchange.wire import TimeWire
+from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.pace import LoopPace
+
+WireT = TypeVar("WireT")
+ValueT = TypeVar("ValueT")
+
+# A thousand candles are about a mebibyte when decoded.
+MOST_RECENT = 16
+# About two milliseconds of work.
+ROWS_AT_A_TIME = 250
+
+
+@dataclass(slots=True)
+class ReadCount:
+    """How many shared reads were asked for, and how many of them had to be sent."""
+
+    asked: int = 0
+    sent: int = 0
+    dropped: int = 0
+    """Rows of answers that made no sense and were left out."""
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer as it came, decoded, and what it means once somebody has asked for that."""
+
+    packed: bytes
+    decoded: object
+    meaning: object = None
+
+
+class Recent:
+    """The last answers: a crowd that shares one need not read it each."""
+
+    def __init__(self, most: int = MOST_RECENT) -> None:
+        self._most = most
+        self._kept: dict[str, _Answer] = {}
+
+    def keep(self, key: str, packed: bytes, decoded: object) -> _Answer:
+        self._kept.pop(key, None)
+        kept = self._kept[key] = _Answer(packed, decoded)
+        while len(self._kept) > self._most:
+            del self._kept[next(iter(self._kept))]
+        return kept
+
+    def meaning(self, key: str, packed: bytes, shape: type[WireT], read: Callable[[WireT], ValueT]) -> ValueT:
+        """Return what an answer means; what was kept under a key has one shape and one reading."""
+        kept = self._kept.get(key)
+        if kept is None or kept.packed != packed:
+            _, _, content = packed.partition(b"\n")
+            kept = self.keep(key, packed, msgspec.json.decode(content, type=shape))
+        if kept.meaning is None:
+            kept.meaning, kept.decoded = read(cast("WireT", kept.decoded)), None
+        return cast("ValueT", kept.meaning)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReads:
+    """Asks for what somebody needs, unless it was asked for a moment ago; every answer names the host that gave it."""
+
+    caller: ExchangeCaller
+    engine: StateEngine
+    pace: LoopPace = field(repr=False)
+    reads: ReadCount = field(default_factory=ReadCount)
+    recent: Recent = field(default_factory=Recent, repr=False)
+
+    async def shared(
+        self, endpoint: RestCall, params: Params, shape: type[WireT], read: Callable[[WireT], ValueT]
+    ) -> Sourced[ValueT]:
+        async def produce() -> bytes:
+            self.reads.sent += 1
+            asked_ms = self.engine.now_ms()
+            body = await self.caller.read(endpoint, params, shape)
+            packed = f"{body.host} {body.at_ms} {asked_ms}\n".encode() + body.content
+            self.recent.keep(key, packed, body.value)
+            return packed
+
+        self.reads.asked += 1
+        configured = host_of(self.caller.network.rest_url)
+        key = f"answer:{configured}:{endpoint.name}?{rest_query(params)}"
+        kept = await self.engine.single_flight(
+            key,
+            produce,
+            ttl_ms=endpoint.shared_ms,
+            lock_ms=self.caller.longest_ms(endpoint),
+        )
+        await self.pace.step()  # all who shared it were woken at once
+        answered, at_ms, asked_ms = kept[: kept.index(b"\n")].decode().split(" ")
+        value = self.recent.meaning(key, kept, shape, read)
+        # Another process may have asked; by the engine's time all of them know how long ago that was.
+        as_of_ms = self.caller.time.dated(int(at_ms), ago_ms=self.engine.now_ms() - int(asked_ms))
+        return Sourced(value, answered, self.origin_of(answered), as_of_ms)
+
+    async def shared_rows(
+        self, endpoint: RestCall, params: Params, shape: type[WireT], read: Callable[[WireT], ValueT]
+    ) -> Sourced[tuple[ValueT, ...]]:
+        """Share an answer that is a list; a row of it that makes no sense is left out and counted."""
+
+        def read_all(rows: list[msgspec.Raw]) -> tuple[ValueT, ...]:
+            found = read_rows(rows, shape)
+            self.reads.dropped += found.dropped
+            return tuple(map(read, found.rows))
+
+        return await self.shared(endpoint, params, list[msgspec.Raw], read_all)
+
+    async def board_part(self, endpoint: RestCall, params: Params, shape: type[BoardRowWire]) -> BoardPart:
+        """Ask for all symbols, now, and lay out what each of them says; a row that makes no sense is left out.
+
+        Nothing of it is kept here: the answer is larger than what processes pass to each other.
+        """
+        self.reads.asked += 1
+        self.reads.sent += 1
+        body = await self.caller.read(endpoint, params, list[msgspec.Raw])
+        laid_out = BoardColumns(shape)
+        for start in range(0, len(body.value), ROWS_AT_A_TIME):
+            await self.pace.step(goes_on=start > 0)
+            laid_out.add(body.value[start : start + ROWS_AT_A_TIME])
+        self.reads.dropped += laid_out.dropped
+        columns = laid_out.columns()
+        return BoardPart(body.host, self.origin_of(body.host), body.at_ms, columns, laid_out.dropped)
+
+    async def clock_check(self) -> Sourced[ClockCheck]:
+        """Ask for the exchange's time, once; it was true half a round trip before the answer arrived."""
+        clock = self.caller.clock
+        asked_at = clock.monotonic_ms()
+        body = await self.caller.read(self.caller.attempts.time_call, {}, TimeWire)
+        round_trip_ms = clock.monotonic_ms() - asked_at
+        server_ms = body.value.server_time
+        check = ClockCheck(round(server_ms + round_trip_ms / 2), clock.now_ms(), round(round_trip_ms))
+        return Sourced(check, body.host, self.origin_of(body.host), body.at_ms)
+
+    def origin_of(self, answered: str) -> Origin:
+        if self.caller.network.simulated:
+            return "simulated"
+        return "configured" if answered == host_of(self.caller.network.rest_url) else "rerouted"

@@ -1,0 +1,81 @@
+"""Where a network is reached: its own addresses, or those that were set; none is guessed."""
+
+import pytest
+
+from mcp_binance_server.errors import FuturesNotOffered
+from mcp_binance_server.exchange.endpoints import NETWORKS, OFFLINE, Network, network_at
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.startup_checks import missing_for_futures, network_of
+
+ELSEWHERE = "http://127.0.0.1:9"
+
+
+def futures_of(network: Network) -> tuple[str | None, str | None]:
+    return network.futures_rest_url, network.futures_stream_url
+
+
+@pytest.mark.parametrize(
+    ("name", "addresses"),
+    [
+        ("mainnet", ("https://fapi.binance.com", "wss://fstream.binance.com")),
+        ("testnet", ("https://demo-fapi.binance.com", "wss://fstream.binancefuture.com")),
+        ("demo", ("https://demo-fapi.binance.com", "wss://fstream.binancefuture.com")),
+    ],
+)
+def test_every_network_has_its_futures(name: str, addresses: tuple[str, str]) -> None:
+    assert futures_of(network_at(name)) == futures_of(NETWORKS[name]) == addresses
+
+
+def test_another_address_of_spot_brings_no_futures_along() -> None:
+    network = network_at("mainnet", ELSEWHERE, "ws://127.0.0.1:9")
+
+    assert futures_of(network) == (None, None)
+    assert network.futures is None
+
+
+def test_another_address_of_futures_leaves_spot_where_it_is_and_guesses_no_streams() -> None:
+    network = network_at("mainnet", futures_rest_url=ELSEWHERE)
+
+    assert futures_of(network) == (ELSEWHERE, None)
+    assert (network.rest_url, network.stream_url) == ("https://api.binance.com", "wss://stream.binance.com:443")
+    assert network.public_data_url is not None
+
+
+def test_streams_of_futures_can_be_elsewhere_alone() -> None:
+    network = network_at("demo", futures_stream_url="ws://127.0.0.1:9")
+
+    assert futures_of(network) == ("https://demo-fapi.binance.com", "ws://127.0.0.1:9")
+
+
+def test_the_futures_of_a_network_are_one_host_without_a_second() -> None:
+    futures = NETWORKS["mainnet"].futures
+
+    assert futures is not None
+    assert (futures.rest_url, futures.stream_url) == ("https://fapi.binance.com", "wss://fstream.binance.com")
+    assert futures.public_data_url is None
+    assert OFFLINE.futures is not None
+    assert OFFLINE.futures.simulated
+
+
+@pytest.mark.parametrize(
+    ("environment", "missing"),
+    [
+        ({}, None),
+        ({"BINANCE_REST_URL": ELSEWHERE}, "BINANCE_FUTURES_REST_URL"),
+        ({"BINANCE_REST_URL": ELSEWHERE, "BINANCE_FUTURES_REST_URL": ELSEWHERE}, None),
+        ({"MCP_BINANCE_TOOLSETS": "market,orders"}, "MCP_BINANCE_TOOLSETS with derivatives in its list"),
+        ({"MCP_BINANCE_TOOLSETS": "derivatives"}, None),
+    ],
+)
+def test_who_has_no_futures_is_told_which_setting_is_missing(environment: dict[str, str], missing: str | None) -> None:
+    settings = read_settings(environment)
+
+    assert missing_for_futures(settings, network_of(settings)) == missing
+
+
+def test_the_refusal_names_the_setting_in_plain_words() -> None:
+    error = FuturesNotOffered(setting="BINANCE_FUTURES_REST_URL")
+
+    assert error.message == "This server was set up without Binance's futures: BINANCE_FUTURES_REST_URL is not set."
+    assert error.data()["setting"] == "BINANCE_FUTURES_REST_URL"
+    assert "set BINANCE_FUTURES_REST_URL" in error.data()["recovery_suggestion"]
