@@ -167,6 +167,8 @@ def test_the_simulators_first_line_is_json_with_addresses_and_a_funded_key() -> 
             "rest",
             "streams",
             "ws_api",
+            "futures_rest",
+            "futures_streams",
             "control",
             "api_key",
             "secret_key",

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.futures.listing import FUTURES_HOST
 from support.clock import FakeClock
 from support.fixtures import DATA
 
@@ -47,6 +48,16 @@ def get(api: httpx2.AsyncClient) -> Get:
 
     async def ask(path: str) -> httpx2.Response:
         return await api.get(f"/api/v3/{path}")
+
+    return ask
+
+
+@pytest.fixture
+def ask_futures(api: httpx2.AsyncClient) -> Get:
+    """Ask the futures host for a path, query and all."""
+
+    async def ask(path: str) -> httpx2.Response:
+        return await api.get(f"http://{FUTURES_HOST}/{path}")
 
     return ask
 

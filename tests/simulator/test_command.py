@@ -5,6 +5,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from mcp_binance_server.cli.main import main
 from support.process import Process
@@ -19,10 +21,36 @@ def test_a_crowd_is_listed() -> None:
     assert (len(book["bids"]), len(book["asks"])) == (5, 5)
 
 
+def test_the_futures_have_ports_of_their_own_for_rest_and_streams() -> None:
+    with Process("simulator", "--contracts", "3") as process:
+        told = json.loads(process.line())
+        listed = httpx2.get(f"{told['futures_rest']}/fapi/v1/exchangeInfo", trust_env=False).json()
+        strangers = [
+            httpx2.get(f"{told['rest']}/fapi/v1/time", trust_env=False).status_code,
+            httpx2.get(f"{told['futures_rest']}/api/v3/time", trust_env=False).status_code,
+            httpx2.get(f"{told['futures_rest']}/control/futures", trust_env=False).status_code,
+        ]
+        with connect(f"{told['futures_streams']}/market/ws/!markPrice@arr@1s", proxy=None) as socket:
+            marks = json.loads(socket.recv(timeout=20))
+            state = httpx2.get(f"{told['control']}/futures", trust_env=False).json()
+        with pytest.raises(InvalidStatus, match="404"):
+            connect(f"{told['futures_streams']}/nowhere", proxy=None)
+        httpx2.post(f"{told['control']}/futures/quirks", json={"kind": "region"}, trust_env=False)
+        with pytest.raises(InvalidStatus, match="451"):
+            connect(f"{told['futures_streams']}/market/ws", proxy=None)
+        process.terminate()
+
+    assert {"CROWD002USDT", "BTCUSDT"} <= {record["symbol"] for record in listed["symbols"]}
+    assert strangers == [404, 404, 404]
+    assert {"CROWD002USDT", "BTCUSDT", "BTCUSD_PERP"} <= {event["s"] for event in marks}
+    assert (state["connections"], state["streams"]) == (1, {"!markPrice@arr@1s": 1})
+
+
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        (["--crowd", "-1"], "A crowd has 0 to 1000 members, not -1."),
+        (["--crowd", "-1"], "A crowd has 0 to 1500 members, not -1."),
+        (["--contracts", "901"], "A crowd has 0 to 900 contracts, not 901."),
         (["--replay", "."], "There are no recordings (*.gz) in"),
         (["--replay", ".", "--speed", "0"], "the speed is above 0"),
     ],

@@ -1,6 +1,7 @@
 """The crowd: many cheap markets whose streams, snapshots and trades still agree exactly, for as long as they play."""
 
 from collections.abc import Awaitable, Callable
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -194,7 +195,7 @@ async def test_the_crowd_comes_and_goes_on_request(exchange: SimulatedExchange, 
     assert (fewer.json(), none.json()) == ({"members": 2}, {"members": 0})
     assert two == ["CROWD000USDT", "CROWD001USDT"]
     assert len(exchange.listing.symbols) == len(exchange.listing.records) == listed - 12
-    assert (wrong.status_code, wrong.text) == (400, "A crowd has 0 to 1000 members, not 5000.")
+    assert (wrong.status_code, wrong.text) == (400, "A crowd has 0 to 1500 members, not 5000.")
     assert (await api.get("/api/v3/depth?symbol=CROWD000USDT")).status_code == 400
 
 
@@ -204,3 +205,50 @@ async def test_a_scenario_keeps_its_crowd(exchange: SimulatedExchange, get: Get)
     exchange.set_scenario("quiet")
 
     assert (await get("depth?symbol=CROWD000USDT")).json() == before
+
+
+@pytest.mark.parametrize("member", [3, 11, 51, 1499])
+async def test_what_a_member_traded_is_the_sum_of_its_parts(get: Get, exchange: SimulatedExchange, member: int) -> None:
+    exchange.set_crowd(1_500)
+    name = f"CROWD{member:03}USDT"
+    day = (await get(f"ticker/24hr?symbol={name}")).json()
+    (hour,) = (await get(f"klines?symbol={name}&interval=1h&startTime=1784505600000&limit=1")).json()
+    minutes = (await get(f"klines?symbol={name}&interval=1m&startTime=1784505600000&limit=60")).json()
+
+    assert max(Decimal(row[2]) for row in minutes) == Decimal(hour[2])
+    assert min(Decimal(row[3]) for row in minutes) == Decimal(hour[3])
+    for place in (5, 7, 8, 9, 10):
+        assert sum(Decimal(row[place]) for row in minutes) == Decimal(hour[place])
+    assert Decimal(day["lowPrice"]) <= Decimal(day["weightedAvgPrice"]) <= Decimal(day["highPrice"])
+
+
+async def test_all_symbols_cost_eighty_and_can_be_those_that_trade(exchange: SimulatedExchange, get: Get) -> None:
+    exchange.set_crowd(1_500)
+
+    every, trading = await get("ticker/24hr"), await get("ticker/24hr?symbolStatus=TRADING")
+
+    assert trading.headers["x-mbx-used-weight-1m"] == "160"
+    gone = {row["symbol"] for row in every.json()} - {row["symbol"] for row in trading.json()}
+    assert gone == {"LUNAUSDT", "MATICUSDT", "BTCBUSD", "TESTAUSDT"}
+    rows = [row for row in trading.json() if row["symbol"].startswith("CROWD")]
+    assert len({row["quoteVolume"] for row in rows}) > 1_400
+    assert len({row["priceChangePercent"] for row in rows}) > 50
+    volumes = sorted(float(row["quoteVolume"]) for row in rows)
+    assert volumes[-1] > 100 * volumes[0]
+
+
+async def test_perpetuals_of_the_crowd_follow_its_spot_pairs(
+    exchange: SimulatedExchange, clock: FakeClock, get: Get, ask_futures: Get
+) -> None:
+    exchange.set_contracts(900)
+    clock.advance(-clock.now_ms() % 1000)
+
+    marks = {row["symbol"]: row for row in (await ask_futures("fapi/v1/premiumIndex")).json()}
+    days = (await ask_futures("fapi/v1/ticker/24hr")).json()
+
+    assert len(marks) == len(days) == 931
+    quote = (await get("ticker/bookTicker?symbol=CROWD004USDT")).json()
+    mid = (Decimal(quote["bidPrice"]) + Decimal(quote["askPrice"])) / 2
+    assert Decimal(marks["CROWD004USDT"]["indexPrice"]) == mid
+    assert {row["nextFundingTime"] % (8 * 3_600_000) == 0 for row in marks.values()} == {True, False}
+    assert (await get("ticker/bookTicker?symbol=CROWD100USDT")).status_code == 400

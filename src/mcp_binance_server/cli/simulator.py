@@ -12,14 +12,21 @@ import uvicorn
 from mcp_binance_server.cli.interruption import LastMoment
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.simulator.control import build_app
+from mcp_binance_server.simulator.control import ByPort
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 
 HOST = "127.0.0.1"
 
 
 def run_simulator(
-    *, port: int, scenario: str, seed: int, crowd: int = 0, replay: str | None = None, speed: float = 1
+    *,
+    port: int,
+    scenario: str,
+    seed: int,
+    crowd: int = 0,
+    contracts: int = 0,
+    replay: str | None = None,
+    speed: float = 1,
 ) -> int:
     """Serve until interrupted; the first line on stdout is one JSON object with addresses and a funded key."""
     try:
@@ -28,18 +35,23 @@ def run_simulator(
             seed=seed,
             scenario=scenario,
             crowd=crowd,
+            contracts=contracts,
             replay=None if replay is None else Path(replay),
             replay_speed=speed,
         )
     except ValueError as error:
         raise SettingsError(problems=(str(error),)) from None
-    listener = _listen(port)
+    listener, futures_listener = _listen(port), _listen(0)
     host = f"{HOST}:{listener.getsockname()[1]}"
+    futures_port = int(futures_listener.getsockname()[1])
+    futures_host = f"{HOST}:{futures_port}"
     address = f"http://{host}"
     described = {
         "rest": address,
         "streams": f"ws://{host}",
         "ws_api": f"ws://{host}/ws-api/v3",
+        "futures_rest": f"http://{futures_host}",
+        "futures_streams": f"ws://{futures_host}",
         "control": f"{address}/control",
         "api_key": exchange.account.api_key,
         "secret_key": exchange.account.secret_key,
@@ -48,7 +60,7 @@ def run_simulator(
         "chart_img_key": exchange.charts.api_key,
     }
     config = uvicorn.Config(
-        build_app(exchange),
+        ByPort(exchange, futures_port),
         http="h11",
         lifespan="off",  # nothing to begin or to end
         ws_ping_interval=20,
@@ -59,7 +71,7 @@ def run_simulator(
         server_header=False,
         date_header=False,
     )
-    _Server(config, json.dumps(described)).run(sockets=[listener])
+    _Server(config, json.dumps(described)).run(sockets=[listener, futures_listener])
     return 0
 
 

@@ -7,15 +7,18 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Host, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_binance_server.simulator.account import KeyRights
+from mcp_binance_server.simulator.control_futures import FuturesControl, listed, reply
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault, StreamFault
+from mcp_binance_server.simulator.futures.listing import FUTURES_HOST
 from mcp_binance_server.simulator.rest.chartimg import ChartImgGateway
+from mcp_binance_server.simulator.rest.futures_gateway import FuturesGateway
 from mcp_binance_server.simulator.rest.gateway import Gateway
-from mcp_binance_server.simulator.streams.sockets import StreamEndpoints
+from mcp_binance_server.simulator.streams.sockets import FuturesStreamEndpoints, StreamEndpoints
 
 
 class ScenarioOrder(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,27 +70,27 @@ class Control:
 
     async def add_faults(self, request: Request) -> Response:
         """Add one fault, or a list of them."""
-        for fault in msgspec.json.decode(_listed(await request.body()), type=list[Fault]):
+        for fault in msgspec.json.decode(listed(await request.body()), type=list[Fault]):
             self._exchange.faults.add(fault)
-        return _json({"faults": len(self._exchange.faults.pending())})
+        return reply({"faults": len(self._exchange.faults.pending())})
 
     async def clear_faults(self, _request: Request) -> Response:
         """Forget every fault."""
         self._exchange.faults.clear()
-        return _json({"faults": 0})
+        return reply({"faults": 0})
 
     async def add_stream_faults(self, request: Request) -> Response:
         """Add one fault of the streams, or a list of them."""
         hub = self._exchange.hub
-        for fault in msgspec.json.decode(_listed(await request.body()), type=list[StreamFault]):
+        for fault in msgspec.json.decode(listed(await request.body()), type=list[StreamFault]):
             hub.faults.add(fault)
         hub.wake()
-        return _json({"faults": len(hub.faults.pending())})
+        return reply({"faults": len(hub.faults.pending())})
 
     async def clear_stream_faults(self, _request: Request) -> Response:
         """Forget every fault of the streams."""
         self._exchange.hub.faults.clear()
-        return _json({"faults": 0})
+        return reply({"faults": 0})
 
     async def set_streams(self, request: Request) -> Response:
         """Change the knobs of the streams."""
@@ -96,11 +99,11 @@ class Control:
         hub.messages_a_second = hub.messages_a_second if order.messages_a_second is None else order.messages_a_second
         hub.most_streams = hub.most_streams if order.most_streams is None else order.most_streams
         hub.pong_ms = hub.pong_ms if order.pong_ms is None else order.pong_ms
-        return _json(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms))
+        return reply(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms))
 
     async def streams(self, _request: Request) -> Response:
         """Return how many connections are open, and how often each stream is told."""
-        return _json({"connections": self._exchange.hub.open_connections, "streams": self._exchange.hub.streams()})
+        return reply({"connections": self._exchange.hub.open_connections, "streams": self._exchange.hub.streams()})
 
     async def set_charts(self, request: Request) -> Response:
         """Change the plan of the chart-img key, its day, its documentation, or whether it tells what is left."""
@@ -111,48 +114,48 @@ class Control:
         charts.daily_limit = charts.daily_limit if order.daily_limit is None else order.daily_limit
         charts.page = charts.page if order.page is None else order.page
         charts.tells_remaining = charts.tells_remaining if order.tells_remaining is None else order.tells_remaining
-        return _json({"plan": charts.plan_name, "remaining": charts.remaining})
+        return reply({"plan": charts.plan_name, "remaining": charts.remaining})
 
     async def set_key(self, request: Request) -> Response:
         """Change what the keys may do; what is not named is as usual."""
         self._exchange.rights = msgspec.json.decode(await request.body(), type=KeyRights)
-        return _json(self._exchange.rights)
+        return reply(self._exchange.rights)
 
     async def requests(self, _request: Request) -> Response:
         """Return what arrived, without signatures."""
-        return _json(self._exchange.requests)
+        return reply(self._exchange.requests)
 
     async def forget_requests(self, _request: Request) -> Response:
         """Empty the log."""
         self._exchange.requests.clear()
-        return _json([])
+        return reply([])
 
     async def set_scenario(self, request: Request) -> Response:
         """Change the scenario."""
         self._exchange.set_scenario(msgspec.json.decode(await request.body(), type=ScenarioOrder).name)
-        return _json({"name": self._exchange.scenario})
+        return reply({"name": self._exchange.scenario})
 
     async def set_crowd(self, request: Request) -> Response:
         """List cheap markets for load."""
         order = msgspec.json.decode(await request.body(), type=CrowdOrder)
         self._exchange.set_crowd(order.members)
-        return _json(order)
+        return reply(order)
 
     async def set_replay(self, request: Request) -> Response:
         """Begin a replay, or end it."""
         order = msgspec.json.decode(await request.body(), type=ReplayOrder)
         folder = None if order.folder is None else Path(order.folder)
-        return _json({"symbols": self._exchange.set_replay(folder, order.speed)})
+        return reply({"symbols": self._exchange.set_replay(folder, order.speed)})
 
     async def set_clock(self, request: Request) -> Response:
         """Move the exchange's clock away from the true one."""
         self._exchange.skew_ms = msgspec.json.decode(await request.body(), type=ClockOrder).skew_ms
-        return _json({"skew_ms": self._exchange.skew_ms})
+        return reply({"skew_ms": self._exchange.skew_ms})
 
     async def set_limit(self, request: Request) -> Response:
         """Change the weight a minute allows."""
         self._exchange.weight_limit = msgspec.json.decode(await request.body(), type=LimitOrder).weight_limit
-        return _json({"weight_limit": self._exchange.weight_limit})
+        return reply({"weight_limit": self._exchange.weight_limit})
 
 
 class LoopbackOnly:
@@ -190,14 +193,11 @@ def control_app(exchange: SimulatedExchange) -> ASGIApp:
                 Route("/replay", control.set_replay, methods=["POST"]),
                 Route("/clock", control.set_clock, methods=["POST"]),
                 Route("/limit", control.set_limit, methods=["POST"]),
+                *FuturesControl(exchange).routes(),
             ],
             exception_handlers={msgspec.DecodeError: _refuse, ValueError: _refuse},
         )
     )
-
-
-def _listed(body: bytes) -> bytes:
-    return body if body.lstrip().startswith(b"[") else b"[" + body + b"]"
 
 
 def _refuse(_request: Request, error: Exception) -> Response:
@@ -211,12 +211,15 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _json(body: object) -> Response:
-    return Response(msgspec.json.encode(body), media_type="application/json")
+def build_futures_app(exchange: SimulatedExchange) -> Starlette:
+    """Serve the futures side of the exchange, as a host of its own."""
+    return Starlette(routes=[*FuturesStreamEndpoints(exchange).routes(), Mount("/", app=FuturesGateway(exchange))])
 
 
 def build_app(exchange: SimulatedExchange) -> Starlette:
     """Serve the exchange under /api/v3, /ws, /stream and /ws-api/v3, and its controls under /control.
+
+    Who asks for the host of the futures gets their side of it: without sockets, hosts are told apart by name alone.
 
     Chart-img has its own paths, /v1 to /v3, and two of ours: /chart-docs, the documentation, and /r2, stored images.
 
@@ -224,9 +227,24 @@ def build_app(exchange: SimulatedExchange) -> Starlette:
     """
     return Starlette(
         routes=[
+            Host(FUTURES_HOST, app=build_futures_app(exchange)),
             *StreamEndpoints(exchange).routes(),
             Mount("/control", app=control_app(exchange)),
             *ChartImgGateway(exchange).routes(),
             Mount("/", app=Gateway(exchange)),
         ],
     )
+
+
+class ByPort:
+    """The whole exchange behind two ports: who comes by that of the futures gets their host."""
+
+    def __init__(self, exchange: SimulatedExchange, futures_port: int) -> None:
+        self._spot = build_app(exchange)
+        self._futures = build_futures_app(exchange)
+        self._futures_port = futures_port
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        server = scope.get("server")
+        app = self._futures if server is not None and server[1] == self._futures_port else self._spot
+        await app(scope, receive, send)

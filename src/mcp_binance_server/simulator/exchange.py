@@ -1,16 +1,13 @@
 """One simulated exchange: its market, its accounts, its limits, its faults."""
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
-
-import anyio
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.simulator.account import DemoAccount, KeyRights, WeightMeter
 from mcp_binance_server.simulator.chartimg.service import SimulatedChartImg
-from mcp_binance_server.simulator.faults import Faults, StreamFaults
+from mcp_binance_server.simulator.faults import Faults
+from mcp_binance_server.simulator.futures.service import SimulatedFutures
 from mcp_binance_server.simulator.market.crowd import build_crowd
 from mcp_binance_server.simulator.market.listing import Listing
 from mcp_binance_server.simulator.market.portfolio import Portfolio
@@ -18,86 +15,12 @@ from mcp_binance_server.simulator.market.recording import read_recordings
 from mcp_binance_server.simulator.market.replay import Replay
 from mcp_binance_server.simulator.market.scenario import SCENARIOS, Stage
 from mcp_binance_server.simulator.market.source import Said, Sources
-
-DAY_MS = 86_400_000
-MINUTE_MS = 60_000
+from mcp_binance_server.simulator.visits import Hub, ReceivedRequest
 
 WEIGHT_LIMIT = 6000
 REMEMBERED_REQUESTS = 20_000
 REMEMBERED_EVENTS = 6_000  # a few buckets of the largest crowd
-LARGEST_CROWD = 1_000
-
-
-class Visitor(Protocol):
-    """One who is connected, and the streams it hears."""
-
-    @property
-    def streams(self) -> tuple[str, ...]: ...
-
-
-class Hub:
-    """The knobs of the streams.
-
-    With `by_hand` no connection follows the clock: move the clock, then call `wake`. A clock that jumps whenever
-    somebody sleeps needs this, or the connections would run away with it.
-
-    Lives, limits and faults run on the exchange's clock. The pings of the server, one every 20 s, and its patience for
-    the pong are those of uvicorn and run on the machine's clock; `no_pong` plays their outcome on the exchange's.
-    """
-
-    def __init__(self) -> None:
-        self.faults = StreamFaults()
-        self.most_streams = 1024
-        self.messages_a_second = 5
-        self.most_waiting = 100_000
-        self.life_ms = DAY_MS
-        self.pong_ms = MINUTE_MS
-        self.by_hand = False
-        self._visitors: list[Visitor] = []
-        self.beats = 0
-        self._pulse: anyio.Event | None = None
-
-    @property
-    def open_connections(self) -> int:
-        return len(self._visitors)
-
-    def streams(self) -> Counter[str]:
-        """Count by name the streams that are told now."""
-        return Counter(name for visitor in self._visitors for name in visitor.streams)
-
-    def enter(self, visitor: Visitor) -> None:
-        """Count a connection from here on."""
-        self._visitors.append(visitor)
-
-    def leave(self, visitor: Visitor) -> None:
-        """Count a connection no longer."""
-        self._visitors.remove(visitor)
-
-    def wake(self) -> None:
-        """Let every connection send what is due now."""
-        self.beats += 1
-        if self._pulse is not None:
-            self._pulse.set()
-            self._pulse = None
-
-    async def pulse(self, beats: int) -> None:
-        """Wait until somebody calls `wake`; at once when somebody has since the caller counted the beats."""
-        if beats == self.beats:
-            self._pulse = self._pulse or anyio.Event()
-            await self._pulse.wait()
-
-
-@dataclass(slots=True)
-class ReceivedRequest:
-    """One API request as it arrived, and how it was answered; status 0 while there is no answer."""
-
-    method: str
-    path: str
-    params: dict[str, str]
-    signed: bool
-    at_ms: int
-    status: int = 0
-    weight: int = 0
+LARGEST_CROWD = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +34,8 @@ class Guest:
 class SimulatedExchange:
     """State shared by all requests; the market itself is a function of seed and time.
 
-    `crowd` lists that many more symbols for load; `replay` is a folder of recordings that stand in for their symbols.
+    `crowd` lists that many more symbols for load, `contracts` as many more perpetuals; `replay` is a folder of
+    recordings that stand in for their symbols.
     """
 
     def __init__(
@@ -121,6 +45,7 @@ class SimulatedExchange:
         seed: int = 7,
         scenario: str = "market",
         crowd: int = 0,
+        contracts: int = 0,
         replay: Path | None = None,
         replay_speed: float = 1,
     ) -> None:
@@ -139,11 +64,14 @@ class SimulatedExchange:
         self._crowd = Sources()
         self._replays = Sources()
         self.charts = SimulatedChartImg(clock, seed)
+        self.futures = SimulatedFutures(self.listing, seed, self.now_ms())
         self.stage: Stage
         self.scenario: str
         self.set_scenario(scenario)
         if crowd:
             self.set_crowd(crowd)
+        if contracts:
+            self.set_contracts(contracts)
         if replay is not None:
             self.set_replay(replay, replay_speed)
 
@@ -191,6 +119,14 @@ class SimulatedExchange:
         self._crowd = Sources(build_crowd(members, self.seed))
         self.set_scenario(self.scenario)
 
+    def set_contracts(self, count: int) -> None:
+        """List so many cheap perpetuals, in place of an earlier crowd of them.
+
+        Raises:
+            ValueError: the number makes no sense.
+        """
+        self.futures.set_crowd(count)
+
     def set_replay(self, folder: Path | None, speed: float = 1) -> list[str]:
         """Begin to replay the recordings of a folder, `speed` times as fast as they were; None ends it.
 
@@ -209,6 +145,7 @@ class SimulatedExchange:
 
     def _set_sources(self) -> None:
         self.stage.market.sources = self._crowd | self._replays
+        self.futures.follow(self.stage.market, wild=self.stage.wild)
         self.said = Said(REMEMBERED_EVENTS)
 
     def record(self, request: ReceivedRequest) -> None:

@@ -2,7 +2,8 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 
 from mcp_binance_server.simulator.market.book import BUCKET_MS, Level, Top
@@ -146,6 +147,9 @@ class Reel:
             f'"b":{_levels(unit, step.bids, reverse=True)},"a":{_levels(unit, step.asks)}}}' for step in loop.steps
         )
         self.prints_of = {step: [one for one in loop.prints if one.step == step] for step in range(STEPS)}
+        steps = sorted({one.step for one in loop.prints})
+        # How many steps back the newest step with a trade lies.
+        self.quiet = tuple((step - steps[bisect_right(steps, step) - 1]) % STEPS for step in range(STEPS))
         self._books: Lru[int, tuple[list[Level], list[Level]]] = Lru(8)
 
     def book(self, step: int) -> tuple[list[Level], list[Level]]:
@@ -231,8 +235,10 @@ class MemberTape:
 
     def backward(self, end_ms: int) -> Iterator[Trade]:
         """Yield the trades before `end_ms`, newest first."""
-        for bucket in range(end_ms // BUCKET_MS + 1, LISTED_MS // BUCKET_MS, -1):
+        bucket = end_ms // BUCKET_MS + 1
+        while (bucket := bucket - self._reel.quiet[(bucket + self._phase) % STEPS]) > LISTED_MS // BUCKET_MS:
             yield from (trade for trade in reversed(self._trades(bucket)) if trade.time_ms < end_ms)
+            bucket -= 1
 
     def time_of_trade(self, identity: int) -> int:
         """Return the start of the step that holds the trade."""
@@ -267,11 +273,17 @@ class MemberTape:
 
 def build_crowd(symbols: list[Symbol], seed: int) -> dict[str, Member]:
     """Return the members by name; neighbours play different loops from different places."""
-    reels = [Reel(build_loop(seed, number), symbol) for number, symbol in enumerate(symbols[:LOOPS])]
+    reels = [_reel(seed, number, replace(symbol, name="", base="")) for number, symbol in enumerate(symbols[:LOOPS])]
     return {
         symbol.name: Member(symbol, reels[number % len(reels)], number * 37 % STEPS)
         for number, symbol in enumerate(symbols)
     }
+
+
+@lru_cache(maxsize=4 * LOOPS)
+def _reel(seed: int, number: int, model: Symbol) -> Reel:
+    # Drawing a loop takes a tenth of a second; one seed has the same eight for ever.
+    return Reel(build_loop(seed, number), model)
 
 
 def _counts(loop: Loop, weights: list[int]) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from mcp_binance_server.simulator.market.prices import (
     first_aggregate_of,
     first_trade_of,
     hours_of,
+    ticks_at,
 )
 
 MINUTE_MS = 60_000
@@ -134,6 +135,10 @@ class History:
     def last(self, end_ms: int) -> Trade | None:
         """Return the newest trade before `end_ms`."""
         return next(self.backward(end_ms), None)
+
+    def price_at(self, hour: int) -> int:
+        """Return the price in ticks at a full hour: that of the last trade before it, without looking for the trade."""
+        return ticks_at(self.symbol, self._prices.marks(self.symbol.base, self.symbol.quote, hour // 24)[hour % 24])
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:
         """Yield the trades with start <= time < end, oldest first."""

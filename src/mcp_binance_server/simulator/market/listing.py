@@ -1,6 +1,6 @@
 """The symbols on offer: what exchangeInfo says, and the integer units the market counts in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
@@ -10,6 +10,7 @@ import msgspec
 
 UNIT = 10**8  # prices and quantities are whole multiples of 0.00000001
 CROWD_MODEL = "ADAUSDT"  # its rules are those of every member of the crowd
+CROWD_BASE = "CROWD"  # their base assets are this and a number
 DEFAULT_TICK = 10**4  # a zero tickSize switches the filter off: any price is legal, we use 0.0001
 
 
@@ -80,14 +81,22 @@ class Listing:
             del self.symbols[name]
         del self.records[len(self.records) - len(self._crowd) :]
         model = next(record for record in self.records if record["symbol"] == CROWD_MODEL)
-        added = [
-            model | {"symbol": f"CROWD{number:03}USDT", "baseAsset": f"CROWD{number:03}"} for number in range(count)
-        ]
-        members = [_symbol(record) for record in msgspec.convert(added, list[SymbolRecord])]
-        self.records += added
+        members = self.crowd_symbols(count)
+        self.records += [model | {"symbol": symbol.name, "baseAsset": symbol.base} for symbol in members]
         self.symbols.update((symbol.name, symbol) for symbol in members)
         self._crowd = [symbol.name for symbol in members]
         return members
+
+    @property
+    def model(self) -> Symbol:
+        """The symbol whose rules are those of the crowd."""
+        return self.symbols[CROWD_MODEL]
+
+    def crowd_symbols(self, count: int) -> list[Symbol]:
+        """Return the first members of the crowd, listed or not."""
+        model = self.model
+        bases = [f"{CROWD_BASE}{number:03}" for number in range(count)]
+        return [replace(model, name=f"{base}USDT", base=base) for base in bases]
 
 
 @cache

@@ -127,6 +127,8 @@ LEVELS: Mapping[str, Level] = {
     "MATIC": _coin(0.384, 0.95),
     "TESTA": _coin(12.5, 0.9),
     "TESTB": _coin(3.2, 0.9),
+    "TSLA": Level(338, 0.58, 0.4),
+    "NVDA": Level(171, 0.44, 0.4),
     "USDT": Level(1, 0),
     "USDC": Level(0.9998, 0.002),
     "FDUSD": Level(0.9991, 0.002),
@@ -140,6 +142,11 @@ LEVELS: Mapping[str, Level] = {
 
 # Members of the crowd are worth the same, and stay near it.
 CROWD = Level(2.5, 0.004)
+
+
+def in_crowd(asset: str) -> bool:
+    """Tell whether an asset is one of the crowd."""
+    return asset not in LEVELS
 
 
 def level_of(asset: str) -> Level:
@@ -216,12 +223,14 @@ class Prices:
         return [together * one + alone * other for one, other in zip(shared, own, strict=True)]
 
 
+def ticks_at(symbol: Symbol, price: float) -> int:
+    """Return a price in ticks, within what the symbol allows."""
+    return min(symbol.highest_tick, max(symbol.lowest_tick, round(price * UNIT / symbol.tick)))
+
+
 def hours_of(symbol: Symbol, day: int, seed: int, prices: Prices, temper: Temper) -> tuple[Candle, ...]:
     """Draw the 24 candles of a day; ids and volumes follow from the day alone."""
-    marks = [
-        min(symbol.highest_tick, max(symbol.lowest_tick, round(mark * UNIT / symbol.tick)))
-        for mark in prices.marks(symbol.base, symbol.quote, day)
-    ]
+    marks = [ticks_at(symbol, mark) for mark in prices.marks(symbol.base, symbol.quote, day)]
     noise = draws(24 * 8 + 2, seed, "hours", symbol.name, day)
     lots = _lots_of_day(symbol, noise[-1], temper)
     taken = lots * (temper.least_bought + noise[-2] % temper.bought_span) // 100

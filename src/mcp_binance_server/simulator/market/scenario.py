@@ -113,6 +113,8 @@ class Stage:
     portfolio: Portfolio
     tickers: Mapping[str, FixedTicker] = field(default_factory=dict[str, FixedTicker])
     listed_prices: Mapping[str, str] = field(default_factory=dict[str, str])
+    wild: bool = False
+    """Premiums and flows of the futures follow from nothing, not even from themselves an hour before."""
 
 
 def _market(listing: Listing, seed: int, now_ms: int) -> Stage:
@@ -126,6 +128,11 @@ def _empty_account(listing: Listing, seed: int, now_ms: int) -> Stage:
 
 def _quiet(listing: Listing, seed: int, now_ms: int) -> Stage:
     return Stage(Market(listing, seed, quiet=True), Portfolio(updated_ms=now_ms))
+
+
+def _noise(listing: Listing, seed: int, now_ms: int) -> Stage:
+    market = Market(listing, seed)
+    return Stage(market, holdings(market, now_ms), wild=True)
 
 
 def _tempered(temper: Temper) -> Callable[[Listing, int, int], Stage]:
@@ -155,4 +162,5 @@ SCENARIOS: Mapping[str, Callable[[Listing, int, int], Stage]] = {
     "busy": _tempered(BUSY),
     "one_sided": _tempered(ONE_SIDED),
     "thin": _tempered(THIN),
+    "noise": _noise,
 }

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
 from mcp_binance_server.simulator.market.book import Level, Top
-from mcp_binance_server.simulator.market.candles import Trade
+from mcp_binance_server.simulator.market.candles import Candle, Trade
 from mcp_binance_server.simulator.market.history import MINUTE_MS
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.noise import Lru
@@ -176,6 +176,32 @@ class Tape(Protocol):
 
     def time_of_aggregate(self, identity: int) -> int:
         """Return a moment at or shortly before the aggregate trade."""
+        ...
+
+
+class Chronicle(Protocol):
+    """What was traded of a symbol, added up over any span of time."""
+
+    @property
+    def symbol(self) -> Symbol: ...
+
+    @property
+    def ended_ms(self) -> int | None: ...
+
+    def until(self, now_ms: int) -> int:
+        """Return the first moment whose trades nobody can have seen yet."""
+        ...
+
+    def window(self, start_ms: int, end_ms: int) -> Candle | None:
+        """Add up the trades with start <= time < end; None when there are none."""
+        ...
+
+    def last(self, end_ms: int) -> Trade | None:
+        """Return the newest trade before `end_ms`."""
+        ...
+
+    def price_at(self, hour: int) -> int:
+        """Return the price in ticks at a full hour."""
         ...
 
 

@@ -1,17 +1,18 @@
 """The simulated market: every symbol's history, book and 24 hour figures at one moment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
 
 from mcp_binance_server.simulator.market.book import BUCKET_MS, Book, Moment, Top
 from mcp_binance_server.simulator.market.candles import Candle, Trade
+from mcp_binance_server.simulator.market.echoes import MODELS, QUIET, Delayed, Echo, delayed
 from mcp_binance_server.simulator.market.history import History
-from mcp_binance_server.simulator.market.listing import Listing, Symbol
+from mcp_binance_server.simulator.market.listing import CROWD_BASE, Listing, Symbol
 from mcp_binance_server.simulator.market.noise import ORDINARY, Lru, Temper
-from mcp_binance_server.simulator.market.prices import DAY_MS, Course, Prices
-from mcp_binance_server.simulator.market.source import Changes, Depth, Source, Tape
+from mcp_binance_server.simulator.market.prices import DAY_MS, Course, Prices, in_crowd
+from mcp_binance_server.simulator.market.source import Changes, Chronicle, Depth, Source, Tape
 
 DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
 REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
@@ -38,10 +39,17 @@ class Origins:
     temper: Temper
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def _history(symbol: Symbol, origins: Origins, ended_ms: int | None) -> History:
     # What has been worked out of a market is true of every market with its origins, so it is worked out once.
     return History(symbol, origins.seed, _prices(origins), ended_ms, origins.temper)
+
+
+@lru_cache(maxsize=4)
+def _heard(origins: Origins, model: Symbol) -> tuple[Delayed, ...]:
+    names = [f"{CROWD_BASE}-{number}" for number in range(MODELS)]
+    symbols = [replace(model, name=name, base=name) for name in names]
+    return delayed([History(symbol, origins.seed, _prices(origins), None, QUIET) for symbol in symbols])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +88,26 @@ class Market:
         self.sources: Mapping[str, Source] = {}
         self._origins = Origins(seed, frozenset((courses or {}).items()), temper)
         self._quiet = quiet
+        self._echoes: dict[str, Echo] = {}
+        self._histories: dict[str, History] = {}
 
-    def history(self, symbol: Symbol) -> History:
-        return _history(symbol, self._origins, self._ended_ms(symbol))
+    def history(self, symbol: Symbol) -> Chronicle:
+        """Return what was traded of a symbol; of a member of the crowd, cheaply."""
+        return self._echo(symbol) if in_crowd(symbol.base) else self._history(symbol)
+
+    def _history(self, symbol: Symbol) -> History:
+        found = self._histories.get(symbol.name)
+        if found is None or found.symbol is not symbol:
+            found = self._histories[symbol.name] = _history(symbol, self._origins, self._ended_ms(symbol))
+        return found
+
+    def _echo(self, symbol: Symbol) -> Echo:
+        found = self._echoes.get(symbol.name)
+        if found is None or found.symbol is not symbol:
+            number, heard = int(symbol.base.removeprefix(CROWD_BASE)), _heard(self._origins, self.listing.model)
+            found = Echo(symbol, self._origins.seed, heard[number % len(heard)], self._ended_ms(symbol))
+            self._echoes[symbol.name] = found
+        return found
 
     def unit(self, symbol: Symbol) -> Symbol:
         """Return the symbol in the units its book and its trades count in."""
@@ -92,7 +117,7 @@ class Market:
     def tape(self, symbol: Symbol) -> Tape:
         """Return the trades: those of the history, unless something stands in for the symbol."""
         source = self.sources.get(symbol.name)
-        return self.history(symbol) if source is None else source.tape
+        return self._history(symbol) if source is None else source.tape
 
     def last(self, symbol: Symbol, now_ms: int) -> Trade | None:
         """Return the newest trade."""
@@ -147,7 +172,7 @@ class Market:
         start_ms = end_ms - BUCKET_MS
         bids: dict[int, int] = {}
         asks: dict[int, int] = {}
-        trades = self.history(symbol).forward(start_ms + 1, self.history(symbol).until(end_ms))
+        trades = self._history(symbol).forward(start_ms + 1, self._history(symbol).until(end_ms))
         before = self._moment(symbol, start_ms)
         for at_ms in sorted({end_ms, *(trade.time_ms for trade in trades)}):
             after = self._moment(symbol, at_ms)

@@ -5,10 +5,10 @@ from itertools import groupby, islice
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.candles import Trade
-from mcp_binance_server.simulator.market.history import LISTED_MS, History
+from mcp_binance_server.simulator.market.history import LISTED_MS
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.portfolio import ZERO
-from mcp_binance_server.simulator.market.source import Interval, known, zone_offset_ms
+from mcp_binance_server.simulator.market.source import Chronicle, Interval, known, zone_offset_ms
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
 from mcp_binance_server.simulator.rest.signing import Params
 
@@ -29,12 +29,13 @@ def klines(call: Call) -> object:
     interval = Interval(name, offset_ms)
     history = call.market.history(symbol)
     until = history.until(call.now_ms)
-    openings = _openings(interval, limit, start_ms, min(until - 1, until if end_ms is None else end_ms))
-    rows = [_row(history, opening, interval.following(opening), until) for opening in openings]
+    chosen = openings(interval, limit, start_ms, min(until - 1, until if end_ms is None else end_ms))
+    rows = [_row(history, opening, interval.following(opening), until) for opening in chosen]
     return [row for row in rows if row is not None]
 
 
-def _openings(interval: Interval, limit: int, start_ms: int | None, newest_ms: int) -> list[int]:
+def openings(interval: Interval, limit: int, start_ms: int | None, newest_ms: int) -> list[int]:
+    """Return when the candles asked for opened, oldest first."""
     oldest = interval.opening(LISTED_MS)
     if start_ms is not None and start_ms > newest_ms:
         return []
@@ -55,7 +56,7 @@ def _openings(interval: Interval, limit: int, start_ms: int | None, newest_ms: i
     return backward[::-1]
 
 
-def _row(history: History, opening_ms: int, next_ms: int, until_ms: int) -> list[object] | None:
+def _row(history: Chronicle, opening_ms: int, next_ms: int, until_ms: int) -> list[object] | None:
     symbol = history.symbol
     candle = history.window(opening_ms, min(next_ms, until_ms))
     if candle is None:

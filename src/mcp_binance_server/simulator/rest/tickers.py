@@ -2,11 +2,12 @@
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.market.book import Top
 from mcp_binance_server.simulator.market.listing import Symbol, decimal_string
 from mcp_binance_server.simulator.market.portfolio import ZERO
 from mcp_binance_server.simulator.market.prices import DAY_MS
 from mcp_binance_server.simulator.market.scenario import FixedTicker
-from mcp_binance_server.simulator.market.synthetic import Day, Market
+from mcp_binance_server.simulator.market.synthetic import Day
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat, listed_symbols
 from mcp_binance_server.simulator.rest.signing import Params
 
@@ -53,7 +54,10 @@ def price_ticker(call: Call) -> object:
 def book_ticker(call: Call) -> object:
     """Answer ticker/bookTicker."""
     symbols, alone = call.symbols()
-    bodies = [{"symbol": symbol.name, **_top_body(call.market, symbol, call.now_ms)} for symbol in symbols]
+    market, now_ms = call.market, call.now_ms
+    bodies = [
+        {"symbol": symbol.name, **_top_body(market.top(symbol, now_ms), market.unit(symbol))} for symbol in symbols
+    ]
     return bodies[0] if alone else bodies
 
 
@@ -69,8 +73,7 @@ def average_price(call: Call) -> object:
     return {"mins": AVERAGE_MINUTES, "price": price, "closeTime": 0 if last is None else last.time_ms}
 
 
-def _top_body(market: Market, symbol: Symbol, now_ms: int) -> dict[str, str]:
-    top, symbol = market.top(symbol, now_ms), market.unit(symbol)
+def _top_body(top: Top | None, symbol: Symbol) -> dict[str, str]:
     if top is None:
         return {"bidPrice": ZERO, "bidQty": symbol.quantity(0), "askPrice": ZERO, "askQty": symbol.quantity(0)}
     return {
@@ -86,7 +89,7 @@ def day_body(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[s
     market = exchange.stage.market
     day = market.day(symbol, now_ms)
     fixed = exchange.stage.tickers.get(symbol.name)
-    figures = day_figures(exchange, symbol, now_ms)
+    figures = _figures(symbol, day) if fixed is None else _fixed_figures(fixed)
     last = None if day.total is None else day.last
     body: dict[str, object] = {
         "symbol": symbol.name,
@@ -96,7 +99,7 @@ def day_body(exchange: SimulatedExchange, symbol: Symbol, now_ms: int) -> dict[s
         "prevClosePrice": figures.get("openPrice") if fixed else _price(symbol, day.before and day.before.price),
         "lastPrice": figures["lastPrice"],
         "lastQty": market.unit(symbol).quantity(0 if last is None else last.lots),
-        **_top_body(market, symbol, now_ms),
+        **_top_body(day.top, market.unit(symbol)),
     }
     return body | figures
 

@@ -8,7 +8,9 @@ import anyio
 import anyio.lowlevel
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.futures.listing import FUTURES_HOST
 from mcp_binance_server.simulator.market.book import BUCKET_MS
+from mcp_binance_server.simulator.streams.futures import futures_session
 from mcp_binance_server.simulator.streams.session import Session
 from mcp_binance_server.simulator.streams.sockets import PATH, WsApiSession
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
@@ -27,7 +29,7 @@ class LoopbackConnection:
         self._touched = anyio.Event()
         self._open = True
         self._why = "The connection was closed by its owner."
-        exchange.hub.enter(session)
+        session.hub.enter(session)
 
     async def send(self, text: str) -> None:
         """Hand a message to the server.
@@ -80,7 +82,7 @@ class LoopbackConnection:
         if self._open:
             self._open = False
             self._why = why
-            self._exchange.hub.leave(self._session)
+            self._session.hub.leave(self._session)
         self._touched.set()
 
     async def _wait(self, beats: int) -> None:
@@ -100,27 +102,31 @@ class LoopbackConnection:
 
 
 class Loopback:
-    """The way to the streams and the WebSocket API of one exchange."""
+    """The way to the streams of one exchange and of its futures, and to its WebSocket API."""
 
     def __init__(self, exchange: SimulatedExchange, *, most_waiting: int = MOST_WAITING) -> None:
         self._exchange = exchange
         self._most_waiting = most_waiting
 
     async def connect(self, url: str) -> LoopbackConnection:
-        """Open a connection; scheme and host of the address do not matter, path and query do.
+        """Open a connection; scheme and host of the address do not matter, unless the host is that of the futures.
 
         Raises:
             ConnectionError: the handshake was refused.
         """
         address = urlsplit(url)
-        path = unquote(address.path)
-        fault = self._exchange.faults.take(path)
+        path, futures = unquote(address.path), address.hostname == FUTURES_HOST
+        refused = futures and self._exchange.futures.refuses(path, self._exchange.now_ms())
+        if refused:
+            raise ConnectionRefusedError(f"The handshake was refused with status {refused}.")
+        fault = (self._exchange.futures.faults if futures else self._exchange.faults).take(path)
         if fault is not None:
             await self._exchange.clock.sleep_ms(fault.delay_ms)
             if fault.kind != "delay":
                 raise ConnectionRefusedError(f"The handshake was refused with status {fault.status}.")
         await anyio.lowlevel.checkpoint()
-        session = self._session(path, parse_qs(address.query).get("streams", [""])[0])
+        streams = parse_qs(address.query).get("streams", [""])[0]
+        session = self._futures(path, streams) if futures else self._session(path, streams)
         return LoopbackConnection(self._exchange, session, self._most_waiting)
 
     def _session(self, path: str, streams: str) -> Session:
@@ -131,6 +137,12 @@ class Loopback:
         if path == "/ws" or path.startswith("/ws/"):
             return self._stream(path.removeprefix("/ws").removeprefix("/"), combined=False)
         raise ConnectionRefusedError(f"The handshake was refused with status 404: there is no path {path}.")
+
+    def _futures(self, path: str, streams: str) -> Session:
+        session = futures_session(self._exchange, path, streams)
+        if session is None:
+            raise ConnectionRefusedError(f"The handshake was refused with status 404: there is no path {path}.")
+        return session
 
     def _stream(self, names: str, *, combined: bool) -> StreamSession:
         session = StreamSession(self._exchange, combined=combined)

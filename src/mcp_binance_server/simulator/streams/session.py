@@ -9,6 +9,7 @@ import msgspec
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import StreamFault, StreamFaults, StreamKind
 from mcp_binance_server.simulator.market.source import Event
+from mcp_binance_server.simulator.visits import Hub
 
 Ending = Literal["life", "messages", "streams", "behind", "pong", "cut"]
 
@@ -18,14 +19,16 @@ Frame = Callable[[str, str], str]  # the name of a stream and an event, in or wi
 class Session(ABC):
     """`due` and `receive` return the texts to send; once `ending` is set, the connection closes after them."""
 
-    def __init__(self, exchange: SimulatedExchange) -> None:
+    def __init__(self, exchange: SimulatedExchange, hub: Hub | None = None) -> None:
+        self.hub = exchange.hub if hub is None else hub
+        """The knobs of the host it is a connection to."""
         self.ending: Ending | None = None
         self.silent = False
         self.deaf = False
         self._exchange = exchange
         self._opened_ms = exchange.now_ms()
-        self._shutdowns = exchange.hub.faults.shutdowns
-        self._pings = exchange.hub.faults.pings
+        self._shutdowns = self.hub.faults.shutdowns
+        self._pings = self.hub.faults.pings
 
     @abstractmethod
     def due(self, now_ms: int) -> list[str]:
@@ -42,17 +45,17 @@ class Session(ABC):
 
     def ping_called(self) -> bool:
         """Tell whether a ping was called for since the last time somebody asked."""
-        called = self._pings != self._exchange.hub.faults.pings
-        self._pings = self._exchange.hub.faults.pings
+        called = self._pings != self.hub.faults.pings
+        self._pings = self.hub.faults.pings
         return called
 
     def _grow_old(self, now_ms: int) -> None:
-        if now_ms - self._opened_ms >= self._exchange.hub.life_ms and self.ending is None:
+        if now_ms - self._opened_ms >= self.hub.life_ms and self.ending is None:
             self.ending = "life"
 
     def _shutdown_called(self) -> bool:
-        called = self._shutdowns != self._exchange.hub.faults.shutdowns
-        self._shutdowns = self._exchange.hub.faults.shutdowns
+        called = self._shutdowns != self.hub.faults.shutdowns
+        self._shutdowns = self.hub.faults.shutdowns
         return called
 
 

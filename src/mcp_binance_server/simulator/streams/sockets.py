@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import cast
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import anyio
 import msgspec
@@ -12,14 +12,17 @@ from starlette.routing import WebSocketRoute
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from mcp_binance_server.clock import Clock
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import ReceivedRequest, SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.simulator.market.book import BUCKET_MS
 from mcp_binance_server.simulator.rest.delivery import PING, cut, framed, transport_of
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
 from mcp_binance_server.simulator.rest.gateway import ENDPOINTS
 from mcp_binance_server.simulator.rest.signing import KEY_FORMAT, Params, check_time, hmac_valid, key_pair_valid
+from mcp_binance_server.simulator.streams.futures import futures_session
 from mcp_binance_server.simulator.streams.session import Ending, Session, encoded
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
 
@@ -167,13 +170,13 @@ class Connection:
 
     async def run(self) -> None:
         """Serve until either side ends the connection."""
-        self._exchange.hub.enter(self._session)
+        self._session.hub.enter(self._session)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._repeat, self._pump, tasks.cancel_scope)
                 tasks.start_soon(self._repeat, self._listen, tasks.cancel_scope)
         finally:
-            self._exchange.hub.leave(self._session)
+            self._session.hub.leave(self._session)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], scope: anyio.CancelScope) -> None:
         with suppress(WebSocketDisconnect):
@@ -262,22 +265,52 @@ class StreamEndpoints:
             await self._serve(socket, receive, session)
 
     async def _enter(self, socket: WebSocket) -> bool:
-        fault = self._exchange.faults.take(socket.url.path)
-        if fault is None:
-            await socket.accept()
-            return True
-        await self._exchange.clock.sleep_ms(fault.delay_ms)
-        if fault.kind == "delay":
-            await socket.accept()
-            return True
-        told = msgspec.json.encode({"code": fault.code, "msg": fault.msg}) if fault.body is None else fault.body
-        await socket.send_denial_response(Response(told, fault.status, headers=fault.headers))
-        return False
+        return await admitted(socket, self._exchange.faults.take(socket.url.path), self._exchange.clock)
 
     async def _serve(self, socket: WebSocket, receive: Receive, session: Session) -> None:
-        await Connection(self._exchange, socket, receive, session).run()
-        if session.ending == "cut":
-            await cut(receive)
-        elif session.ending is not None:
-            with suppress(WebSocketDisconnect):  # the client may have left first
-                await socket.close(*CODES[session.ending])
+        await serve(self._exchange, socket, receive, session)
+
+
+async def admitted(socket: WebSocket, fault: Fault | None, clock: Clock) -> bool:
+    """Answer a handshake as its fault wants it."""
+    if fault is None:
+        await socket.accept()
+        return True
+    await clock.sleep_ms(fault.delay_ms)
+    if fault.kind == "delay":
+        await socket.accept()
+        return True
+    told = msgspec.json.encode({"code": fault.code, "msg": fault.msg}) if fault.body is None else fault.body
+    await socket.send_denial_response(Response(told, fault.status, headers=fault.headers))
+    return False
+
+
+async def serve(exchange: SimulatedExchange, socket: WebSocket, receive: Receive, session: Session) -> None:
+    """Run a connection to its end, and close it as the end asks."""
+    await Connection(exchange, socket, receive, session).run()
+    if session.ending == "cut":
+        await cut(receive)
+    elif session.ending is not None:
+        with suppress(WebSocketDisconnect):  # the client may have left first
+            await socket.close(*CODES[session.ending])
+
+
+class FuturesStreamEndpoints:
+    """The handlers of the futures host."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+
+    def routes(self) -> list[WebSocketRoute]:
+        """Return the one route; where it leads, the path says."""
+        return [WebSocketRoute("/{path:path}", SocketEndpoint(self.serve))]
+
+    async def serve(self, socket: WebSocket, receive: Receive) -> None:
+        """Serve the streams of the path, unless its route or a quirk refuses it."""
+        futures, path = self._exchange.futures, unquote(socket.url.path)
+        status = futures.refuses(path, self._exchange.now_ms())
+        session = futures_session(self._exchange, path, socket.query_params.get("streams", ""))
+        if status is not None or session is None:
+            await socket.send_denial_response(Response(status_code=status or 404))
+        elif await admitted(socket, futures.faults.take(path), self._exchange.clock):
+            await serve(self._exchange, socket, receive, session)

@@ -1,17 +1,19 @@
 """One market stream connection without its socket: what is said to it, and what falls due."""
 
 import re
+from abc import abstractmethod
 from collections import deque
-from typing import cast
+from typing import Generic, Protocol, TypeVar, cast
 
 import msgspec
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import StreamKind
 from mcp_binance_server.simulator.market.book import BUCKET_MS
-from mcp_binance_server.simulator.market.source import Span, Stream, parse_stream
+from mcp_binance_server.simulator.market.source import Event, Span, Stream, parse_stream
 from mcp_binance_server.simulator.streams.events import events_of
 from mcp_binance_server.simulator.streams.session import Session, StreamSpoiler, encoded
+from mcp_binance_server.simulator.visits import Hub
 
 METHODS = ("SUBSCRIBE", "UNSUBSCRIBE", "LIST_SUBSCRIPTIONS", "SET_PROPERTY", "GET_PROPERTY")
 LEGAL_ID = re.compile(r"[A-Za-z0-9]{1,36}")
@@ -27,18 +29,42 @@ class ControlError(Exception):
         self.message = message
 
 
-class StreamSession(Session):
-    """The subscriptions of one connection."""
+class Timed(Protocol):
+    """A stream as far as its connection must know it."""
 
-    def __init__(self, exchange: SimulatedExchange, *, combined: bool) -> None:
-        super().__init__(exchange)
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def every_ms(self) -> int: ...
+
+
+S = TypeVar("S", bound=Timed)
+
+
+class Subscriptions(Session, Generic[S]):
+    """The subscriptions of one connection, on any host."""
+
+    def __init__(self, exchange: SimulatedExchange, hub: Hub, *, combined: bool) -> None:
+        super().__init__(exchange, hub)
         self._combined = combined
-        self._streams: dict[str, Stream | None] = {}
+        self._streams: dict[str, S | None] = {}
         self._told_until: dict[str, int] = {}
-        self._spoiler = StreamSpoiler(exchange.hub.faults)
+        self._spoiler = StreamSpoiler(hub.faults)
         self._at_ms = self._opened_ms // BUCKET_MS * BUCKET_MS
         self._received: deque[int] = deque()
         self._last_pong_ms: int | None = None
+
+    @abstractmethod
+    def _parsed(self, name: str) -> S | None:
+        """Return the stream of a name, or None when there is no such stream."""
+
+    @abstractmethod
+    def _events(self, stream: S, span: Span) -> tuple[Event, ...]:
+        """Return the events that fall due at the end of a span."""
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -48,11 +74,11 @@ class StreamSession(Session):
         """Add streams; a name that means nothing is kept and stays quiet, as at Binance."""
         for name in names:
             if name not in self._streams:
-                stream = parse_stream(name, self._exchange.listing.symbols)
+                stream = self._parsed(name)
                 self._streams[name] = stream
                 if stream is not None:
                     self._told_until[name] = self._at_ms // stream.every_ms * stream.every_ms
-        if len(self._streams) > self._exchange.hub.most_streams:
+        if len(self._streams) > self.hub.most_streams:
             self.ending = "streams"
 
     def due(self, now_ms: int) -> list[str]:
@@ -63,7 +89,7 @@ class StreamSession(Session):
         if now_ms - self._at_ms > LONGEST_BACKLOG_MS:
             self._skip_to(now_ms)
         while self._at_ms + BUCKET_MS <= now_ms and self.ending is None:
-            if len(texts) > self._exchange.hub.most_waiting:
+            if len(texts) > self.hub.most_waiting:
                 self.ending = "behind"
                 return []
             self._at_ms += BUCKET_MS
@@ -81,7 +107,7 @@ class StreamSession(Session):
         self._received.append(now_ms)
         while self._received[0] <= now_ms - 1000:
             self._received.popleft()
-        if len(self._received) > self._exchange.hub.messages_a_second:
+        if len(self._received) > self.hub.messages_a_second:
             self.ending = "messages"
             return []
         identity: object = None
@@ -141,9 +167,9 @@ class StreamSession(Session):
             if stream is not None:
                 self._told_until[name] = self._at_ms // stream.every_ms * stream.every_ms
 
-    def _told(self, stream: Stream) -> list[str]:
+    def _told(self, stream: S) -> list[str]:
         span = Span(self._told_until[stream.name], self._at_ms)
-        events = events_of(self._exchange, stream, span)
+        events = self._events(stream, span)
         if events or stream.kind != "depth":
             # A quiet depth stream sends nothing, and its next event covers the quiet time too.
             self._told_until[stream.name] = self._at_ms
@@ -166,12 +192,25 @@ class StreamSession(Session):
 
     def _miss_pong(self) -> None:
         last_ms = self._last_pong_ms
-        if self.ending is None and last_ms is not None and self._at_ms - last_ms >= self._exchange.hub.pong_ms:
+        if self.ending is None and last_ms is not None and self._at_ms - last_ms >= self.hub.pong_ms:
             self.ending = "pong"
 
     def _frame(self, name: str, event: str) -> str:
         # Only names of listed streams come here, and those need no escaping.
         return f'{{"stream":"{name}","data":{event}}}' if self._combined else event
+
+
+class StreamSession(Subscriptions[Stream]):
+    """A connection to the streams of spot."""
+
+    def __init__(self, exchange: SimulatedExchange, *, combined: bool) -> None:
+        super().__init__(exchange, exchange.hub, combined=combined)
+
+    def _parsed(self, name: str) -> Stream | None:
+        return parse_stream(name, self._exchange.listing.symbols)
+
+    def _events(self, stream: Stream, span: Span) -> tuple[Event, ...]:
+        return events_of(self._exchange, stream, span)
 
 
 def _decoded(text: str) -> dict[str, object]:

@@ -1,0 +1,108 @@
+"""Funding: what the premiums of an interval come to, settled and running."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mcp_binance_server.simulator.futures.listing import ONBOARD_MS, Contract, FundingPlan
+from mcp_binance_server.simulator.futures.premium import Premiums
+from mcp_binance_server.simulator.market.listing import UNIT
+from mcp_binance_server.simulator.market.prices import HOUR_MS
+
+MINUTE_MS = 60_000
+INTEREST = UNIT // 10_000  # 0.01 % in eight hours
+DAMPER = 5 * UNIT // 10_000  # 0.05 %
+FORMULA_HOURS = 8
+DIVIDEND = -42 * UNIT // 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From one settlement to the next."""
+
+    start_ms: int
+    hours: int
+
+    @property
+    def end_ms(self) -> int:
+        return self.start_ms + self.hours * HOUR_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """One settlement; the rate in 0.00000001."""
+
+    at_ms: int
+    rate: int
+    special: bool = False
+
+
+def interval_at(plan: FundingPlan, at_ms: int) -> Interval:
+    """Return the interval that holds a moment; a moment of settlement begins the next one."""
+    hours = plan.hours_before if at_ms < plan.changed_ms else plan.hours
+    length = hours * HOUR_MS
+    return Interval(at_ms // length * length, hours)
+
+
+def rate_of(average: int, hours: int, cap: int) -> int:
+    """Return the rate of an average premium: average + clamp(interest - average, ±0.05 %), by the interval, capped.
+
+    The formula is for eight hours; that shorter intervals get their share of it is an assumption.
+    """
+    whole = average + max(-DAMPER, min(DAMPER, INTEREST - average))
+    return max(-cap, min(cap, _divided(whole * hours, FORMULA_HOURS)))
+
+
+class Funding:
+    """What one contract pays."""
+
+    def __init__(self, contract: Contract, plan: FundingPlan, premiums: Premiums) -> None:
+        self._contract = contract
+        self._plan = plan
+        self._premiums = premiums
+        self._rates: dict[int, int] = {}
+        self._running: tuple[int, int] = (-1, 0)
+
+    def interval(self, now_ms: int) -> Interval:
+        """Return the running interval."""
+        return interval_at(self._plan, now_ms)
+
+    def estimate(self, now_ms: int) -> int:
+        """Return the rate of the running interval so far; in its last minute it is what will be settled."""
+        minute = now_ms // MINUTE_MS
+        if self._running[0] != minute:
+            self._running = (minute, self._estimated(now_ms))
+        return self._running[1]
+
+    def _estimated(self, now_ms: int) -> int:
+        running = interval_at(self._plan, now_ms)
+        minutes = (now_ms - running.start_ms) // MINUTE_MS + 1
+        whole, rest = divmod(minutes, 60)
+        seen = self._premiums.hours(self._contract, running.start_ms // HOUR_MS, whole + (rest > 0))
+        total = sum(seen[:whole]) * 60 + (seen[-1] * rest if rest else 0)
+        return rate_of(_divided(total, minutes), running.hours, self._plan.cap)
+
+    def settled(self, end_ms: int) -> int:
+        """Return the rate that was paid at the end of the interval that ended then."""
+        found = self._rates.get(end_ms)
+        if found is None:
+            ended = interval_at(self._plan, end_ms - 1)
+            seen = self._premiums.hours(self._contract, ended.start_ms // HOUR_MS, ended.hours)
+            found = self._rates[end_ms] = rate_of(_divided(sum(seen), ended.hours), ended.hours, self._plan.cap)
+        return found
+
+    def payments(self, now_ms: int) -> Iterator[Payment]:
+        """Yield the settlements up to now, newest first."""
+        at_ms = interval_at(self._plan, now_ms).start_ms
+        special_ms = self._plan.special_ms
+        while at_ms > ONBOARD_MS:
+            before_ms = interval_at(self._plan, at_ms - 1).start_ms
+            yield Payment(at_ms, self.settled(at_ms))
+            if before_ms < special_ms < at_ms:
+                yield Payment(special_ms, DIVIDEND, special=True)
+            at_ms = before_ms
+
+
+def _divided(total: int, count: int) -> int:
+    """Divide, rounded half away from zero."""
+    rounded = (2 * abs(total) + count) // (2 * count)
+    return rounded if total >= 0 else -rounded

@@ -1,0 +1,42 @@
+"""The two request counters that stand beside the weight."""
+
+from mcp_binance_server.simulator import refusals
+
+WINDOW_MS = 300_000
+WEIGHT_LIMIT = 2_400
+DATA_LIMIT = 1_000
+FUNDING_LIMIT = 500
+
+
+class RequestCounter:
+    """Requests of the running five minutes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.total = 0
+        self._window: int = 0
+        self._used: int = 0
+
+    def used(self, now_ms: int) -> int:
+        """Return how many were made in the five minutes of `now_ms`."""
+        self._turn(now_ms)
+        return self._used
+
+    def charge(self, now_ms: int) -> None:
+        """Book a request.
+
+        Raises:
+            Refusal: the five minutes are used up.
+        """
+        self._turn(now_ms)
+        self._used += 1
+        self.total += 1
+        if self._used > self.limit:
+            # What the exchange really answers here is documented nowhere; the weight's own refusal, by its code.
+            told = f"Too many requests; current limit is {self.limit} requests per 5 minutes."
+            raise refusals.Refusal(-1003, told, status=429)
+
+    def _turn(self, now_ms: int) -> None:
+        window = now_ms // WINDOW_MS
+        if window != self._window:
+            self._window, self._used = window, 0

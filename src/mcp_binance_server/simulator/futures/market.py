@@ -1,0 +1,181 @@
+"""The simulated futures market at one moment: index, mark, quote, last trade and 24 hours of every contract."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcp_binance_server.simulator.futures.funding import Funding
+from mcp_binance_server.simulator.futures.interest import Interest
+from mcp_binance_server.simulator.futures.liquidations import Liquidations
+from mcp_binance_server.simulator.futures.listing import Contract, ContractListing
+from mcp_binance_server.simulator.futures.premium import premiums_of
+from mcp_binance_server.simulator.futures.ratios import Ratios
+from mcp_binance_server.simulator.futures.tape import ContractTape
+from mcp_binance_server.simulator.market.book import Top
+from mcp_binance_server.simulator.market.candles import Candle
+from mcp_binance_server.simulator.market.crowd import Member, build_crowd
+from mcp_binance_server.simulator.market.listing import UNIT
+from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS, in_crowd
+from mcp_binance_server.simulator.market.source import Source
+from mcp_binance_server.simulator.market.synthetic import Market
+
+SECOND_MS = 1_000
+MINUTE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Index and mark of one second, in 0.00000001."""
+
+    at_ms: int
+    index: int
+    mark: int
+    premium: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The best bid and ask, in ticks and lots of the contract; zeros where nothing trades."""
+
+    bid: int
+    bid_lots: int
+    ask: int
+    ask_lots: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContractDay:
+    """The last 24 hours; `total` is None when nothing traded, `last` in ticks of the contract."""
+
+    opened_ms: int
+    closed_ms: int
+    total: Candle | None
+    last: int
+    last_lots: int
+
+
+class FuturesMarket:
+    """A function of seed and time over a spot market; `wild` premiums and flows follow from nothing."""
+
+    def __init__(self, spot: Market, listing: ContractListing, seed: int, *, wild: bool = False) -> None:
+        self.spot = spot
+        self.listing = listing
+        self.seed = seed
+        self.wild = wild
+        self.premiums = premiums_of(seed, wild=wild)
+        self._members: Mapping[str, Member] = {}
+        self._tapes: dict[str, ContractTape] = {}
+        self._funding: dict[str, Funding] = {}
+        self._interest: dict[str, Interest] = {}
+        self._ratios: dict[str, Ratios] = {}
+        self._liquidations: dict[str, Liquidations] = {}
+
+    def set_members(self, members: Mapping[str, Member]) -> None:
+        """Take these for the spot markets of the crowd, where spot itself does not list them."""
+        self._members = members
+
+    def contracts(self, now_ms: int) -> Mapping[str, Contract]:
+        """Return what is listed at a moment."""
+        return self.listing.contracts(now_ms)
+
+    def tape(self, contract: Contract) -> ContractTape:
+        """Return what was traded of a contract."""
+        found = self._tapes.get(contract.name)
+        if found is None:
+            found = ContractTape(contract, self.spot.history(contract.spot), self.premiums)
+            self._tapes[contract.name] = found
+        return found
+
+    def funding(self, contract: Contract) -> Funding | None:
+        """Return how a perpetual pays; None for what is delivered."""
+        if contract.plan is None:
+            return None
+        found = self._funding.get(contract.name)
+        if found is None:
+            found = self._funding[contract.name] = Funding(contract, contract.plan, self.premiums)
+        return found
+
+    def liquidations(self, contract: Contract) -> Liquidations:
+        """Return the forced orders of a contract, all of them."""
+        found = self._liquidations.get(contract.name)
+        if found is None:
+            found = self._liquidations[contract.name] = Liquidations(self.tape(contract), self.seed)
+        return found
+
+    def interest(self, contract: Contract) -> Interest:
+        """Return the open interest of a contract."""
+        found = self._interest.get(contract.name)
+        if found is None:
+            forced = self.liquidations(contract)
+            found = self._interest[contract.name] = Interest(self.tape(contract), forced, self.seed, wild=self.wild)
+        return found
+
+    def ratios(self, contract: Contract) -> Ratios:
+        """Return who is long of a contract."""
+        found = self._ratios.get(contract.name)
+        if found is None:
+            found = self._ratios[contract.name] = Ratios(self.tape(contract), self.seed, wild=self.wild)
+        return found
+
+    def mark(self, contract: Contract, now_ms: int) -> Mark:
+        """Return index and mark of the second that holds a moment: they move once a second."""
+        at_ms = now_ms // SECOND_MS * SECOND_MS
+        return self.mark_at(contract, at_ms)
+
+    def mark_at(self, contract: Contract, at_ms: int) -> Mark:
+        """Return index, the mid of the spot market, and mark of exactly a moment.
+
+        On the full hour the index is spot's last price, half a spread from its mid: that costs nothing, and histories
+        have hundreds of full hours.
+        """
+        premium = self.premiums.at(contract, at_ms)
+        unit = contract.spot.tick * contract.multiplier
+        if at_ms % HOUR_MS == 0 and contract.trading and self._source(contract) is None:
+            history = self.spot.history(contract.spot)
+            if history.ended_ms is None:
+                return _marked(at_ms, history.price_at(at_ms // HOUR_MS) * unit, premium)
+        top = self._spot_top(contract, at_ms)
+        if top is None:
+            history = self.spot.history(contract.spot)
+            trade = history.last(history.until(at_ms))
+            price = 0 if trade is None else trade.price * unit
+            return Mark(at_ms, price, price, 0)
+        return _marked(at_ms, (top.bid[0] + top.ask[0]) * unit // 2, premium)
+
+    def quote(self, contract: Contract, now_ms: int) -> Quote:
+        """Return the best bid and ask around the mark."""
+        top = self._spot_top(contract, now_ms)
+        if top is None:
+            return Quote(0, 0, 0, 0)
+        scale = self.tape(contract).scale(now_ms)
+        bid = scale.bid(top.bid[0])
+        return Quote(bid, top.bid[1], max(bid + 1, scale.ask(top.ask[0])), top.ask[1])
+
+    def day(self, contract: Contract, now_ms: int) -> ContractDay:
+        """Return the 24 hours up to now; they begin with a full minute."""
+        history, tape = self.spot.history(contract.spot), self.tape(contract)
+        opened_ms = now_ms // MINUTE_MS * MINUTE_MS - DAY_MS + MINUTE_MS
+        until = history.until(now_ms)
+        last = history.last(until)
+        ticks = 0 if last is None else tape.scale(last.time_ms).price(last.price)
+        total = tape.window(opened_ms, until) if until > opened_ms else None
+        closed_ms = now_ms if total is not None or last is None else last.time_ms
+        return ContractDay(opened_ms, closed_ms, total, ticks, 0 if last is None else last.lots)
+
+    def _spot_top(self, contract: Contract, at_ms: int) -> Top | None:
+        if not contract.trading:
+            return None
+        source = self._source(contract)
+        return self.spot.top(contract.spot, at_ms) if source is None else source.top(at_ms)
+
+    def _source(self, contract: Contract) -> Source | None:
+        return self.spot.sources.get(contract.spot.name) or self._members.get(contract.spot.name)
+
+
+def _marked(at_ms: int, index: int, premium: int) -> Mark:
+    return Mark(at_ms, index, (2 * index * (UNIT + premium) + UNIT) // (2 * UNIT), premium)
+
+
+def members_of(listing: ContractListing, seed: int, now_ms: int) -> dict[str, Member]:
+    """Return the spot markets of the crowd's contracts."""
+    symbols = [each.spot for each in listing.contracts(now_ms).values() if in_crowd(each.spot.base)]
+    return build_crowd(symbols, seed)

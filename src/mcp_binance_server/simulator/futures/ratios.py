@@ -1,0 +1,37 @@
+"""Which share of accounts and positions is long: slow moods, and what takers did in the hour before."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from mcp_binance_server.simulator.futures.tape import ContractTape
+from mcp_binance_server.simulator.futures.waves import Wave
+from mcp_binance_server.simulator.market.noise import draws
+from mcp_binance_server.simulator.market.prices import HOUR_MS
+
+RatioKind = Literal["accounts", "top_accounts", "top_positions"]
+
+SHARES = (0.5, 0.3, 0.2)
+LEAST, SPAN = 4_600, 1_500  # in 0.0001
+MOOD = 700
+# How much of what takers do each crowd follows.
+FOLLOWING: Mapping[RatioKind, float] = {"accounts": 0.15, "top_accounts": 0.1, "top_positions": 0.05}
+
+
+class Ratios:
+    """The long shares of one contract, in 0.0001; `wild` ones follow nothing."""
+
+    def __init__(self, tape: ContractTape, seed: int, *, wild: bool) -> None:
+        self._tape = tape
+        self._wild = wild
+        names: dict[RatioKind, str] = {kind: f"{kind} {tape.contract.name}" for kind in FOLLOWING}
+        self._waves = {kind: Wave(seed, name, SHARES, wild=wild) for kind, name in names.items()}
+        self._homes = {kind: LEAST + draws(1, seed, "home", name)[0] % SPAN for kind, name in names.items()}
+
+    def long_share(self, kind: RatioKind, at_ms: int) -> int:
+        """Return the share at the end of a period."""
+        mood = self._homes[kind] + round(MOOD * self._waves[kind].at(at_ms // HOUR_MS))
+        if self._wild:
+            return mood
+        hour = self._tape.window(at_ms - HOUR_MS, at_ms)
+        lean = 0.0 if hour is None else hour.buy_lots / hour.lots - 0.5
+        return mood + round(10_000 * FOLLOWING[kind] * lean)

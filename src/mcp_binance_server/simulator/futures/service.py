@@ -1,0 +1,92 @@
+"""The futures side of one simulated exchange: its market, its limits, its faults, what it was asked."""
+
+from collections.abc import Mapping
+
+from mcp_binance_server.simulator.account import WeightMeter
+from mcp_binance_server.simulator.faults import Faults
+from mcp_binance_server.simulator.futures.limits import DATA_LIMIT, FUNDING_LIMIT, WEIGHT_LIMIT, RequestCounter
+from mcp_binance_server.simulator.futures.liquidations import ForcedOrder
+from mcp_binance_server.simulator.futures.listing import Contract, ContractListing
+from mcp_binance_server.simulator.futures.market import FuturesMarket, members_of
+from mcp_binance_server.simulator.futures.quirks import Quirks, refuse
+from mcp_binance_server.simulator.market.listing import Listing
+from mcp_binance_server.simulator.market.source import Said
+from mcp_binance_server.simulator.market.synthetic import Market
+from mcp_binance_server.simulator.refusals import Refusal
+from mcp_binance_server.simulator.visits import Hub, ReceivedRequest
+
+REMEMBERED_REQUESTS = 20_000
+REMEMBERED_EVENTS = 500
+
+
+class SimulatedFutures:
+    """State shared by all requests to the futures host; its market is a function of seed and time."""
+
+    def __init__(self, listing: Listing, seed: int, began_ms: int) -> None:
+        self.listing = ContractListing(listing, seed, began_ms)
+        self.meter = WeightMeter(WEIGHT_LIMIT)
+        self.data_requests = RequestCounter(DATA_LIMIT)
+        self.funding_requests = RequestCounter(FUNDING_LIMIT)
+        self.faults = Faults()
+        self.quirks = Quirks()
+        self.requests: list[ReceivedRequest] = []
+        self.hub = Hub()
+        self.hub.messages_a_second = 10
+        self.said = Said(REMEMBERED_EVENTS)
+        self._seed = seed
+        self._began_ms = began_ms
+        self.market: FuturesMarket
+        self.follow(Market(listing, seed), wild=False)
+
+    def follow(self, market: Market, *, wild: bool) -> None:
+        """Stand on another spot market."""
+        self.market = FuturesMarket(market, self.listing, self._seed, wild=wild)
+        self.said = Said(REMEMBERED_EVENTS)
+        self.market.set_members(members_of(self.listing, self._seed, self._began_ms))
+
+    def set_crowd(self, count: int) -> None:
+        """List so many perpetuals of the crowd, in place of earlier ones.
+
+        Raises:
+            ValueError: the number makes no sense.
+        """
+        self.listing.set_crowd(count)
+        self.follow(self.market.spot, wild=self.market.wild)
+
+    def contracts(self, now_ms: int) -> Mapping[str, Contract]:
+        """Return what is listed at a moment."""
+        return self.listing.contracts(now_ms)
+
+    def liquidations(self, start_ms: int, end_ms: int, symbol: str | None = None) -> list[ForcedOrder]:
+        """Return all the true liquidations with start <= time < end, oldest first, of one contract or of every one."""
+        listed = self.contracts(start_ms)
+        chosen = listed.values() if symbol is None else [listed[symbol]]
+        found = [
+            order
+            for contract in chosen
+            if contract.trading
+            for order in self.market.liquidations(contract).between(start_ms, end_ms)
+        ]
+        return sorted(found, key=lambda order: order.time_ms)
+
+    def liquidate(self, symbol: str, at_ms: int, *, count: int = 1, lots: int = 1_000, sells: bool = True) -> None:
+        """Liquidate so many positions of a contract at a moment; longs are sold, shorts bought back."""
+        contract = self.contracts(at_ms)[symbol]
+        price = self.market.quote(contract, at_ms).bid
+        order = ForcedOrder(contract, at_ms, sells=sells, lots=lots, price=price, average=price)
+        self.market.liquidations(contract).planted += [order] * count
+        self.said = Said(REMEMBERED_EVENTS)
+
+    def refuses(self, path: str, now_ms: int) -> int | None:
+        """Return the status with which a handshake is refused; None lets it through."""
+        try:
+            refuse(self.quirks.take(path), now_ms)
+        except Refusal as refusal:
+            return refusal.status
+        return None
+
+    def record(self, request: ReceivedRequest) -> None:
+        """Remember a request; the oldest are forgotten when there are very many."""
+        self.requests.append(request)
+        if len(self.requests) > REMEMBERED_REQUESTS:
+            del self.requests[: REMEMBERED_REQUESTS // 2]

@@ -1,0 +1,64 @@
+"""What an endpoint of the futures host is, and how its requests are read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.futures.listing import Contract
+from mcp_binance_server.simulator.futures.market import FuturesMarket
+from mcp_binance_server.simulator.futures.service import SimulatedFutures
+from mcp_binance_server.simulator.rest.signing import Params, legal_symbol
+
+Counter = Literal["data", "funding"]
+
+
+@dataclass(frozen=True, slots=True)
+class FuturesCall:
+    """One request on its way to its handler, at one moment of the exchange's time."""
+
+    futures: SimulatedFutures
+    params: Params
+    now_ms: int
+
+    @property
+    def market(self) -> FuturesMarket:
+        return self.futures.market
+
+    def contract(self) -> Contract:
+        """Read the mandatory symbol and find its contract."""
+        return self.find(self.params.symbol_name())
+
+    def find(self, name: str) -> Contract:
+        """Return the listed contract.
+
+        Raises:
+            Refusal: there is no such contract.
+        """
+        contract = self.futures.contracts(self.now_ms).get(name)
+        if contract is None:
+            raise refusals.bad_symbol()
+        return contract
+
+    def chosen(self) -> tuple[list[Contract], bool]:
+        """Read the optional symbol; tell whether one was asked for alone."""
+        value = self.params.text("symbol")
+        if value is not None:
+            return [self.find(legal_symbol("symbol", value))], True
+        return list(self.futures.contracts(self.now_ms).values()), False
+
+
+@dataclass(frozen=True, slots=True)
+class FuturesEndpoint:
+    """One row of the API: `weight` may depend on the parameters, `counter` is what else a request is counted by."""
+
+    path: str
+    names: tuple[str, ...]
+    weight: Callable[[Params], int]
+    answer: Callable[[FuturesCall], object]
+    counter: Counter | None = None
+
+
+def one_or_all(one: int, every: int) -> Callable[[Params], int]:
+    """Return a weight that depends on whether a symbol was named."""
+    return lambda params: every if params.peek("symbol") is None else one

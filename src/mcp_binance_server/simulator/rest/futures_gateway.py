@@ -1,0 +1,83 @@
+"""The way of a request to the futures host: region, ban, weight, counters, endpoint, answer."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from starlette.types import Receive, Scope, Send
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.simulator.futures.quirks import behind_ms, refuse, spoiled
+from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list, json_answer, page, refused
+from mcp_binance_server.simulator.rest.delivery import deliver, hold_up, read_body, spoil
+from mcp_binance_server.simulator.rest.futures_board import BOARD
+from mcp_binance_server.simulator.rest.futures_calls import FuturesCall, FuturesEndpoint
+from mcp_binance_server.simulator.rest.futures_history import HISTORY
+from mcp_binance_server.simulator.rest.signing import Params
+from mcp_binance_server.simulator.visits import ReceivedRequest
+
+ENDPOINTS: Mapping[str, FuturesEndpoint] = {endpoint.path: endpoint for endpoint in (*BOARD, *HISTORY)}
+WRONG_HEADER = "/fapi/v1/ticker/bookTicker"
+WRONG_WEIGHT = 1
+
+
+class FuturesGateway:
+    """The REST API of the futures host as an ASGI application."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+        self._futures = exchange.futures
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        params = Params(bytes(scope["query_string"]) + await read_body(receive))
+        now_ms = self._exchange.now_ms()
+        signed = params.peek("signature") is not None or any(name == b"x-mbx-apikey" for name, _ in scope["headers"])
+        request = ReceivedRequest(scope["method"], scope["path"], params.logged(), signed=signed, at_ms=now_ms)
+        self._futures.record(request)
+        fault = self._futures.faults.take(request.path)
+        if await hold_up(fault, self._exchange.clock, receive):
+            return
+        answer = self._answer(request, params, fault)
+        if fault is not None:
+            answer = spoil(answer, fault)
+        request.status = answer.status
+        now_ms = self._exchange.now_ms()
+        # The header of this one call is wrong at the exchange too.
+        used = WRONG_WEIGHT if request.path == WRONG_HEADER else self._futures.meter.used(now_ms)
+        headers = header_list(answer, used, now_ms)
+        await deliver(answer, headers, fault, clock=self._exchange.clock, receive=receive, send=send)
+
+    def _answer(self, request: ReceivedRequest, params: Params, fault: Fault | None) -> Answer:
+        endpoint = ENDPOINTS.get(request.path)
+        now_ms = self._exchange.now_ms()
+        quirks = self._futures.quirks.take(request.path)
+        try:
+            refuse(quirks, now_ms)
+            request.weight = 1 if endpoint is None else endpoint.weight(params)
+            self._futures.meter.charge(request.weight, now_ms)
+            if fault is not None and fault.kind == "status":
+                return _fault_status(fault)
+            if endpoint is None:
+                return page(404, "Not Found")
+            if request.method != "GET":
+                return page(405, "Method Not Allowed")
+            if endpoint.counter is not None:
+                counters = {"data": self._futures.data_requests, "funding": self._futures.funding_requests}
+                counters[endpoint.counter].charge(now_ms)
+            params.accept(endpoint.names)
+            body = endpoint.answer(FuturesCall(self._futures, params, now_ms - behind_ms(quirks)))
+            params.finish()
+        except refusals.Refusal as refusal:
+            # No Retry-After is documented on this host.
+            return replace(refused(refusal), headers={})
+        if quirks and isinstance(body, list):
+            body = spoiled(cast("list[dict[str, object]]", body), quirks)
+        return json_answer(body)
+
+
+def _fault_status(fault: Fault) -> Answer:
+    if fault.body is not None:
+        return Answer(fault.status, fault.body.encode(), HTML_TYPE, fault.headers)
+    return replace(json_answer({"code": fault.code, "msg": fault.msg}, fault.status), headers=fault.headers)

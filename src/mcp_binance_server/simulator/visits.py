@@ -1,0 +1,84 @@
+"""Who came: the connections of a host, and the requests it received."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio
+
+from mcp_binance_server.simulator.faults import StreamFaults
+
+DAY_MS = 86_400_000
+MINUTE_MS = 60_000
+
+
+class Visitor(Protocol):
+    """One who is connected, and the streams it hears."""
+
+    @property
+    def streams(self) -> tuple[str, ...]: ...
+
+
+class Hub:
+    """The knobs of the streams.
+
+    With `by_hand` no connection follows the clock: move the clock, then call `wake`. A clock that jumps whenever
+    somebody sleeps needs this, or the connections would run away with it.
+
+    Lives, limits and faults run on the exchange's clock. The pings of the server, one every 20 s, and its patience for
+    the pong are those of uvicorn and run on the machine's clock; `no_pong` plays their outcome on the exchange's.
+    """
+
+    def __init__(self) -> None:
+        self.faults = StreamFaults()
+        self.most_streams = 1024
+        self.messages_a_second = 5
+        self.most_waiting = 100_000
+        self.life_ms = DAY_MS
+        self.pong_ms = MINUTE_MS
+        self.by_hand = False
+        self._visitors: list[Visitor] = []
+        self.beats = 0
+        self._pulse: anyio.Event | None = None
+
+    @property
+    def open_connections(self) -> int:
+        return len(self._visitors)
+
+    def streams(self) -> Counter[str]:
+        """Count by name the streams that are told now."""
+        return Counter(name for visitor in self._visitors for name in visitor.streams)
+
+    def enter(self, visitor: Visitor) -> None:
+        """Count a connection from here on."""
+        self._visitors.append(visitor)
+
+    def leave(self, visitor: Visitor) -> None:
+        """Count a connection no longer."""
+        self._visitors.remove(visitor)
+
+    def wake(self) -> None:
+        """Let every connection send what is due now."""
+        self.beats += 1
+        if self._pulse is not None:
+            self._pulse.set()
+            self._pulse = None
+
+    async def pulse(self, beats: int) -> None:
+        """Wait until somebody calls `wake`; at once when somebody has since the caller counted the beats."""
+        if beats == self.beats:
+            self._pulse = self._pulse or anyio.Event()
+            await self._pulse.wait()
+
+
+@dataclass(slots=True)
+class ReceivedRequest:
+    """One API request as it arrived, and how it was answered; status 0 while there is no answer."""
+
+    method: str
+    path: str
+    params: dict[str, str]
+    signed: bool
+    at_ms: int
+    status: int = 0
+    weight: int = 0
