@@ -1,0 +1,1 @@
+"""What perpetuals and quarterlies say: funding, open interest, basis, positioning, liquidations."""

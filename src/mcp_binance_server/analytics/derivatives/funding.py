@@ -1,0 +1,150 @@
+"""Funding of a perpetual: its interval, a year of it, what was paid, and how unusual the estimate is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Literal
+
+from mcp_binance_server.analytics.derivatives.hourly import HOUR_MS
+from mcp_binance_server.analytics.ranks import Percentile, percentile_of
+from mcp_binance_server.domain.derivatives import (
+    USUAL_FUNDING_HOURS,
+    FundingPayment,
+    FundingRule,
+    IntervalSource,
+    PremiumIndex,
+)
+from mcp_binance_server.domain.periods import DAY_MS
+
+AtLimit = Literal["cap", "floor"]
+_YEAR_DAYS = 365
+# Settlements are stamped some milliseconds after their hour, and told a little later.
+_LATE_MS = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class FundingInterval:
+    """How many hours lie between two settlements, and who says so."""
+
+    hours: int
+    source: IntervalSource
+
+
+@dataclass(frozen=True, slots=True)
+class PaidFunding:
+    """The sum of the settled rates of so many days, as a share of the position, and simple % a year of it.
+
+    None where the settlements do not reach back so far or one is missing: a sum of fewer would look like a low one.
+    """
+
+    days: int
+    rate: Decimal | None
+    apr: Decimal | None
+    settlements: int
+
+
+@dataclass(frozen=True, slots=True)
+class FundingReport:
+    """The estimate for the settlement at `next_ms`, what was settled before, and the rank of the one in the other.
+
+    Rates are shares of the position per interval, `apr` simple % a year; ranked are rates per hour, each settlement by
+    its own spacing.
+    """
+
+    interval: FundingInterval
+    estimate: Decimal | None
+    next_ms: int | None
+    apr: Decimal | None
+    cap: Decimal | None
+    floor: Decimal | None
+    at_limit: AtLimit | None
+    paid_7d: PaidFunding
+    paid_30d: PaidFunding
+    percentile: Percentile
+    last_settled_ms: int | None
+
+
+def annualised(rate: Decimal, interval_hours: int) -> Decimal:
+    """Return a rate per interval as simple % a year: 0.0001 is 10.95 at 8 hours, 21.90 at 4, 87.60 at 1."""
+    if interval_hours <= 0:
+        raise ValueError("an interval lasts at least an hour")
+    return 100 * rate * 24 * _YEAR_DAYS / interval_hours
+
+
+def funding_report(
+    premium: PremiumIndex, rule: FundingRule | None, payments: Sequence[FundingPayment], now_ms: int
+) -> FundingReport:
+    """Describe the funding of a contract; dividends among the payments change nothing."""
+    settled = settlements(payments, now_ms)
+    interval = funding_interval(rule, settled)
+    estimate = premium.funding
+    return FundingReport(
+        interval=interval,
+        estimate=estimate,
+        next_ms=premium.next_funding_ms,
+        apr=None if estimate is None else annualised(estimate, interval.hours),
+        cap=rule.cap if rule else None,
+        floor=rule.floor if rule else None,
+        at_limit=_limit(estimate, rule),
+        paid_7d=paid(settled, 7, now_ms),
+        paid_30d=paid(settled, 30, now_ms),
+        percentile=percentile_of(None if estimate is None else estimate / interval.hours, hourly_rates(settled)),
+        last_settled_ms=settled[-1].time_ms if settled else None,
+    )
+
+
+def settlements(payments: Sequence[FundingPayment], now_ms: int) -> list[FundingPayment]:
+    """Return the funding among the payments by time, each settlement once, none that lies ahead."""
+    regular = {
+        round(each.time_ms / HOUR_MS): each
+        for each in payments
+        if each.is_regular and each.time_ms <= now_ms + _LATE_MS
+    }
+    return [each for _, each in sorted(regular.items())]
+
+
+def funding_interval(rule: FundingRule | None, settled: Sequence[FundingPayment]) -> FundingInterval:
+    """Return the interval by the exchange's word, else by the last two settlements, else the usual one."""
+    if rule is not None:
+        return FundingInterval(rule.interval_hours, "exchange")
+    hours = _spacing(settled[-2], settled[-1]) if len(settled) > 1 else None
+    return FundingInterval(hours, "settlements") if hours else FundingInterval(USUAL_FUNDING_HOURS, "assumed")
+
+
+def hourly_rates(settled: Sequence[FundingPayment]) -> dict[int, Decimal]:
+    """Return each settled rate per hour of its own spacing; the first has none, nor has one after a gap."""
+    spaced = ((after, _spacing(before, after)) for before, after in pairwise(settled))
+    return {each.time_ms: each.rate / hours for each, hours in spaced if hours}
+
+
+def paid(settled: Sequence[FundingPayment], days: int, now_ms: int) -> PaidFunding:
+    """Add up what was settled within so many days before now."""
+    begin = now_ms - days * DAY_MS
+    within = [each for each in settled if each.time_ms > begin]
+    if not _covers(settled, begin, now_ms):
+        return PaidFunding(days, None, None, len(within))
+    rate = sum((each.rate for each in within), Decimal(0))
+    return PaidFunding(days, rate, 100 * rate * _YEAR_DAYS / days, len(within))
+
+
+def _covers(settled: Sequence[FundingPayment], begin_ms: int, now_ms: int) -> bool:
+    before = [each for each in settled if each.time_ms <= begin_ms]
+    if not before:
+        return False
+    longest_ms = USUAL_FUNDING_HOURS * HOUR_MS + _LATE_MS
+    times = [before[-1].time_ms, *(each.time_ms for each in settled if each.time_ms > begin_ms), now_ms]
+    return all(after - earlier <= longest_ms for earlier, after in pairwise(times))
+
+
+def _spacing(before: FundingPayment, after: FundingPayment) -> int | None:
+    hours = round((after.time_ms - before.time_ms) / HOUR_MS)
+    return hours if 0 < hours <= USUAL_FUNDING_HOURS else None
+
+
+def _limit(estimate: Decimal | None, rule: FundingRule | None) -> AtLimit | None:
+    if estimate is None or rule is None:
+        return None
+    if estimate >= rule.cap:
+        return "cap"
+    return "floor" if estimate <= rule.floor else None

@@ -1,0 +1,134 @@
+"""Liquidations of the last hour by minute and symbol, and for how many of its seconds somebody listened."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import msgspec
+
+from mcp_binance_server.domain.derivatives import Liquidation
+from mcp_binance_server.domain.symbols import Symbol
+
+MINUTE_MS = 60_000
+WINDOW_MS = 60 * MINUTE_MS
+# The stream beside it speaks once a second: what lies between two words this far apart was not listened to.
+LONGEST_GAP_MS = 5_000
+# An event of another time is no news, and would hide those that come after it.
+EARLIEST_MS, LATEST_MS = 10 * MINUTE_MS, MINUTE_MS
+ZERO = Decimal(0)
+
+
+class LiquidationTally(msgspec.Struct, array_like=True):
+    """What was seen of one symbol: how many of each side, and what they were worth together."""
+
+    longs: int = 0
+    long_value: Decimal = ZERO
+    shorts: int = 0
+    short_value: Decimal = ZERO
+
+    def add(self, other: "LiquidationTally") -> None:
+        self.longs += other.longs
+        self.long_value += other.long_value
+        self.shorts += other.shorts
+        self.short_value += other.short_value
+
+
+NOTHING_SEEN = LiquidationTally()
+
+
+@dataclass(frozen=True, slots=True)
+class SideSample:
+    """Forced orders of one side that were seen, and what they were worth together."""
+
+    events: int
+    value: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class LiquidationSample:
+    """What was seen within the last hour at most; both sides None while nobody has listened yet."""
+
+    longs: SideSample | None
+    shorts: SideSample | None
+    observed_secs: int
+    since_ms: int | None
+
+
+class LiquidationSummary(msgspec.Struct, array_like=True):
+    """What one listener has seen of all symbols, and when it last heard anything."""
+
+    since_ms: int
+    heard_ms: int | None
+    observed_ms: int
+    tallies: dict[str, LiquidationTally]
+
+    def of(self, symbol: Symbol) -> LiquidationTally:
+        return self.tallies.get(symbol, NOTHING_SEEN)
+
+
+@dataclass(slots=True)
+class _Minute:
+    number: int
+    observed_ms: int = 0
+    tallies: dict[str, LiquidationTally] = field(default_factory=dict[str, LiquidationTally])
+
+
+@dataclass(eq=False)
+class LiquidationMinutes:
+    """Counts what is heard since a moment; what is older than an hour is forgotten minute by minute."""
+
+    since_ms: int
+    heard_ms: int | None = None
+    _minutes: deque[_Minute] = field(default_factory=deque[_Minute], repr=False)
+    _newest: dict[str, int] = field(default_factory=dict[str, int], repr=False)
+    _is_unbroken: bool = False
+
+    def beat(self, now_ms: int) -> None:
+        """Note that the stream speaks: since the last time it did, nothing was missed unless that was long ago."""
+        minute = self._minute(now_ms)
+        if self.heard_ms is not None and self._is_unbroken and 0 < now_ms - self.heard_ms <= LONGEST_GAP_MS:
+            minute.observed_ms += now_ms - self.heard_ms
+        self.heard_ms, self._is_unbroken = now_ms, True
+
+    def lose(self) -> None:
+        """Note that something may be missed from now until the stream speaks again."""
+        self._is_unbroken = False
+
+    def take(self, event: Liquidation, now_ms: int) -> bool:
+        """Count an event once, also where two connections tell it while one relieves the other; tell whether it did."""
+        is_of_now = now_ms - EARLIEST_MS <= event.time_ms <= now_ms + LATEST_MS
+        if not is_of_now or event.time_ms <= self._newest.get(event.symbol, 0):
+            return False
+        self._newest[event.symbol] = event.time_ms
+        tally = self._minute(now_ms).tallies.setdefault(event.symbol, LiquidationTally())
+        tally.add(
+            LiquidationTally(longs=1, long_value=event.value)
+            if event.side == "long"
+            else LiquidationTally(shorts=1, short_value=event.value)
+        )
+        return True
+
+    def summary(self, now_ms: int) -> LiquidationSummary:
+        """Add up the last hour, or what there is of it."""
+        self._forget(now_ms)
+        tallies: dict[str, LiquidationTally] = {}
+        for minute in self._minutes:
+            for symbol, tally in minute.tallies.items():
+                tallies.setdefault(symbol, LiquidationTally()).add(tally)
+        observed_ms = sum(minute.observed_ms for minute in self._minutes)
+        since_ms = max(self.since_ms, (now_ms // MINUTE_MS + 1) * MINUTE_MS - WINDOW_MS)
+        return LiquidationSummary(since_ms, self.heard_ms, observed_ms, tallies)
+
+    def _minute(self, now_ms: int) -> _Minute:
+        number = now_ms // MINUTE_MS
+        if not self._minutes or self._minutes[-1].number < number:
+            self._forget(now_ms)
+            self._minutes.append(_Minute(number))
+        return self._minutes[-1]
+
+    def _forget(self, now_ms: int) -> None:
+        oldest = (now_ms - WINDOW_MS) // MINUTE_MS
+        while self._minutes and self._minutes[0].number <= oldest:
+            self._minutes.popleft()
+        # What is earlier is no news anyway, so these need not be remembered.
+        self._newest = {name: at_ms for name, at_ms in self._newest.items() if at_ms >= now_ms - EARLIEST_MS}

@@ -1,0 +1,227 @@
+"""Conditions of a screen as a caller writes them: `rsi_14@1h < 30`, `change_24h <= -5`; columns to sort by and show."""
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from typing import Literal, get_args
+
+from mcp_binance_server.analytics.market.scan.column_table import (
+    COLUMNS,
+    SCAN_INTERVALS,
+    ColumnSpec,
+    ScanInterval,
+    columns_of,
+)
+from mcp_binance_server.domain.board import BoardMarket
+from mcp_binance_server.errors import InvalidArguments, echo
+
+Operator = Literal["<", "<=", ">", ">="]
+_COMPARE: Mapping[Operator, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
+}  # fmt: skip
+OPERATORS: tuple[Operator, ...] = get_args(Operator)
+_OPERATORS: Mapping[str, Operator] = {each: each for each in OPERATORS}
+_INTERVALS: Mapping[str | None, ScanInterval] = {each: each for each in SCAN_INTERVALS}
+MOST_CONDITIONS = 8
+LONGEST_CONDITION = 80
+_NEAREST = 3
+GRAMMAR = "column[@15m|1h|4h|1d] then < <= > or >= then a decimal number, such as rsi_14@1h < 30"
+
+_SPACES = " \t"
+_SPACE = f"[{_SPACES}]*"
+_COLUMN = rf"([A-Za-z0-9_.]+){_SPACE}(?:@{_SPACE}([A-Za-z0-9]*))?"
+# No exponent: a number of this length is finite, and what was written is what is meant.
+_CONDITION = re.compile(rf"{_SPACE}{_COLUMN}{_SPACE}([<>]=?){_SPACE}([+-]?[0-9]{{1,18}}(?:\.[0-9]{{1,18}})?){_SPACE}")
+_REFERENCE = re.compile(rf"{_SPACE}{_COLUMN}{_SPACE}")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A column, with the interval of its candles where it has one."""
+
+    column: str
+    interval: ScanInterval | None = None
+
+    @property
+    def spec(self) -> ColumnSpec:
+        return COLUMNS[self.column]
+
+    def __str__(self) -> str:
+        return self.column if self.interval is None else f"{self.column}@{self.interval}"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold of one column; a pair without a value there does not match."""
+
+    column: str
+    interval: ScanInterval | None
+    operator: Operator
+    number: Decimal
+
+    def __post_init__(self) -> None:
+        if not self.number.is_finite():
+            raise ValueError("a condition compares with a finite number")
+
+    @property
+    def ref(self) -> ColumnRef:
+        return ColumnRef(self.column, self.interval)
+
+    def holds(self, value: float | None) -> bool:
+        """Tell whether a value matches; none never does."""
+        return value is not None and isfinite(value) and _COMPARE[self.operator](value, float(self.number))
+
+    def matching(self, places: Iterable[int], values: Sequence[float | None]) -> list[int]:
+        """Return the places whose values match, in the order they came."""
+        compare, number = _COMPARE[self.operator], float(self.number)
+        return [
+            place
+            for place in places
+            if (value := values[place]) is not None and compare(value, number) and isfinite(value)
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.ref} {self.operator} {self.number:f}"
+
+
+@dataclass(frozen=True, slots=True)
+class SortBy:
+    """By which column rows are put in order: largest first, or smallest."""
+
+    ref: ColumnRef
+    largest_first: bool = True
+
+    def __str__(self) -> str:
+        return str(self.ref) if self.largest_first else f"-{self.ref}"
+
+
+def read_condition(text: str, market: BoardMarket) -> Condition:
+    """Read one condition.
+
+    Raises:
+        InvalidArguments: it is none, or its column is unknown, lacks its interval, or is not of this market.
+    """
+    return read_conditions((text,), market)[0]
+
+
+def read_conditions(texts: Sequence[str], market: BoardMarket) -> tuple[Condition, ...]:
+    """Read all conditions of a screen, at most eight.
+
+    Raises:
+        InvalidArguments: names everything that is wrong with them.
+    """
+    if len(texts) > MOST_CONDITIONS:
+        raise _refused([("where", f"at most {MOST_CONDITIONS} conditions, not {len(texts)}")])
+    read: list[Condition] = []
+    problems: list[tuple[str, str]] = []
+    for text in texts:
+        try:
+            read.append(_condition(text, market))
+        except ValueError as error:
+            problems.append(("where", str(error)))
+    if problems:
+        raise _refused(problems)
+    return tuple(read)
+
+
+def read_sort(text: str, market: BoardMarket) -> SortBy:
+    """Read what to sort by: a column for the largest first, `-column` for the smallest.
+
+    Raises:
+        InvalidArguments: it is no column of this market, or lacks its interval.
+    """
+    stripped = text.strip(_SPACES)
+    smallest_first = stripped.startswith("-")
+    try:
+        return SortBy(_read_reference(stripped.removeprefix("-"), market), largest_first=not smallest_first)
+    except ValueError as error:
+        raise _refused([("sort", str(error))]) from None
+
+
+def read_columns(texts: Iterable[str], market: BoardMarket) -> tuple[ColumnRef, ...]:
+    """Read the columns to show, each once.
+
+    Raises:
+        InvalidArguments: one is no column of this market, or lacks its interval.
+    """
+    read: list[ColumnRef] = []
+    problems: list[tuple[str, str]] = []
+    for text in texts:
+        try:
+            read.append(_read_reference(text, market))
+        except ValueError as error:
+            problems.append(("show", str(error)))
+    if problems:
+        raise _refused(problems)
+    return tuple(dict.fromkeys(read))
+
+
+def _condition(text: str, market: BoardMarket) -> Condition:
+    found = _CONDITION.fullmatch(text) if len(text) <= LONGEST_CONDITION else None
+    if found is None:
+        raise ValueError(f"'{echo(text)}' is no condition; write {GRAMMAR}")
+    ref = _reference(found[1], found[2], market)
+    return Condition(ref.column, ref.interval, _OPERATORS[found[3]], Decimal(found[4]) or Decimal(0))
+
+
+def _read_reference(text: str, market: BoardMarket) -> ColumnRef:
+    found = _REFERENCE.fullmatch(text) if len(text) <= LONGEST_CONDITION else None
+    if found is None:
+        raise ValueError(f"'{echo(text)}' is no column; write column, or column@15m, @1h, @4h, @1d where it takes one")
+    return _reference(found[1], found[2], market)
+
+
+def _reference(name: str, interval: str | None, market: BoardMarket) -> ColumnRef:
+    column = name.lower()
+    spec = COLUMNS.get(column)
+    if spec is None:
+        raise ValueError(f"there is no column {echo(name)}{_meant(column, market)}")
+    if spec.perpetual_only and market != "perpetual":
+        raise ValueError(f"{column} is of perpetuals: ask with market=perpetual{_near(column, market)}")
+    if not spec.takes_interval:
+        if interval is not None:
+            raise ValueError(f"{column} takes no interval: write {column}{_with_interval(column, market)}")
+        return ColumnRef(column)
+    known = _INTERVALS.get(interval)
+    if known is None:
+        problem = "needs its interval" if interval is None else f"has no interval {echo(interval)}"
+        raise ValueError(f"{column} {problem}: write one of {', '.join(f'{column}@{each}' for each in SCAN_INTERVALS)}")
+    return ColumnRef(column, known)
+
+
+def _meant(column: str, market: BoardMarket) -> str:
+    if near := _near(column, market):
+        return near
+    if elsewhere := nearest_columns(column, "perpetual"):
+        return f"; with market=perpetual: {', '.join(elsewhere)}"
+    return f"; the columns are {', '.join(columns_of(market))}"
+
+
+def _near(column: str, market: BoardMarket) -> str:
+    near = nearest_columns(column, market)
+    return f"; near it: {', '.join(near)}" if near else ""
+
+
+def _with_interval(column: str, market: BoardMarket) -> str:
+    near = [name for name in nearest_columns(column, market) if COLUMNS[name].takes_interval]
+    return f"; with one: {', '.join(f'{name}@1h' for name in near)}" if near else ""
+
+
+def nearest_columns(text: str, market: BoardMarket) -> tuple[str, ...]:
+    """Return up to three columns of a market that a text may have meant, best guess first."""
+    # Of use to those alone who mistyped: not worth loading at every start.
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    names = [name for name in columns_of(market) if name != text]
+    within = [name for name in names if len(text) > 1 and (text in name or name in text)]
+    return tuple(dict.fromkeys([*get_close_matches(text, names, _NEAREST, 0.6), *within]))[:_NEAREST]
+
+
+def _refused(problems: Sequence[tuple[str, str]]) -> InvalidArguments:
+    return InvalidArguments(
+        summary=f"Invalid screen: {'; '.join(f'{argument}: {problem}' for argument, problem in problems)}",
+        errors=tuple({"argument": argument, "problem": problem} for argument, problem in problems),
+    )

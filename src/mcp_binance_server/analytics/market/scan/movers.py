@@ -1,0 +1,44 @@
+"""Who stands out on a board: rows in order of a column, gainers, losers, and what is traded most."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+Values = Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Movers:
+    """Places on the board, those first that moved or traded most; a gainer rose, and a loser fell."""
+
+    gainers: tuple[int, ...]
+    losers: tuple[int, ...]
+    most_traded: tuple[int, ...]
+
+
+def movers(
+    symbols: Sequence[str], changes: Values, volumes: Values, places: Iterable[int] | None = None, count: int = 10
+) -> Movers:
+    """Find the movers among places; by name where values are equal, and never a pair without a value."""
+    among = range(len(symbols)) if places is None else list(places)
+    risen = [place for place in among if (change := changes[place]) is not None and change > 0]
+    fallen = [place for place in among if (change := changes[place]) is not None and change < 0]
+    traded = [place for place in among if volumes[place] is not None]
+    return Movers(
+        tuple(in_order(risen, symbols, changes)[:count]),
+        tuple(in_order(fallen, symbols, changes, largest_first=False)[:count]),
+        tuple(in_order(traded, symbols, volumes)[:count]),
+    )
+
+
+def in_order(places: Iterable[int], symbols: Sequence[str], values: Values, *, largest_first: bool = True) -> list[int]:
+    """Sort places by value, equal ones by symbol; pairs without a value come last either way, by symbol."""
+    sign = -1 if largest_first else 1
+
+    def key(place: int) -> tuple[bool, float, str]:
+        value = values[place]
+        if value is None or not isfinite(value):
+            return True, 0.0, symbols[place]
+        return False, sign * value, symbols[place]
+
+    return sorted(places, key=key)

@@ -1,0 +1,294 @@
+"""What a screen asks of a board, and what is known of each pair so far: judged, still to read, or out."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from mcp_binance_server.analytics.market.scan.board_columns import Values, board_numbers, board_values, listed_places
+from mcp_binance_server.analytics.market.scan.column_table import SCAN_INTERVALS, ScanInterval
+from mcp_binance_server.analytics.market.scan.columns import DayColumns, InterestColumns, SeriesColumns
+from mcp_binance_server.analytics.market.scan.conditions import ColumnRef, Condition, SortBy
+from mcp_binance_server.analytics.market.scan.movers import in_order
+from mcp_binance_server.domain.board import Board, BoardMarket
+from mcp_binance_server.domain.derivatives import Underlying
+
+ScanStep = ScanInterval | Literal["interest"]
+"""What is read of a pair beyond the board: candles of an interval, or its open interest."""
+STEPS: tuple[ScanStep, ...] = (*reversed(SCAN_INTERVALS), "interest")
+VOLUME = ColumnRef("quote_volume_24h")
+USUAL_COLUMNS = (ColumnRef("change_24h"), VOLUME)
+# Each is a request of a counter that has two hundred a minute.
+MOST_INTEREST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PairColumns:
+    """What is kept of one series of a pair; the usual day only of daily candles."""
+
+    series: SeriesColumns
+    days: DayColumns | None = None
+
+
+ReadColumns = PairColumns | InterestColumns
+AtHand = Callable[[ScanStep, str], ReadColumns | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanQuestion:
+    """One screen, as it was asked; without conditions and an order it is about who rose and fell most."""
+
+    market: BoardMarket
+    quote: str
+    min_volume: float
+    underlying: Underlying | None = None
+    where: tuple[Condition, ...] = ()
+    sort: SortBy | None = None
+    show: tuple[ColumnRef, ...] = ()
+    limit: int = 10
+
+    @property
+    def is_about_movers(self) -> bool:
+        return not self.where and self.sort is None
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """What each row shows beside its price, in the order in which it was named."""
+        named = [condition.ref for condition in self.where]
+        named += [] if self.sort is None else [self.sort.ref]
+        named += self.show or USUAL_COLUMNS
+        return tuple(ref for ref in dict.fromkeys(named) if ref.column != "price")
+
+    @property
+    def steps(self) -> tuple[tuple[ScanStep, tuple[Condition, ...]], ...]:
+        """What is read to judge a pair, in the order of work: a pair that fails a step is not read any further."""
+        conditions: dict[ScanStep, list[Condition]] = {}
+        for condition in self.where:
+            if (step := step_of(condition.ref)) is not None:
+                conditions.setdefault(step, []).append(condition)
+        if self.sort is not None and (step := step_of(self.sort.ref)) is not None:
+            conditions.setdefault(step, [])
+        return tuple((step, tuple(conditions[step])) for step in STEPS if step in conditions)
+
+
+def step_of(ref: ColumnRef) -> ScanStep | None:
+    """Return what must be read for a column; nothing for one that is on the board."""
+    match ref.spec.stage:
+        case "board":
+            return None
+        case "daily":
+            return "1d"
+        case "interval":
+            return ref.interval
+        case "interest":
+            return "interest"
+
+
+class BoardNumbers:
+    """The columns of a board as numbers, each made once, when a question names it."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self._made: dict[str, Values] = {}
+        self._listed: dict[tuple[str, Underlying | None], list[int]] = {}
+
+    @cached_property
+    def symbols(self) -> list[str]:
+        return self.board.texts("symbol")
+
+    @cached_property
+    def prices(self) -> list[str]:
+        """The last prices as the exchange wrote them."""
+        return self.board.texts("last")
+
+    @cached_property
+    def ticks(self) -> list[str]:
+        return self.board.texts("tick")
+
+    @cached_property
+    def marks(self) -> Values:
+        return board_numbers(self.board, "mark")
+
+    def listed(self, quote: str, underlying: Underlying | None) -> list[int]:
+        """Return the pairs against an asset, the most traded first."""
+        if (quote, underlying) not in self._listed:
+            places = listed_places(self.board, quote=quote, underlying=underlying)
+            self._listed[quote, underlying] = in_order(places, self.symbols, self.values(VOLUME.column))
+        return self._listed[quote, underlying]
+
+    def values(self, column: str) -> Values:
+        if column not in self._made:
+            self._made[column] = board_values(self.board, column)
+        return self._made[column]
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenState:
+    """What is known of the pairs of a screen: places on the board, those that are traded most first."""
+
+    matched: list[int]
+    to_read: list[tuple[int, ScanStep]]
+    """What must be read next; of a pair its first step that is missing."""
+    waiting: int
+    unread: int
+    beyond: int
+    young: Mapping[tuple[int, str], int]
+    """How many have fewer closed candles than a condition needs, by that number and the interval."""
+
+
+@dataclass
+class Screen:
+    """One question on one board, judged by whatever columns are at hand."""
+
+    question: ScanQuestion
+    numbers: BoardNumbers
+    at_hand: AtHand
+    failures: dict[tuple[ScanStep, str], str] = field(default_factory=dict[tuple[ScanStep, str], str])
+
+    @cached_property
+    def steps(self) -> tuple[tuple[ScanStep, tuple[Condition, ...]], ...]:
+        return self.question.steps
+
+    @property
+    def is_on_the_board(self) -> bool:
+        """Whether the board alone says all that is asked for."""
+        return not any(map(step_of, self.question.columns))
+
+    @cached_property
+    def listed(self) -> list[int]:
+        """The pairs of the question, whatever is traded in them, the most traded first."""
+        return self.numbers.listed(self.question.quote, self.question.underlying)
+
+    @cached_property
+    def screened(self) -> list[int]:
+        """Those of them in which enough is traded."""
+        volumes = self.numbers.values(VOLUME.column)
+        return [place for place in self.listed if (volumes[place] or 0.0) >= self.question.min_volume]
+
+    @cached_property
+    def candidates(self) -> list[int]:
+        """Those that pass what the board itself says."""
+        places = self.screened
+        for condition in self.question.where:
+            if step_of(condition.ref) is None:
+                values = self.numbers.values(condition.column)
+                places = [place for place in places if condition.holds(values[place])]
+        return places
+
+    def judged(self) -> ScreenState:
+        """Say what is known now; a pair that cannot be read is neither in nor out."""
+        if not self.steps:
+            return ScreenState(self.candidates, [], 0, 0, 0, {})
+        matched: list[int] = []
+        to_read: list[tuple[int, ScanStep]] = []
+        young: Counter[tuple[int, str]] = Counter()
+        unread = beyond = reached = 0
+        has_interest = any(step == "interest" for step, _ in self.steps)
+        for place in self.candidates:
+            verdict = self._verdict(place, young)
+            if verdict == "out":
+                continue
+            if has_interest and verdict in ("in", "interest", "unread"):
+                reached += 1
+                if reached > MOST_INTEREST:
+                    beyond += 1
+                    continue
+            if verdict == "in":
+                matched.append(place)
+            elif verdict == "unread":
+                unread += 1
+            else:
+                to_read.append((place, verdict))
+        waiting = len(to_read)
+        # Whose open interest is asked for is known when nothing else is missing.
+        before = [each for each in to_read if each[1] != "interest"]
+        return ScreenState(matched, before or to_read, waiting, unread, beyond, young)
+
+    def further(self, place: int) -> ScanInterval | None:
+        """Return which candles of a pair are missing next; none once it is judged by all of them."""
+        verdict = self._verdict(place, Counter())
+        return next((each for each in SCAN_INTERVALS if each == verdict), None)
+
+    def ordered(self, places: Sequence[int]) -> list[int]:
+        """Put pairs in the order that was asked for; by default they stay as they are, the most traded first."""
+        sort = self.question.sort
+        if sort is None:
+            return [*places]
+        return in_order(places, self.numbers.symbols, self._values(sort.ref, places), largest_first=sort.largest_first)
+
+    def missing(self, places: Sequence[int]) -> list[tuple[int, ScanStep]]:
+        """Return what must still be read for rows to show all their columns."""
+        steps = {step for ref in self.question.columns if (step := step_of(ref)) is not None}
+        return [
+            (place, step)
+            for step in STEPS
+            if step in steps
+            for place in places
+            if self.at_hand(step, symbol := self.numbers.symbols[place]) is None and (step, symbol) not in self.failures
+        ]
+
+    def value(self, place: int, ref: ColumnRef) -> float | None:
+        """Return a column of a pair; None where it has none, or it is not at hand."""
+        step = step_of(ref)
+        if step is None:
+            return self.numbers.values(ref.column)[place]
+        columns = self.at_hand(step, self.numbers.symbols[place])
+        return None if columns is None else self._value(place, ref, columns)
+
+    def closes(self) -> dict[ScanInterval, int]:
+        """Return by interval when the candles that were looked at had closed; the oldest, if they differ."""
+        steps = {*map(step_of, self.question.columns)}
+        found: dict[ScanInterval, int] = {}
+        for interval in SCAN_INTERVALS:
+            if interval not in steps:
+                continue
+            read = [self.at_hand(interval, self.numbers.symbols[place]) for place in self.candidates]
+            closed = [
+                each.series.closed_ms
+                for each in read
+                if isinstance(each, PairColumns) and each.series.closed_ms is not None
+            ]
+            if closed:
+                found[interval] = min(closed)
+        return found
+
+    def _values(self, ref: ColumnRef, places: Sequence[int]) -> Values:
+        if step_of(ref) is None:
+            return self.numbers.values(ref.column)
+        values: Values = [None] * self.numbers.board.count
+        for place in places:
+            values[place] = self.value(place, ref)
+        return values
+
+    def _verdict(self, place: int, young: Counter[tuple[int, str]]) -> ScanStep | Literal["in", "out", "unread"]:
+        symbol = self.numbers.symbols[place]
+        for step, conditions in self.steps:
+            columns = self.at_hand(step, symbol)
+            if columns is None:
+                return "unread" if (step, symbol) in self.failures else step
+            for condition in conditions:
+                value = self._value(place, condition.ref, columns)
+                if not condition.holds(value):
+                    if value is None and (lacking := _lacking(condition.ref, columns)) is not None:
+                        young[lacking] += 1
+                    return "out"
+        return "in"
+
+    def _value(self, place: int, ref: ColumnRef, columns: ReadColumns) -> float | None:
+        if isinstance(columns, InterestColumns):
+            if ref.column == "oi_change_24h":
+                return columns.oi_change_24h
+            return columns.oi_value(self.numbers.marks[place])
+        if ref.spec.stage == "daily":
+            volume = self.numbers.values(VOLUME.column)[place]
+            return None if columns.days is None else columns.days.rel_volume_24h(volume)
+        return columns.series.value(ref.column, self.numbers.values("price")[place])
+
+
+def _lacking(ref: ColumnRef, columns: ReadColumns) -> tuple[int, str] | None:
+    if isinstance(columns, InterestColumns):
+        return None
+    read = columns.days if ref.spec.stage == "daily" else columns.series
+    bars = ref.spec.bars
+    return (bars, ref.interval or "1d") if read is not None and read.n < bars else None

@@ -1,0 +1,99 @@
+"""A market at a glance: how many rose, who moved and traded most, and what perpetuals pay for funding."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mcp_binance_server.analytics.market.scan.board_columns import Values
+from mcp_binance_server.analytics.market.scan.breadth import Breadth, breadth
+from mcp_binance_server.analytics.market.scan.movers import in_order, movers
+from mcp_binance_server.analytics.market.scan.report import ScanRow
+from mcp_binance_server.analytics.market.scan.screen import USUAL_COLUMNS, BoardNumbers
+from mcp_binance_server.analytics.ranks import Quartiles, quartiles
+from mcp_binance_server.domain.board import BoardView
+
+
+@dataclass(frozen=True, slots=True)
+class FundingRow:
+    """The estimate of one contract in % per interval, and what it would be in a year of such intervals."""
+
+    symbol: str
+    rate: float
+    apr: float
+    interval_hours: str
+
+
+@dataclass(frozen=True, slots=True)
+class FundingSummary:
+    """Where the estimates of all contracts lie, by what each is in a year, and both ends."""
+
+    aprs: Quartiles
+    highest: tuple[FundingRow, ...]
+    lowest: tuple[FundingRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarketSummary:
+    """One market against one asset: of `listed` pairs those with enough volume count."""
+
+    view: BoardView
+    listed: int
+    breadth: Breadth
+    gainers: tuple[ScanRow, ...]
+    losers: tuple[ScanRow, ...]
+    most_traded: tuple[ScanRow, ...]
+    funding: FundingSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class MarketOverview:
+    """Spot, and perpetuals where they are offered; `missing` says why they are not told of although they are."""
+
+    quote: str
+    min_volume: float
+    spot: MarketSummary
+    perpetual: MarketSummary | None
+    missing: str | None
+
+
+def summarised(
+    numbers: BoardNumbers, view: BoardView, *, quote: str, min_volume: float, count: int
+) -> MarketSummary | None:
+    """Sum up the pairs of a board against an asset; None if there are none."""
+    listed = numbers.listed(quote, "crypto")
+    if not listed:
+        return None
+    changes, volumes = numbers.values("change_24h"), numbers.values("quote_volume_24h")
+    liquid = [place for place in listed if (volumes[place] or 0.0) >= min_volume]
+    found = movers(numbers.symbols, changes, volumes, liquid, count)
+    return MarketSummary(
+        view,
+        len(listed),
+        breadth([changes[place] for place in liquid]),
+        _rows(numbers, found.gainers),
+        _rows(numbers, found.losers),
+        _rows(numbers, found.most_traded),
+        _funding(numbers, liquid, count) if view.board.market == "perpetual" else None,
+    )
+
+
+def _rows(numbers: BoardNumbers, places: Sequence[int]) -> tuple[ScanRow, ...]:
+    columns = [numbers.values(ref.column) for ref in USUAL_COLUMNS]
+    return tuple(ScanRow.of(numbers, place, (values[place] for values in columns)) for place in places)
+
+
+def _funding(numbers: BoardNumbers, places: Sequence[int], count: int) -> FundingSummary:
+    rates, aprs = numbers.values("funding_rate"), numbers.values("funding_apr")
+    known = [place for place in places if aprs[place] is not None]
+    ends = (
+        in_order(known, numbers.symbols, aprs)[:count],
+        in_order(known, numbers.symbols, aprs, largest_first=False)[:count],
+    )
+    highest, lowest = (_funding_rows(numbers, each, rates, aprs) for each in ends)
+    return FundingSummary(quartiles([aprs[place] for place in known]), highest, lowest)
+
+
+def _funding_rows(numbers: BoardNumbers, places: Sequence[int], rates: Values, aprs: Values) -> tuple[FundingRow, ...]:
+    return tuple(
+        FundingRow(row.symbol, rates[row.place] or 0.0, aprs[row.place] or 0.0, row["interval_hours"])
+        for row in numbers.board.rows(places)
+    )
