@@ -1,0 +1,1 @@
+"""What the public futures data says of one perpetual."""

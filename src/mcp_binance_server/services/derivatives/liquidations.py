@@ -1,0 +1,41 @@
+"""What was seen of one symbol's liquidations, as a sample that says for how long somebody listened."""
+
+from dataclasses import dataclass
+
+from mcp_binance_server.analytics.derivatives.liquidation_minutes import LiquidationSample, LiquidationTally, SideSample
+from mcp_binance_server.analytics.derivatives.report import LiquidationReport, Listening
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.feeds.liquidations import Hearing, LiquidationWatch
+
+NOTHING = LiquidationSample(None, None, 0, None)
+LISTENING: dict[Hearing, Listening] = {
+    "began": "just began to listen",
+    "heard": "listening",
+    "silent": "open but silent",
+    "unreachable": "not reached",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LiquidationService:
+    """Asks the one who listens; where nobody does, `setting` is why."""
+
+    watch: LiquidationWatch | None
+    setting: str | None = None
+
+    async def heard(self, symbol: Symbol) -> LiquidationReport:
+        """Return what was seen of a symbol in the last hour at most; the first question begins to listen."""
+        if self.watch is None:
+            return LiquidationReport("off", NOTHING, self.setting)
+        told = await self.watch.ask()
+        summary = told.summary
+        if summary is None or not summary.observed_ms:
+            return LiquidationReport(LISTENING[told.hearing], NOTHING)
+        tally = summary.of(symbol)
+        longs, shorts = _sides(tally)
+        sample = LiquidationSample(longs, shorts, summary.observed_ms // 1000, summary.since_ms)
+        return LiquidationReport(LISTENING[told.hearing], sample)
+
+
+def _sides(tally: LiquidationTally) -> tuple[SideSample, SideSample]:
+    return SideSample(tally.longs, tally.long_value), SideSample(tally.shorts, tally.short_value)

@@ -1,0 +1,1 @@
+"""Perpetuals as members and as Markdown."""
