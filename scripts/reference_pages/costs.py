@@ -12,6 +12,8 @@ COSTS: dict[str, str] = {
     "get_recent_trades": "25; 0 while the pair is streamed",
     "get_average_price": "2",
     "get_server_time": "1",
+    "scan_market": "80 for the board, once in ten seconds for everybody; then 2 a pair and interval, once a candle; "
+    "perpetual 55 on the futures host",
     "get_indicators": "2, and 2 more for each thousand bars a VWAP reaches further back",
     "get_analysis": "43 for trading_analysis with a key; portfolio_risk 24 and 2 for each coin; others 8 to 60",
     "get_orderbook_metrics": "7, and 0 while the pair is streamed; opening the streams takes 50 in the background",
@@ -23,6 +25,7 @@ COSTS: dict[str, str] = {
     "get_liquidity_vacuums": "12; 8 while the pair is streamed",
     "detect_market_anomalies": _BOOK,
     "get_microstructure_health": _BOOK,
+    "get_derivatives": "2 of spot; 4 of the futures host's own weight, and 1 for each quarterly",
     "get_account_info": "20; 21 on mainnet, where it asks what the key may do",
     "get_portfolio": "32 with four coins: 24 for the account and all prices, and 2 for each",
     "get_account_trades": "20",

@@ -1,7 +1,5 @@
 """Every metric, from the registry that Prometheus reads."""
 
-from dataclasses import fields
-
 from prometheus_client.parser import text_string_to_metric_families
 
 from mcp_binance_server.telemetry.metrics import BUCKETS, Gauges, Metrics
@@ -10,7 +8,8 @@ from reference_pages.markdown import code, page, table
 BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#metrics), in Prometheus's text format. It asks for a
 token like `/mcp` does. No label holds anything that a caller chose."""
 LABELS = f"""`method` is the MCP method, `outcome` is `ok`, `tool_error`, `cancelled` or the error's code, `route` the
-address served, `status` the HTTP status. Anything unknown is counted as `other`.
+address served, `status` the HTTP status. Anything unknown is counted as `other`. `ledger` is `spot`, `futures`,
+`futures_data` and `funding` (requests), `scan` or `futures_scan`.
 
 The histogram's buckets end at {", ".join(f"{edge:g}" for edge in BUCKETS)} seconds."""
 
@@ -19,7 +18,7 @@ def metrics_page() -> str:
     counted = Metrics()
     counted.request("tools/call", "ok", 0.1)
     counted.answer("/mcp", 200)
-    text = counted.text(Gauges(*(0 for _ in fields(Gauges)))).decode()
+    text = counted.text(Gauges.zeros()).decode()
     rows: list[tuple[str, str, str, str]] = []
     for family in text_string_to_metric_families(text):
         name = f"{family.name}_total" if family.type == "counter" else family.name

@@ -21,9 +21,11 @@ from mcp_binance_server.charts.plans import PLANS
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.exchange.dialing import Dialer, NetworkDialer
 from mcp_binance_server.exchange.endpoints import NETWORKS, Network
+from mcp_binance_server.exchange.futures.side import FuturesSide
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.feeds.liquidations import LiquidationWatch
 from mcp_binance_server.feeds.past_keeper import PastKeeper
 from mcp_binance_server.feeds.past_shelf import DiskShelf, EngineShelf
 from mcp_binance_server.feeds.routes import ClockDoubt
@@ -45,13 +47,19 @@ from mcp_binance_server.services.charts.facts import ChartFactsService
 from mcp_binance_server.services.charts.local import AT_A_TIME, LocalCharts
 from mcp_binance_server.services.charts.remote import RemoteCharts
 from mcp_binance_server.services.charts.service import ChartingService
+from mcp_binance_server.services.derivatives.liquidations import LiquidationService
+from mcp_binance_server.services.derivatives.service import DerivativesService
 from mcp_binance_server.services.guide import GuideService
 from mcp_binance_server.services.live.learning import LearningService
 from mcp_binance_server.services.live.service import LiveService, OrderBookService
 from mcp_binance_server.services.live.updates import UpdateService
+from mcp_binance_server.services.market.board import BoardService
+from mcp_binance_server.services.market.overview import OverviewService
+from mcp_binance_server.services.market.scan import ScanService
+from mcp_binance_server.services.market.scan_columns import ColumnStore
 from mcp_binance_server.services.market.service import MarketService, Streamed
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.startup_checks import streams_markets, thresholds_of
+from mcp_binance_server.startup_checks import missing_for_futures, streams_markets, thresholds_of
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.engine_factory import MEMORY
 from mcp_binance_server.state.fair_turns import FairTurns
@@ -83,6 +91,7 @@ class App:
     analysis: AnalysisService
     account: AccountClient
     context: Context
+    futures: FuturesSide | None = None
 
 
 @asynccontextmanager
@@ -162,6 +171,7 @@ async def app_on(
         live = LiveService(market, client, time, network, hub, thresholds)
         if learns:
             await stack.enter_async_context(LearningService(live, engine, settings.learn_symbols).running())
+        derivatives = await _derivatives(stack, settings, upstream, market, dialer or NetworkDialer(), serves=learns)
         profiles = VolumeProfileService(market, client, thresholds)
         chart_channel = Channel(deadline_secs=CHART_SECS, transport=transport)
         stack.push_async_callback(chart_channel.close)
@@ -178,6 +188,10 @@ async def app_on(
         stack.push_async_callback(language.flights.close)
         guides = GuideService(Library(clock, settings.guide_config), clock, client.pace)
         stack.push_async_callback(guides.flights.close)
+        boards = _boards(upstream, settings)
+        stack.push_async_callback(boards.flights.close)
+        screener = _screener(upstream, boards)
+        stack.push_async_callback(screener.flights.close)
         jpeg = jpeg_encoder()
         anomalies, health = AnomalyService(live), MarketHealthService(live)
         context = Context(
@@ -200,18 +214,41 @@ async def app_on(
                 market.directory, time, charts.plans, draws_jpeg=jpeg is not None, catalogue=docs.catalogue
             ),
             chart_language=language,
+            derivatives=derivatives,
             charting=ChartingService(remote, local, Pictures(engine), jpeg),
             guides=guides,
+            screener=screener,
+            overview=OverviewService(boards, screener),
             updates=await stack.enter_async_context(UpdateService(live).running()),
             pace=client.pace,
             fleet_use=fleet_use,
+            futures=upstream.futures,
+            scans=upstream.scans,
         )
         shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
         shared = SharedAnswers(clock)
         stack.push_async_callback(shared.flights.close)
         dispatcher = Dispatcher(shown, context, upstream.principal, shared=shared)
-        own = AccountClient(caller, upstream.principal)
-        yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
+        own, futures = AccountClient(caller, upstream.principal), upstream.futures
+        yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context, futures)
+
+
+def _boards(upstream: Upstream, settings: Settings) -> BoardService:
+    side = upstream.futures
+    return BoardService(
+        upstream.client,
+        upstream.directory,
+        None if side is None else (side.client, side.contracts),
+        missing_for_futures(settings, upstream.caller.network) or "",
+        upstream.engine,
+        upstream.clock,
+        settings.board_fresh_secs * 1000,
+    )
+
+
+def _screener(upstream: Upstream, boards: BoardService) -> ScanService:
+    futures = None if upstream.futures is None else upstream.futures.client
+    return ScanService(boards, ColumnStore(upstream.client, futures, upstream.scans, upstream.engine), upstream.clock)
 
 
 def _hub(settings: Settings, client: SpotClient, dialer: Dialer, engine: StateEngine) -> Hub | None:
@@ -246,6 +283,37 @@ def _hub(settings: Settings, client: SpotClient, dialer: Dialer, engine: StateEn
     joined = fleet.joined_by(hub)
     joined.keeper = PastKeeper(EngineShelf(engine, market), caller.clock, fleet.leads)
     return joined
+
+
+async def _derivatives(
+    stack: AsyncExitStack,
+    settings: Settings,
+    upstream: Upstream,
+    market: MarketService,
+    dialer: Dialer,
+    *,
+    serves: bool,
+) -> DerivativesService:
+    side, network = upstream.futures, upstream.caller.network
+    if side is None:
+        return DerivativesService(
+            None, None, market, LiquidationService(None), missing_for_futures(settings, network) or ""
+        )
+    if settings.liquidations == "off":
+        liquidations = LiquidationService(None, "MCP_BINANCE_LIQUIDATIONS")
+    elif network.futures_stream_url is None:
+        liquidations = LiquidationService(None, "BINANCE_FUTURES_STREAM_URL")
+    else:
+        watch = LiquidationWatch(
+            stream_url=network.futures_stream_url,
+            dialer=dialer,
+            engine=upstream.engine,
+            time=side.client.caller.time,
+            clock=upstream.clock,
+            listens=settings.liquidations if serves else "asked",
+        )
+        liquidations = LiquidationService(await stack.enter_async_context(watch.running()))
+    return DerivativesService(side.client, side.contracts, market, liquidations)
 
 
 def _is_alone(settings: Settings) -> bool:

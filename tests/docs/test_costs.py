@@ -11,7 +11,8 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from reference_pages.costs import COSTS
 from support.clock import FakeClock
-from support.desk import NETWORK, Loop
+from support.desk import Loop
+from support.futures import FUTURES
 
 BINANCE = ("/api/", "/sapi/")
 BTC: dict[str, Any] = {"symbol": "BTCUSDT"}
@@ -21,6 +22,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "get_exchange_info": BTC,
     "get_klines": BTC | {"interval": "1h"},
     "get_server_time": {},
+    "scan_market": {},
     "get_indicators": BTC | {"interval": "1h", "indicators": ["rsi"]},
     "get_orderbook_health": {},
     "estimate_slippage": BTC | {"side": "BUY", "amount": "1000"},
@@ -53,7 +55,7 @@ async def test_a_tool_costs_what_the_reference_says(
     name: str, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
     async with (
-        running_app(settings, clock=clock, network=NETWORK, transport=Loop(exchange)) as app,
+        running_app(settings, clock=clock, network=FUTURES, transport=Loop(exchange)) as app,
         Client(app.server, cache=None) as client,
     ):
         await client.call_tool("get_account_info", {})  # from here on symbols and the exchange's clock are known

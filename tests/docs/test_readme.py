@@ -36,7 +36,7 @@ def test_every_tool_stands_in_the_row_of_its_toolset() -> None:
         name
         for row in rows.values()
         for name in re.findall(
-            r"`((?:get|search|preview|estimate|detect|fetch|construct|validate|generate|list)_\w+)`", row
+            r"`((?:get|scan|search|preview|estimate|detect|fetch|construct|validate|generate|list)_\w+)`", row
         )
     }
     assert named == {spec.name for spec in CATALOGUE.tools}

@@ -34,6 +34,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "market_microstructure_analysis": {**BTC, "profile_hours": "12", "analysis_depth": "quick"},
     "order_flow_trading": {**BTC, "window_minutes": "10"},
     "liquidity_mapping": {**BTC, "lookback_minutes": "60"},
+    "market_overview": {"quote": "usdt"},
 }
 PUBLIC = Visitor("somebody", frozenset({"market:read"}))
 
@@ -111,7 +112,7 @@ async def test_kinds_that_are_turned_off_are_no_kinds(clock: FakeClock, exchange
         refused = await client.call_tool("get_analysis", {"kind": "liquidity_mapping", **BTC})
 
     schema = listed["get_analysis"].input_schema
-    assert schema["properties"]["kind"]["enum"] == ["trading_analysis", "portfolio_risk"]
+    assert schema["properties"]["kind"]["enum"] == ["trading_analysis", "portfolio_risk", "market_overview"]
     assert "lookback_minutes" not in schema["properties"]
     assert "kind: " in text_of(refused)
 

@@ -14,7 +14,7 @@ from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.answers import EXAMPLES, FAILURES
 from support.channels import Structure, Text
 from support.clock import FakeClock
-from support.desk import NETWORK
+from support.futures import FUTURES, LIQUIDATED
 from support.requirement import requirement
 from support.served import Place, text_of
 from support.stepped import STREAMED, SteppedClock, live_market
@@ -30,7 +30,7 @@ LARGER = {"fetch_chart_documentation": 45_000}
 @pytest.fixture
 async def still(clock: FakeClock, exchange: SimulatedExchange) -> AsyncIterator[Client]:
     """Serve the same without streams."""
-    async with Place(clock, exchange, "auto").served(network=NETWORK) as client:
+    async with Place(clock, exchange, "auto").served(network=FUTURES) as client:
         yield client
 
 
@@ -65,7 +65,8 @@ async def test_both_channels_say_the_same_of_a_live_market_that_is_called_simula
     account = SimulatedExchange(SteppedClock(), seed=7).account
     environment = {"BINANCE_API_KEY": account.api_key, "BINANCE_SECRET_KEY": account.secret_key}
 
-    async with live_market(environment=environment, network=replace(STREAMED, simulated=True)) as market:
+    network = replace(LIQUIDATED, stream_url=STREAMED.stream_url, simulated=True)
+    async with live_market(environment=environment, network=network) as market:
         await market.watch("BTCUSDT", 70)
         found = {tool: await compared(market.client, tool) for tool in TOOLS}
 

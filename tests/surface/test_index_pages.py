@@ -19,15 +19,18 @@ async def page(client: Client, uri: str) -> str:
 
 @requirement("ruling/41", "resources/uri-parts")
 @pytest.mark.parametrize("uri", ["binance://market", "binance://market/", "BINANCE://Market"])
-async def test_the_market_index_says_what_there_is_and_what_the_best_known_cost(
+async def test_the_market_index_says_what_there_is_and_who_moved(
     client: Client, exchange: SimulatedExchange, uri: str
 ) -> None:
     text = await page(client, uri)
 
     symbols = exchange.listing.symbols.values()
     assert f"**Trading Pairs**: {sum(each.trading for each in symbols)} trading now, {len(symbols)} listed" in text
-    last = float((await raw(exchange, "ticker/24hr?symbol=BTCUSDT"))["lastPrice"])
-    assert f"| BTCUSDT | TRADING | ${last:,.2f} |" in text
+    days = [row for row in await raw(exchange, "ticker/24hr") if row["symbol"].endswith("USDT")]
+    rose = max(days, key=lambda row: float(row["priceChangePercent"]))["symbol"]
+    traded = max(days, key=lambda row: float(row["quoteVolume"]))["symbol"]
+    assert text.split("**Rose most**")[1].split("\n")[4].startswith(f"| {rose} | ")
+    assert text.split("**Traded most**")[1].split("\n")[4].startswith(f"| {traded} | ")
     assert "`binance://market/{symbol}/orderbook`" in text
     assert re.search(r"\*As of 2026-07-21T00:02:03\.456Z; source: Binance API v3; host exchange\.test\*$", text)
 
@@ -93,7 +96,7 @@ async def test_index_pages_and_the_book_follow_what_was_listed_before(client: Cl
 
     assert listed[6:] == ["guide://help", "binance://market", "binance://account", "binance://orders"]
     assert templates[0] == "binance://market/{symbol}"
-    assert templates[-1] == "binance://market/{symbol}/orderbook"
+    assert templates[-2:] == ["binance://market/{symbol}/orderbook", "binance://derivatives/{symbol}"]
 
 
 @requirement("ruling/41")

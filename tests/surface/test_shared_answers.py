@@ -1,5 +1,6 @@
 """Equal public questions of a crowd: one reading, one rendering, and each caller has its answer."""
 
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -9,7 +10,10 @@ from mcp import Client, types
 from mcp_binance_server.app import App
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from support.clock import FakeClock
 
 CROWD = 50
@@ -84,5 +88,43 @@ async def test_whoever_leaves_takes_no_answer_from_the_others(app: App) -> None:
 
 @pytest.mark.parametrize("spec", [each for each in CATALOGUE.tools if each.shared], ids=lambda each: each.name)
 def test_only_what_everybody_may_read_is_shared(spec: Any) -> None:  # noqa: ANN401 - any tool
-    assert (spec.scope, spec.read_only, spec.slow, spec.live) == ("market:read", True, False, False)
+    assert (spec.scope, spec.read_only, spec.live) == ("market:read", True, False)
     assert "as_of" in spec.answer.model_fields
+
+
+async def test_everybody_who_waits_for_a_shared_answer_hears_that_it_is_being_made(app: App) -> None:
+    told: list[str] = []
+    all_heard = anyio.Event()
+
+    async def wait(_context: Context, _given: Arguments) -> ToolAnswer:
+        await all_heard.wait()
+        return ToolAnswer("done", Answer())
+
+    spec = ToolSpec(
+        name="wait",
+        title="Wait",
+        description="Not for anything.",
+        arguments=Arguments,
+        answer=Answer,
+        run=wait,
+        read_only=True,
+        toolset="market",
+        slow=True,
+        shared=True,
+    )
+    dispatcher = replace(app.dispatcher, catalogue=Catalogue(tools=(spec,)))
+
+    async def ask(who: str) -> None:
+        async def report(_done: float, _total: float | None, _said: str | None) -> None:
+            told.append(who)
+            if {*told} == {"first", "second"}:
+                all_heard.set()
+
+        await dispatcher.call_tool(None, "wait", {}, report)
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, "first")
+            group.start_soon(ask, "second")
+
+    assert {*told} == {"first", "second"}

@@ -11,7 +11,7 @@ from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.stepped import STREAMED
 
-GROUPS = ("market", "account", "orders", "analysis", "charts", "guide")
+GROUPS = ("market", "account", "orders", "analysis", "charts", "guide", "derivatives")
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -59,7 +59,9 @@ async def test_without_order_book_analytics_the_live_analyses_do_not_exist_and_n
 
     assert tools == {spec.name for spec in CATALOGUE.tools if not spec.live}
     assert (
-        prompts == {spec.name for spec in CATALOGUE.prompts if not spec.live} == {"trading_analysis", "portfolio_risk"}
+        prompts
+        == {spec.name for spec in CATALOGUE.prompts if not spec.live}
+        == {"trading_analysis", "portfolio_risk", "market_overview"}
     )
     assert app.context.live.hub is None
 

@@ -120,11 +120,15 @@ class SharedAnswers:
     def __post_init__(self) -> None:
         self.flights = Flights(self.clock)
 
+    def has(self, asked: str) -> bool:
+        """Tell whether an answer was made just now."""
+        made_at_ms, answer = self._kept.get(asked, (0.0, None))
+        return answer is not None and self.clock.monotonic_ms() - made_at_ms < SHARED_MS
+
     async def get(self, asked: str, make: Make) -> types.CallToolResult:
         """Return the answer to what is asked: one that was just made, is being made, or is made now."""
-        made_at_ms, answer = self._kept.get(asked, (0.0, None))
-        if answer is not None and self.clock.monotonic_ms() - made_at_ms < SHARED_MS:
-            return answer
+        if self.has(asked):
+            return self._kept[asked][1]
 
         async def produce() -> types.CallToolResult:
             began_ms = self.clock.monotonic_ms()

@@ -1,6 +1,6 @@
 """Every tool, resource and prompt in the order in which clients see them, and what completes their arguments."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,12 +12,14 @@ from mcp import types
 from mcp_binance_server.analytics.market.microstructure import AnalysisDepth
 from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.domain.periods import INTERVALS
+from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.guide import Names
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.prompts import (
     LIQUIDITY_MAPPING,
     MARKET_MICROSTRUCTURE_ANALYSIS,
+    MARKET_OVERVIEW,
     ORDER_FLOW_TRADING,
     PORTFOLIO_RISK,
     TRADING_ANALYSIS,
@@ -30,6 +32,7 @@ from mcp_binance_server.surface.resources import (
     CATEGORY,
     CATEGORY_DOCUMENT,
     COLLECTION,
+    DERIVATIVES,
     DOCUMENT,
     ETHUSDT,
     HELP,
@@ -40,6 +43,7 @@ from mcp_binance_server.surface.resources import (
     ORDER_INDEX,
     POSITIONS,
     read_account,
+    read_derivatives,
     read_guide,
     read_market,
     read_orders,
@@ -54,12 +58,14 @@ from mcp_binance_server.surface.tools.charts import facts as chart_fact_tools
 from mcp_binance_server.surface.tools.charts.configuration import CONSTRUCT_CHART_CONFIG, VALIDATE_CHART_CONFIG
 from mcp_binance_server.surface.tools.charts.documentation import FETCH_CHART_DOCUMENTATION
 from mcp_binance_server.surface.tools.charts.image import GENERATE_CHART_IMAGE
+from mcp_binance_server.surface.tools.derivatives import GET_DERIVATIVES
 from mcp_binance_server.surface.tools.flow import GET_ORDER_FLOW
 from mcp_binance_server.surface.tools.liquidity import GET_LIQUIDITY_VACUUMS, GET_VOLUME_PROFILE
 from mcp_binance_server.surface.tools.market import prices as market_tools
 from mcp_binance_server.surface.tools.market import symbols as symbol_tools
 from mcp_binance_server.surface.tools.market.candles import GET_INDICATORS, GET_KLINES
 from mcp_binance_server.surface.tools.market.health import DETECT_MARKET_ANOMALIES, GET_MICROSTRUCTURE_HEALTH
+from mcp_binance_server.surface.tools.market.scan import SCAN_MARKET
 from mcp_binance_server.surface.tools.orders import history as order_tools
 from mcp_binance_server.surface.tools.orders.preview import PREVIEW_ORDER
 from mcp_binance_server.surface.tools.portfolio import GET_PORTFOLIO
@@ -131,7 +137,14 @@ class Catalogue:
         return {spec.name: spec for spec in self.tools}
 
 
-PROMPTS = (TRADING_ANALYSIS, PORTFOLIO_RISK, MARKET_MICROSTRUCTURE_ANALYSIS, ORDER_FLOW_TRADING, LIQUIDITY_MAPPING)
+PROMPTS = (
+    TRADING_ANALYSIS,
+    PORTFOLIO_RISK,
+    MARKET_MICROSTRUCTURE_ANALYSIS,
+    ORDER_FLOW_TRADING,
+    LIQUIDITY_MAPPING,
+    MARKET_OVERVIEW,
+)
 CATALOGUE = Catalogue(
     tools=(
         market_tools.GET_TICKER,
@@ -142,6 +155,7 @@ CATALOGUE = Catalogue(
         book_tools.GET_RECENT_TRADES,
         market_tools.GET_AVERAGE_PRICE,
         market_tools.GET_SERVER_TIME,
+        SCAN_MARKET,
         GET_INDICATORS,
         analysis_tool(PROMPTS),
         order_book_tools.GET_ORDERBOOK_METRICS,
@@ -153,6 +167,7 @@ CATALOGUE = Catalogue(
         GET_LIQUIDITY_VACUUMS,
         DETECT_MARKET_ANOMALIES,
         GET_MICROSTRUCTURE_HEALTH,
+        GET_DERIVATIVES,
         account_tools.GET_ACCOUNT_INFO,
         GET_PORTFOLIO,
         order_tools.GET_ACCOUNT_TRADES,
@@ -191,6 +206,7 @@ CATALOGUE = Catalogue(
         CATEGORY_DOCUMENT,
         DOCUMENT,
         ORDER_BOOK,
+        DERIVATIVES,
     ),
     prompts=PROMPTS,
     readers=MappingProxyType(
@@ -200,6 +216,7 @@ CATALOGUE = Catalogue(
             "orders": read_orders,
             "guide": read_guide,
             "charts": read_picture,
+            "derivatives": read_derivatives,
         }
     ),
 )
@@ -211,8 +228,10 @@ async def complete(context: Context, params: types.CompleteRequestParams) -> typ
     if isinstance(params.ref, types.ResourceTemplateReference) and params.ref.uri.startswith(GUIDE_SCHEME):
         found = [choice for choice in await _guides(context, params) if choice.startswith(typed)]
     elif params.argument.name == "symbol":
-        found = await _symbols(context, typed)
-        if isinstance(params.ref, types.ResourceTemplateReference):
+        of = params.ref.uri if isinstance(params.ref, types.ResourceTemplateReference) else None
+        is_contract = of == DERIVATIVES.uri_template
+        found = await _symbols(context.derivatives.symbols if is_contract else context.market.symbols, typed)
+        if of is not None:
             found = [as_written(symbol) for symbol in found]
     else:
         choices = CHOICES.get(params.argument.name, ())
@@ -220,9 +239,9 @@ async def complete(context: Context, params: types.CompleteRequestParams) -> typ
     return types.Completion(values=found[:MOST], total=len(found), has_more=len(found) > MOST)
 
 
-async def _symbols(context: Context, typed: str) -> list[str]:
+async def _symbols(listed: Callable[[str], Awaitable[list[Symbol]]], typed: str) -> list[str]:
     try:
-        return [*await context.market.symbols(typed)]
+        return [*await listed(typed)]
     except AppError:  # a person is typing: an empty list is kinder than a message
         return []
 

@@ -8,7 +8,10 @@ from typing import Any, TypeVar, cast
 
 import anyio
 
+from mcp_binance_server.domain.board import BoardMarket
 from mcp_binance_server.errors import AppError
+from mcp_binance_server.exchange.allowance import Allowance
+from mcp_binance_server.exchange.futures.side import FuturesSide
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.services.account.orders import OrdersService
@@ -22,9 +25,12 @@ from mcp_binance_server.services.analysis.trend import AnalysisService
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
 from mcp_binance_server.services.charts.service import ChartingService
+from mcp_binance_server.services.derivatives.service import DerivativesService
 from mcp_binance_server.services.guide import GuideService
 from mcp_binance_server.services.live.service import LiveService, OrderBookService
 from mcp_binance_server.services.live.updates import UpdateService
+from mcp_binance_server.services.market.overview import OverviewService
+from mcp_binance_server.services.market.scan import ScanService
 from mcp_binance_server.services.market.service import MarketService
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.state.shared_use import FleetUse
@@ -115,11 +121,17 @@ class Context:
     chart_validation: ChartValidationService
     chart_language: ChartLanguageService
     charting: ChartingService
+    screener: ScanService
+    overview: OverviewService
+    derivatives: DerivativesService
     updates: UpdateService
     pace: LoopPace
     """Asked before a long answer is written, so that nobody waits for several of them."""
     fleet_use: FleetUse | None = None
     """Told what is used here, and heard for what is used elsewhere; None in a process that is alone."""
+    futures: FuturesSide | None = None
+    scans: Mapping[BoardMarket, Allowance] = field(default_factory=dict[BoardMarket, Allowance])
+    """What screens may use of each host's minute; a host watches it with the rest."""
     progress: Report | None = None
 
     def acting_for(self, principal: Principal | None, *, is_withheld: bool = False) -> "Context":

@@ -17,7 +17,7 @@ from mcp_binance_server.loading import load
 from mcp_binance_server.surface.answers import SharedAnswers, doubted, put_aside, warned_text, without_long_texts
 from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import Catalogue, complete
-from mcp_binance_server.surface.context import Context, Report
+from mcp_binance_server.surface.context import Context, Report, reporting
 from mcp_binance_server.surface.errors import (
     LAST_WORD_SECS,
     LONGEST_SECS,
@@ -67,14 +67,25 @@ class Dispatcher:
         if spec.scope_of_call is not None:
             context = self.context_for(caller, spec.scope_of_call(given))
         if spec.shared and self.shared is not None:
-            shared, asked = self.shared, f"{spec.name} {given.model_dump_json()}"
-            answer = await self._answer(lambda: shared.get(asked, lambda: self._run(spec, self.context, given)))
+            answer = await self._shared_answer(self.shared, spec, given, report)
         else:
             own = replace(context, progress=report) if spec.slow else context
             answer = await self._answer(lambda: self._run(spec, own, given))
         # It has still to be written to its client, which may take longer than to make it.
         await self.context.pace.step()
         return without_long_texts(answer)
+
+    async def _shared_answer(
+        self, shared: SharedAnswers, spec: ToolSpec[Any], given: Arguments, report: Report | None
+    ) -> types.CallToolResult:
+        asked = f"{spec.name} {given.model_dump_json()}"
+
+        async def get() -> types.CallToolResult:
+            return await shared.get(asked, lambda: self._run(spec, self.context, given))
+
+        # The work may be another's; that it goes on is told to everybody who waits for it.
+        tells = report if spec.slow and not shared.has(asked) else None
+        return await self._answer(lambda: reporting(tells, spec.title, get))
 
     async def _answer(self, run: Callable[[], Awaitable[types.CallToolResult]]) -> types.CallToolResult:
         try:

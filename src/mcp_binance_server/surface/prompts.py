@@ -1,4 +1,4 @@
-"""The five guided analyses as prompts."""
+"""The guided analyses as prompts."""
 
 import re
 from typing import Annotated
@@ -11,16 +11,21 @@ from mcp_binance_server.analytics.thresholds import RiskTolerance, Strategy
 from mcp_binance_server.analytics.trend.bias import disagreements
 from mcp_binance_server.domain.price_reading import PriceReading
 from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.services.gathering import gather
 from mcp_binance_server.surface.answers import doubts_about
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import PromptSpec
+from mcp_binance_server.surface.views.derivatives.page import glance_line
 from mcp_binance_server.surface.views.flow import order_flow_page
 from mcp_binance_server.surface.views.liquidity import liquidity_page
 from mcp_binance_server.surface.views.markdown import contradictions, with_doubts
 from mcp_binance_server.surface.views.microstructure import microstructure_page
+from mcp_binance_server.surface.views.overview import overview_page
 from mcp_binance_server.surface.views.portfolio.risk import portfolio_page
 from mcp_binance_server.surface.views.trend.page import trading_page
+
+OVERVIEW_ROWS = 8
 
 
 def within(low: int, high: int) -> BeforeValidator:
@@ -69,6 +74,25 @@ LIQUIDITY_MAPPING = PromptSpec(
     arguments=LiquidityMapping,
     render=liquidity_mapping,
     live=True,
+)
+
+
+class MarketOverviewArguments(Arguments):
+    quote: str = Field("USDT", description="Asset that pairs are priced in, default USDT", max_length=20)
+
+
+async def market_overview(context: Context, arguments: MarketOverviewArguments) -> str:
+    return overview_page(await context.overview.read(arguments.quote, OVERVIEW_ROWS))
+
+
+MARKET_OVERVIEW = PromptSpec(
+    name="market_overview",
+    description=(
+        "How the whole market stands: how many pairs rose, who moved and traded most, what perpetuals pay for funding. "
+        "How to read it: guide://document/market/whole-market.md"
+    ),
+    arguments=MarketOverviewArguments,
+    render=market_overview,
 )
 
 
@@ -152,11 +176,15 @@ class TradingAnalysis(Arguments):
 
 
 async def trading_analysis(context: Context, arguments: TradingAnalysis) -> str:
-    report = await context.analysis.trading(
-        arguments.symbol, arguments.strategy or "balanced", arguments.risk_tolerance or "medium"
+    judged, glance = await gather(
+        lambda: context.analysis.trading(
+            arguments.symbol, arguments.strategy or "balanced", arguments.risk_tolerance or "medium"
+        ),
+        lambda: context.derivatives.glance(arguments.symbol),
     )
     left_to_us = (arguments.strategy is None, arguments.risk_tolerance is None)
-    return trading_page(report, defaults=left_to_us)
+    perpetual = None if glance.value is None else glance_line(glance.value)
+    return trading_page(judged.required(), defaults=left_to_us, perpetual=perpetual)
 
 
 TRADING_ANALYSIS = PromptSpec(

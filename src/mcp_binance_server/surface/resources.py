@@ -1,14 +1,16 @@
 """The pages under binance:// and guide://."""
 
-from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ResourceNotFound
 from mcp_binance_server.surface.answers import doubts_about
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Page, Picture, ResourceSpec, TemplateSpec
 from mcp_binance_server.surface.views.book.levels import BookSummary, order_book_page
-from mcp_binance_server.surface.views.index import account_index, market_index, orders_index
+from mcp_binance_server.surface.views.derivatives.members import age_doubts, members
+from mcp_binance_server.surface.views.derivatives.page import derivatives_page
+from mcp_binance_server.surface.views.index import MARKET_ADDRESSES, account_index, orders_index
 from mcp_binance_server.surface.views.market import market_page
 from mcp_binance_server.surface.views.orders.history import history_page, open_orders_page
+from mcp_binance_server.surface.views.overview import market_index
 from mcp_binance_server.surface.views.portfolio.holdings import balances_page, positions_page
 
 # An order may change an account at any moment, so a client that wants to know asks again.
@@ -67,7 +69,9 @@ DOCUMENT = TemplateSpec(
 FRESH_MS = 1_000
 BOOK = "orderbook"
 BOOK_LEVELS = 20
-BEST_KNOWN = tuple(map(Symbol, ("BTCUSDT", "ETHUSDT", "BNBUSDT", "SOLUSDT", "XRPUSDT", "DOGEUSDT", "ADAUSDT")))
+# As long as a board is good for.
+INDEX_KEEP_MS = 10_000
+INDEX_QUOTE, INDEX_ROWS = "USDT", 5
 
 BTCUSDT = ResourceSpec(
     uri="binance://market/btcusdt",
@@ -92,7 +96,13 @@ ORDER_BOOK = TemplateSpec(
 MARKET_INDEX = ResourceSpec(
     uri="binance://market",
     name="Markets",
-    description="What market pages there are, and the best known pairs at a glance",
+    description="All pairs at a glance: how many rose, who moved and traded most, funding; and what pages there are",
+)
+
+DERIVATIVES = TemplateSpec(
+    uri_template="binance://derivatives/{symbol}",
+    name="Derivatives",
+    description="Funding, open interest, basis and positioning of a perpetual, e.g. binance://derivatives/btcusdt",
 )
 
 OPEN_ORDERS = ResourceSpec(
@@ -161,11 +171,17 @@ async def _book(context: Context, symbol: str) -> Page:
 
 
 async def _index(context: Context) -> Page:
-    listed = await context.market.symbols("")
-    known = [symbol for symbol in BEST_KNOWN if symbol in listed] or listed[: len(BEST_KNOWN)]
-    board = await context.market.tickers(known)
-    trading = await context.market.trading_count()
-    return Page(market_index(board, len(listed), trading), keep_ms=FRESH_MS, shareable=True)
+    overview = await context.overview.read(INDEX_QUOTE, INDEX_ROWS)
+    listed, trading = len(await context.market.symbols("")), await context.market.trading_count()
+    text = market_index(overview, MARKET_ADDRESSES, listed=listed, trading=trading)
+    return Page(text, keep_ms=INDEX_KEEP_MS, shareable=True)
+
+
+async def read_derivatives(context: Context, identifier: str) -> Page:
+    if not identifier:
+        raise ResourceNotFound(provided_uri="binance://derivatives")
+    report = await context.derivatives.read(identifier)
+    return Page(derivatives_page(members(report), age_doubts(report)), keep_ms=FRESH_MS, shareable=True)
 
 
 async def read_orders(context: Context, identifier: str) -> Page:

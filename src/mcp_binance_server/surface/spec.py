@@ -15,7 +15,8 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.uris import parse
 
 
-def _is_empty(value: object) -> bool:
+def is_empty(value: object) -> bool:
+    """Tell whether a member of an answer says nothing and is left out."""
     return not value
 
 
@@ -24,7 +25,7 @@ class Answer(BaseModel):
 
     success: bool = True
     # Not in the schema: that an answer may have remarks needs no explanation, and every client pays for each word.
-    notes: SkipJsonSchema[list[str]] = Field(default=[], exclude_if=_is_empty)
+    notes: SkipJsonSchema[list[str]] = Field(default=[], exclude_if=is_empty)
     """Sentences of the text that no other member says."""
 
 

@@ -1,7 +1,9 @@
 """What a host watches: counted here, read as Prometheus text. Loaded only where somebody can ask for it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -23,7 +25,8 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 class Gauges:
     """The figures of this moment, taken when somebody asks."""
 
-    upstream_weight_used: float
+    upstream_weight_used: Mapping[str, float]
+    """By ledger."""
     upstream_hosts_down: int
     sessions: int
     streams: int
@@ -32,11 +35,25 @@ class Gauges:
     reads_sent: int
     stream_events_refused: int
     feed_restarts: int
+    liquidations_seen: int
+    board_age_seconds: Mapping[str, float]
+    """By market, of those that were asked for."""
+    board_reads: Mapping[str, float]
+    board_fetches: Mapping[str, float]
+    scan_series: int
+    scan_waiting: int
+    rows_dropped: int
     tasks: int
+
+    @classmethod
+    def zeros(cls) -> "Gauges":
+        """Return nothing but zeros, for who asks which figures there are."""
+        figures: dict[str, Any] = {item.name: {"spot": 0} if item.name in LABELS else 0 for item in fields(cls)}
+        return cls(**figures)
 
 
 DESCRIPTIONS = {
-    "upstream_weight_used": "Request weight used at Binance in this minute by this outgoing IP; NaN while unknown",
+    "upstream_weight_used": "Weight or requests used at Binance in this minute by this outgoing IP; NaN while unknown",
     "upstream_hosts_down": "Hosts of Binance that fail and are asked once a second; 0 when all is well",
     "sessions": "Live sessions",
     "streams": "Open market-stream connections to Binance",
@@ -45,7 +62,20 @@ DESCRIPTIONS = {
     "reads_sent": "Shared market reads that had to be sent upstream since the start; the others are cache hits",
     "stream_events_refused": "Market-stream events since the start that made no sense and were not used",
     "feed_restarts": "Symbols begun anew since the start because something failed in their feed",
+    "liquidations_seen": "Liquidations of futures seen since the start; the exchange tells a sample of them",
+    "board_age_seconds": "Age of the board of all pairs; absent before the first question",
+    "board_reads": "Boards asked for since the start",
+    "board_fetches": "Boards that this process had to ask Binance for since the start",
+    "scan_series": "Series of candles that screens had to ask Binance for since the start",
+    "scan_waiting": "Screens that are read on, within their share of the weight",
+    "rows_dropped": "Rows of answers about all pairs since the start that made no sense and were left out",
     "tasks": "Tasks of the event loop",
+}
+LABELS = {
+    "upstream_weight_used": ("ledger",),
+    "board_age_seconds": ("market",),
+    "board_reads": ("market",),
+    "board_fetches": ("market",),
 }
 
 
@@ -70,7 +100,9 @@ class Metrics:
             f"{PREFIX}http_answers", "HTTP answers by route and status", ["route", "status"], registry=self._registry
         )
         self._gauges = {
-            item.name: Gauge(f"{PREFIX}{item.name}", DESCRIPTIONS[item.name], registry=self._registry)
+            item.name: Gauge(
+                f"{PREFIX}{item.name}", DESCRIPTIONS[item.name], LABELS.get(item.name, ()), registry=self._registry
+            )
             for item in fields(Gauges)
         }
 
@@ -91,5 +123,10 @@ class Metrics:
     def text(self, moment: Gauges) -> bytes:
         """Return everything in Prometheus's text format."""
         for name, gauge in self._gauges.items():
-            gauge.set(getattr(moment, name))
+            figure = getattr(moment, name)
+            if name in LABELS:
+                for label, value in figure.items():
+                    gauge.labels(label).set(value)
+            else:
+                gauge.set(figure)
         return generate_latest(self._registry)

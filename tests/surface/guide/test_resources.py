@@ -17,6 +17,7 @@ from support.requirement import requirement
 from support.served import Place
 
 BOOK = "binance://market/{symbol}/orderbook"
+PERPETUAL = "binance://derivatives/{symbol}"
 TEMPLATES = [
     "guide://collection/{id}",
     "guide://category/{name}",
@@ -100,7 +101,7 @@ async def test_templates_listed(app: App, *, modern: bool) -> None:
     assert all(each["description"] for each in listed.values())
     # Only where every match is one document may a type be declared.
     typed = {uri for uri, each in listed.items() if each.get("mimeType") == "text/markdown"}
-    assert typed == {"binance://market/{symbol}", "guide://document/{context}/{docId}", BOOK}
+    assert typed == {"binance://market/{symbol}", "guide://document/{context}/{docId}", BOOK, PERPETUAL}
     assert not any("mimeType" in each for uri, each in listed.items() if uri not in typed)
 
 

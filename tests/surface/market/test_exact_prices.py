@@ -48,7 +48,7 @@ async def pages(client: Client, symbol: str) -> dict[str, str]:
     assert isinstance(content, types.TextResourceContents)
     found["resource"] = content.text
     known = {each.name for each in (await client.list_prompts()).prompts}
-    for name in known - {"portfolio_risk"}:
+    for name in known - {"portfolio_risk", "market_overview"}:
         found[name] = text_of((await client.get_prompt(name, {"symbol": symbol})).messages[0].content)
     for name, arguments in TOOLS.items():
         found[name] = text_of((await client.call_tool(name, {"symbol": symbol, **arguments})).content[0])

@@ -124,7 +124,7 @@ async def test_the_figures_count_what_was_asked(http: HttpClient) -> None:
     assert figures['mcp_binance_http_answers_total{route="other",status="404"}'] == 1
     assert figures['mcp_binance_request_seconds_count{method="resources/read"}'] == 4
     assert figures["mcp_binance_sessions"] == 1
-    assert figures["mcp_binance_upstream_weight_used"] > 0
+    assert figures['mcp_binance_upstream_weight_used{ledger="spot"}'] > 0
     assert (figures["mcp_binance_reads_asked"], figures["mcp_binance_reads_sent"]) == (3, 1)
     assert not any("made" in name for name in figures)
 

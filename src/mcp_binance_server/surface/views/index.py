@@ -2,10 +2,8 @@
 
 from mcp_binance_server.analytics.portfolio.valuation import DOLLAR, Portfolio
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.market import TickerBoard
 from mcp_binance_server.domain.orders import OpenOrders
 from mcp_binance_server.surface.views.markdown import instant, money, plain
-from mcp_binance_server.surface.views.market import ticker_table
 from mcp_binance_server.surface.views.orders.history import open_summary, order_price
 from mcp_binance_server.surface.views.portfolio.holdings import CENT, source, word
 
@@ -23,12 +21,6 @@ ORDER_ADDRESSES = (
     "- binance://orders/open: the orders that stand on the book",
     "- binance://orders/history: the newest orders of every status",
 )
-
-
-def market_index(board: TickerBoard, listed: int, trading: int) -> str:
-    """Render how many pairs there are, the best known of them, and where each is found."""
-    lines = ["# Markets", "", f"**Trading Pairs**: {trading:,} trading now, {listed:,} listed", ""]
-    return "\n".join([*lines, *MARKET_ADDRESSES, "", ticker_table(board)])
 
 
 def account_index(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:

@@ -16,12 +16,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.exchange.allowance import Allowance
+from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.exchange.spot.rest import SpotClient
-from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.sessions.model import new_connection_id
 from mcp_binance_server.sessions.registry import Registry
 from mcp_binance_server.surface.caller import caller_of
+from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.errors import RequestContext
 from mcp_binance_server.telemetry.metrics import Gauges, Metrics
@@ -158,7 +159,7 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
             metrics=metrics,
             engine=lambda: client.engine.get("ready"),
             upstream=client.reach,
-            moment=_moments(client, registry, context.live.hub),
+            moment=_moments(context, registry),
         ),
         scope_needed=dispatcher.scope_needed,
         takes_long=dispatcher.takes_long,
@@ -178,24 +179,39 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
     return Assembled(asgi, inside, heart, relay)
 
 
-def _moments(client: SpotClient, registry: Registry[Principal], hub: Hub | None) -> Callable[[], Awaitable[Gauges]]:
-    async def weight_used() -> float:
+def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Awaitable[Gauges]]:
+    client, futures, hub = context.live.client, context.futures, context.live.hub
+    watch = context.derivatives.liquidations.watch
+    ledgers: dict[str, Budget | Allowance] = {"spot": client.caller.budget, **(futures.ledgers if futures else {})}
+    for market, scan in context.scans.items():
+        ledgers["scan" if market == "spot" else "futures_scan"] = scan
+    screener, boards = context.screener, context.screener.boards
+    hosts = [client.caller.attempts, *((futures.client.caller.attempts,) if futures else ())]
+
+    async def used(ledger: Budget | Allowance) -> float:
         try:
-            return await client.caller.budget.used()
+            return await ledger.used()
         except EngineUnavailable:  # all the others are known, and are needed just then
             return nan
 
     async def moment() -> Gauges:
         return Gauges(
-            upstream_weight_used=await weight_used(),
-            upstream_hosts_down=client.caller.attempts.hosts_down,
+            upstream_weight_used={name: await used(each) for name, each in ledgers.items()},
+            upstream_hosts_down=sum(each.hosts_down for each in hosts),
             sessions=registry.snapshot().live,
-            streams=len(hub.sockets()) if hub else 0,
+            streams=(len(hub.sockets()) if hub else 0) + (watch is not None and watch.socket is not None),
             streamed_symbols=len(hub.watched()) if hub else 0,
             reads_asked=client.reads.asked,
             reads_sent=client.reads.sent,
             stream_events_refused=hub.refused if hub else 0,
             feed_restarts=hub.troubles.totals.restarts if hub else 0,
+            liquidations_seen=watch.seen if watch else 0,
+            board_age_seconds={**boards.ages_secs()},
+            board_reads={**boards.reads},
+            board_fetches={**boards.fetches},
+            scan_series=screener.store.read,
+            scan_waiting=screener.waiting,
+            rows_dropped=client.reads.dropped + (futures.client.reads.dropped if futures else 0),
             tasks=len(asyncio.all_tasks()),
         )
 

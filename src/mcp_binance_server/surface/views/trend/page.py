@@ -25,12 +25,16 @@ from mcp_binance_server.surface.views.trend.size import size_lines
 from mcp_binance_server.surface.views.trend.words import bias_line, opening_sentence
 
 
-def trading_page(report: TradingReport, *, defaults: tuple[bool, bool]) -> str:
-    """Render the analysis; `defaults` says whether strategy and risk tolerance were left to us."""
+def trading_page(report: TradingReport, *, defaults: tuple[bool, bool], perpetual: str | None = None) -> str:
+    """Render the analysis; `defaults` says whether strategy and risk tolerance were left to us.
+
+    What its perpetual does is no part of the contract: one line after the market's own, or none.
+    """
     view, outlook = report.view, report.outlook
     return "\n".join(
         [
             *_day(view),
+            *([perpetual] if perpetual else []),
             "",
             f"**Strategy Preference**: {_choice(outlook.strategy, is_default=defaults[0])}",
             f"**Risk Tolerance**: {_choice(outlook.risk, is_default=defaults[1])}",
@@ -79,7 +83,8 @@ def _added(report: TradingReport) -> list[str]:
 
 
 def _trend(view: MarketView, trend: Trend) -> list[str]:
-    relative = f" ({share(trend.atr / float(view.ticker.last_price), 2)})" if trend.atr else ""
+    last = float(view.ticker.last_price)
+    relative = f" ({share(trend.atr / last, 2)})" if trend.atr and last else ""
     volatility = "n/a" if trend.annual_volatility is None else share(trend.annual_volatility)
     cells = [
         _number(view, trend.ema_fast),

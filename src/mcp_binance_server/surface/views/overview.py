@@ -1,0 +1,102 @@
+"""Whole markets at a glance, as Markdown: breadth, who moved and traded most, funding."""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from mcp_binance_server.analytics.market.scan.screen import USUAL_COLUMNS
+from mcp_binance_server.analytics.market.scan.summary import FundingRow, FundingSummary, MarketOverview, MarketSummary
+from mcp_binance_server.analytics.ranks import Quartiles
+from mcp_binance_server.surface.views.markdown import amount, doubt_lines, percent, plain, share
+from mcp_binance_server.surface.views.market import NOTHING
+from mcp_binance_server.surface.views.scan import CHANCE, FUNDING_PLACES, age_words, board_footer, scan_table
+
+LEFT_OUT = {"spot": "", "perpetual": ", and contracts on equities and commodities"}
+HEADINGS = {"spot": "Spot", "perpetual": "Perpetuals"}
+FUNDING_MEANING = (
+    "Funding is what longs pay to shorts at each settlement, shorts to longs where it is below zero. Shown is the "
+    "estimate for the next settlement, in a year if it stayed as it is: by each contract's own interval, simple."
+)
+NO_FORECAST = "Changes are of the last 24 hours and say nothing of the next."
+
+
+def overview_page(overview: MarketOverview) -> str:
+    """Render what a model needs to say how the market stands; every number of two boards, and none besides."""
+    return "\n".join(
+        [f"# Market overview against {plain(overview.quote)}", "", *overview_lines(overview), "", _footers(overview)]
+    )
+
+
+def market_index(overview: MarketOverview, addresses: Iterable[str], *, listed: int, trading: int) -> str:
+    """Render what market pages there are, and the markets at a glance."""
+    head = ["# Markets", "", f"**Trading Pairs**: {trading:,} trading now, {listed:,} listed", "", *addresses]
+    return "\n".join([*head, "", *overview_lines(overview), "", _footers(overview)])
+
+
+def overview_lines(overview: MarketOverview) -> list[str]:
+    """Render each market, what is missing, and what the numbers do not say."""
+    lines = _market_lines(overview, overview.spot)
+    if overview.perpetual is not None:
+        lines += ["", *_market_lines(overview, overview.perpetual)]
+    if overview.missing is not None:
+        lines += ["", f"*Perpetuals are missing: {plain(overview.missing)}*"]
+    return [*lines, "", f"{NO_FORECAST} {CHANCE}"]
+
+
+def _market_lines(overview: MarketOverview, market: MarketSummary) -> list[str]:
+    breadth, quote = market.breadth, plain(overview.quote)
+    least = amount(Decimal(repr(overview.min_volume)), 0)
+    old = age_words(market.view)
+    lines = [
+        f"## {HEADINGS[market.view.board.market]}",
+        *doubt_lines([] if old is None else [old]),
+        f"**Pairs**: {breadth.n:,} of {market.listed:,} against {quote}; left out is what traded less than "
+        f"{least} {quote} in 24 hours{LEFT_OUT[market.view.board.market]}",
+    ]
+    if breadth.share_up is not None:
+        lines.append(
+            f"**Rose**: {share(breadth.share_up)}; {breadth.up:,} up, {breadth.down:,} down, {breadth.flat:,} unchanged"
+        )
+        lines.append(f"**Change of 24 hours**: {_quarters(breadth.changes)}")
+    for name, rows in (
+        ("Rose most", market.gainers),
+        ("Fell most", market.losers),
+        ("Traded most", market.most_traded),
+    ):
+        lines += ["", f"**{name}**", "", *scan_table(USUAL_COLUMNS, rows)]
+    return [*lines, *([] if market.funding is None else _funding_lines(market.funding))]
+
+
+def _funding_lines(funding: FundingSummary) -> list[str]:
+    return [
+        "",
+        f"**Funding in a year**: {_quarters(funding.aprs)}",
+        FUNDING_MEANING,
+        "",
+        "**Highest**",
+        "",
+        *_funding_table(funding.highest),
+        "",
+        "**Lowest**",
+        "",
+        *_funding_table(funding.lowest),
+    ]
+
+
+def _funding_table(rows: Sequence[FundingRow]) -> list[str]:
+    lines = ["| symbol | % at a settlement | every hours | % in a year |", "|---|---|---|---|"]
+    return lines + [
+        f"| {plain(row.symbol)} | {row.rate:z.{FUNDING_PLACES}f} | {row.interval_hours} | {row.apr:z.2f} |"
+        for row in rows
+    ]
+
+
+def _quarters(cut: Quartiles) -> str:
+    lower, median, upper = (
+        NOTHING if each is None else percent(Decimal(repr(each))) for each in (cut.lower, cut.median, cut.upper)
+    )
+    return f"median {median}, middle half {lower} to {upper} (n {cut.n:,})"
+
+
+def _footers(overview: MarketOverview) -> str:
+    markets = [each for each in (overview.spot, overview.perpetual) if each is not None]
+    return "\n".join(board_footer(each.view) for each in markets)

@@ -1,0 +1,123 @@
+"""A screened market as Markdown, and its numbers as they are written in text and structure alike."""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from mcp_binance_server.analytics.market.scan.conditions import ColumnRef
+from mcp_binance_server.analytics.market.scan.report import ScanReport, ScanRow
+from mcp_binance_server.domain.board import BoardView
+from mcp_binance_server.surface.views.markdown import counted, exact, instant, plain, span, with_more
+from mcp_binance_server.surface.views.market import NOTHING, source
+
+# A funding rate is a hundredth of a percent.
+FUNDING_PLACES = 4
+PLACES = {"count": 0, "percent": 2, "bps": 2, "ratio": 2, "score_0_100": 1}
+WHOLE_FROM = 1_000
+FUTURES_SOURCE = "Binance USDⓈ-M futures API v1"
+CHANCE = "The more pairs are screened, the more stand out by chance."
+
+
+def written_price(row: ScanRow) -> str:
+    """Write a price with the decimals of its tick, as every surface does."""
+    return exact(Decimal(row.price), Decimal(row.tick or 0))
+
+
+def written_value(ref: ColumnRef, value: float | None) -> str | None:
+    """Write a column's value with the digits that its unit needs."""
+    if value is None:
+        return None
+    if ref.column == "funding_rate":
+        return f"{value:z.{FUNDING_PLACES}f}"
+    if ref.spec.unit in ("price", "quote"):
+        return f"{value:.0f}" if abs(value) >= WHOLE_FROM else exact(Decimal(f"{value:.6g}"))
+    return f"{value:z.{PLACES[ref.spec.unit]}f}"
+
+
+def scan_notes(report: ScanReport) -> list[str]:
+    """Say what the numbers of a screen are about, what was left out of it, and what is still to come."""
+    asked = report.question
+    kind = "" if asked.underlying is None or asked.market == "spot" else f"{asked.underlying} "
+    least = exact(Decimal(repr(asked.min_volume)))
+    traded = f"traded at least {least} {plain(asked.quote)} in 24 hours"
+    notes = [f"{report.screened} {kind}pairs against {plain(asked.quote)} {traded}"]
+    if asked.is_about_movers:
+        notes.append("rows are those that rose most, losers those that fell most")
+    if asked.where:
+        notes.append(f"Conditions: {', '.join(f'`{each}`' for each in asked.where)}. {CHANCE}")
+    if asked.sort is not None:
+        order = "Largest" if asked.sort.largest_first else "Smallest"
+        notes.append(f"{order} {asked.sort.ref} first")
+    notes += [
+        f"{count} {_pairs(count)} fewer than {bars} closed {interval} candles and do not match"
+        for (bars, interval), count in sorted(report.young.items())
+    ]
+    notes += [f"{interval} candles closed at {instant(at_ms)}" for interval, at_ms in report.closes.items()]
+    if report.waiting:
+        notes.append("Those waiting are read within the request limit: ask the same again in some seconds")
+    if report.unread:
+        notes.append(f"{report.unread} could not be read and are not judged: {plain(report.why_unread or '')}")
+    if report.beyond:
+        notes.append(f"{report.beyond} less traded ones are not judged: open interest is read of 100 at most")
+    return notes
+
+
+def board_source(view: BoardView) -> str:
+    """Name who answered."""
+    is_futures = view.board.market == "perpetual" and view.origin == "configured"
+    return FUTURES_SOURCE if is_futures else source(view.origin, view.board.host)
+
+
+def board_footer(view: BoardView) -> str:
+    """Say in one line when a board was true and who gave it."""
+    board = view.board
+    return f"*As of {instant(board.at_ms)}; source: {board_source(view)}; host {plain(board.host)}*"
+
+
+def age_words(view: BoardView) -> str | None:
+    """Say that a board is old, and why; nothing of one that is as new as it should be."""
+    return None if view.failure is None else f"Stale: the board is {span(view.age_ms)} old; {plain(view.failure)}"
+
+
+def scan_page(report: ScanReport, notes: Iterable[str], more: str | None) -> str:
+    """Render a screen as a table, or two of those who rose and fell most."""
+    asked = report.question
+    old = f", {span(report.view.age_ms)} old" if report.view.failure else ""
+    shown = counted(len(report.rows) + len(report.losers), asked.limit)
+    lines = [
+        f"**{asked.market.capitalize()} market{old}**: {shown}; listed {report.listed}, matched {report.matched}, "
+        f"waiting {report.waiting}",
+        *(f"- {note}" for note in notes),
+        "",
+    ]
+    if asked.is_about_movers:
+        lines += ["**Rose most**", "", *scan_table(report.columns, report.rows)]
+        lines += ["", "**Fell most** (losers)", "", *scan_table(report.columns, report.losers)]
+    else:
+        lines += scan_table(report.columns, report.rows)
+    return with_more([*lines, "", board_footer(report.view)], more)
+
+
+def scan_table(columns: Sequence[ColumnRef], rows: Iterable[ScanRow]) -> list[str]:
+    """Render rows with a line of names above them; nothing where there are none."""
+    rows = [*rows]
+    if not rows:
+        return ["None."]
+    lines = [f"| symbol | price | {' | '.join(map(str, columns))} |", "|" + "---|" * (len(columns) + 2)]
+    return [*lines, *(f"| {' | '.join(_cells(columns, row))} |" for row in rows)]
+
+
+def _cells(columns: Sequence[ColumnRef], row: ScanRow) -> list[str]:
+    values = (_cell(ref, value) for ref, value in zip(columns, row.values, strict=True))
+    return [plain(row.symbol), written_price(row), *values]
+
+
+def _cell(ref: ColumnRef, value: float | None) -> str:
+    written = written_value(ref, value)
+    if written is None:
+        return NOTHING
+    # Nobody counts ten digits.
+    return f"{int(written):,}" if ref.spec.unit in ("quote", "count") and written.isdigit() else written
+
+
+def _pairs(count: int) -> str:
+    return "pair has" if count == 1 else "pairs have"
