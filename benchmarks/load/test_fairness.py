@@ -1,6 +1,6 @@
 """One hostile caller beside a few modest ones: whatever it takes, nobody else is refused or kept waiting for long.
 
-All seven kinds at full size, fifty modest callers and ten seconds each, with the exact bar: scripts/fairness.
+All nine kinds at full size, fifty modest callers and ten seconds each, with the exact bar: scripts/fairness.
 """
 
 import pytest
@@ -14,7 +14,9 @@ MOST_MS = 3_000
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("name", "workers"), [("loop", 1), ("connections", 1), ("weight", 2), ("sessions", 2)])
+@pytest.mark.parametrize(
+    ("name", "workers"), [("loop", 1), ("connections", 1), ("weight", 2), ("sessions", 2), ("screens", 2)]
+)
 def test_the_modest_are_served_whatever_the_hostile_one_takes(name: str, workers: int) -> None:
     allow_descriptors()
     currency = next(each for each in CURRENCIES if each.name == name)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import httpx2
@@ -18,6 +18,7 @@ from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.calls import arguments_of
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
+from support.whole_market import WITH_FUTURES
 
 pytestmark = pytest.mark.flood
 
@@ -50,6 +51,7 @@ FROM_HERE = {"get_orderbook_health"}
 # Guides and charts ask no exchange, or do without it: tests/faults/test_guide_files.py and tests/charts have the faults
 # that reach them.
 OTHERS = {"guide", "charts"}
+OF_FUTURES = {"derivatives"}
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Target:
 
     kind: str
     name: str
+    host: Literal["spot", "futures"] = "spot"
 
     async def ask(self, client: Client) -> tuple[int, dict[str, Any], str] | None:
         """Return code, data and text of the failure, or None when there was an answer."""
@@ -67,12 +70,24 @@ class Target:
             elif self.kind == "prompt":
                 await client.get_prompt(self.name, {} if self.name == "portfolio_risk" else {"symbol": "BTCUSDT"})
             else:
-                result = await client.call_tool(self.name, arguments_of(self.name))
+                result = await client.call_tool(self.name, self._arguments)
                 data: dict[str, Any] = result.structured_content
                 return (data["code"], data, data["error"]) if result.is_error else None
         except MCPError as error:
             return error.code, error.data, error.message
         return None
+
+    def break_with(self, exchange: SimulatedExchange, fault: Fault) -> None:
+        """Let the host that this is asked of fail; the other one stays as it is."""
+        (exchange.faults if self.host == "spot" else exchange.futures.faults).add(fault)
+
+    @property
+    def _arguments(self) -> dict[str, Any]:
+        is_screen_of_futures = self.host == "futures" and self.name == "scan_market"
+        return {"market": "perpetual"} if is_screen_of_futures else arguments_of(self.name)
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.name}{'' if self.host == 'spot' else ' of futures'}"
 
 
 TARGETS = (
@@ -81,8 +96,10 @@ TARGETS = (
     *(
         Target("tool", spec.name)
         for spec in CATALOGUE.tools
-        if spec.name not in FROM_THE_TABLE | FROM_HERE and spec.toolset not in OTHERS
+        if spec.name not in FROM_THE_TABLE | FROM_HERE and spec.toolset not in OTHERS | OF_FUTURES
     ),
+    *(Target("tool", spec.name, "futures") for spec in CATALOGUE.tools if spec.toolset in OF_FUTURES),
+    Target("tool", "scan_market", "futures"),
 )
 
 
@@ -108,24 +125,29 @@ class _OneByte(httpx2.AsyncByteStream):
 async def warm_client(
     target: Target, settings: Settings, clock: FakeClock, transport: Loop, attempt_secs: float = 3
 ) -> AsyncGenerator[Client]:
+    network = NETWORK if target.host == "spot" else WITH_FUTURES
     async with (
-        running_app(settings, clock=clock, network=NETWORK, transport=transport, attempt_secs=attempt_secs) as app,
+        running_app(settings, clock=clock, network=network, transport=transport, attempt_secs=attempt_secs) as app,
         Client(app.server, cache=None) as client,
     ):
         assert await target.ask(client) is None, "the target must answer before anything is broken"
         clock.advance(3_600_001)
         await client.call_tool("get_exchange_info", {"symbol": "BTCUSDT"})
+        if target.host == "futures":
+            assert app.futures is not None
+            await app.futures.contracts.table()
+            await app.futures.contracts.rules()
         yield client
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.kind}-{target.name}")
+@pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_fault_is_told_for_what_it_is(
     name: str, target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
     fault, (code, error_type) = FAULTS[name]
     async with warm_client(target, settings, clock, Loop(exchange)) as client:
-        exchange.faults.add(fault)
+        target.break_with(exchange, fault)
         with anyio.fail_after(LONGEST_SECS):
             failure = await target.ask(client)
 
@@ -138,7 +160,7 @@ async def test_a_fault_is_told_for_what_it_is(
     assert "x" * 201 not in f"{message}{data}"
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.kind}-{target.name}")
+@pytest.mark.parametrize("target", TARGETS, ids=str)
 async def test_an_answer_that_drips_is_given_up(
     target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
@@ -152,11 +174,11 @@ async def test_an_answer_that_drips_is_given_up(
     assert failure[1]["error_type"] == "exchange_unavailable"
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.kind}-{target.name}")
+@pytest.mark.parametrize("target", TARGETS, ids=str)
 async def test_a_wrong_content_type_does_no_harm_to_a_right_body(
     target: Target, settings: Settings, clock: FakeClock, exchange: SimulatedExchange
 ) -> None:
     async with warm_client(target, settings, clock, Loop(exchange)) as client:
-        exchange.faults.add(Fault(kind="content_type", times=None))
+        target.break_with(exchange, Fault(kind="content_type", times=None))
 
         assert await target.ask(client) is None

@@ -22,6 +22,8 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ping", {}),
     ("tools/list", {}),
     ("tools/call", {"name": "get_ticker", "arguments": {"symbol": "BTCUSDT"}}),
+    ("tools/call", {"name": "get_derivatives", "arguments": {"symbol": "BTCUSDT"}}),
+    ("tools/call", {"name": "scan_market", "arguments": {"market": "perpetual", "where": ["rsi_14@1h < 50"]}}),
     ("resources/list", {}),
     ("resources/templates/list", {}),
     ("resources/read", {"uri": "binance://market/btcusdt"}),

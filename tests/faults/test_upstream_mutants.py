@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from support.breaking import MARK, Breaker
+from support.broken_rows import CONTRACTS, ROWS, SINGLES
 from support.stepped import live_market
-from support.storm import Outcome, storm_of_answers, storm_of_events
+from support.storm import FUTURES_KLINES, Outcome, storm_of_answers, storm_of_events, storm_of_liquidations
 
 pytestmark = [pytest.mark.flood, pytest.mark.anyio]
 
-EVENTS, ANSWERS = 1_600, 400
+EVENTS, ANSWERS, ORDERS = 1_600, 400, 400
 
 
 async def test_mutants_of_stream_events_are_all_refused_and_the_book_comes_back(scale: int) -> None:
@@ -31,6 +32,16 @@ async def test_mutants_of_answers_are_errors_and_never_pages(scale: int) -> None
 
     assert (outcome.seen, outcome.defects) == ([], [])
     assert outcome.answers >= ANSWERS * scale
+    assert {each.removesuffix(" of all") for each in outcome.met} >= {*ROWS, *SINGLES, CONTRACTS, FUTURES_KLINES}
+
+
+async def test_mutants_of_liquidations_are_left_out_and_the_true_ones_counted_once(scale: int) -> None:
+    outcome = Outcome()
+
+    await storm_of_liquidations(ORDERS * scale, outcome)
+
+    assert (outcome.seen, outcome.defects) == ([], [])
+    assert outcome.refused >= 0.5 * outcome.events
 
 
 async def test_a_mark_that_gets_through_would_be_seen() -> None:

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import count, cycle
 
+import anyio
 import pytest
 
 from mcp_binance_server.app import App, running_app
@@ -64,3 +66,46 @@ async def test_one_who_spends_on_every_server_leaves_the_others_something_on_eac
     assert elsewhere == [True] * 4
     assert bob == [False, False]
     assert PUBLIC * 0.8 < max(minutes.values()) <= PUBLIC
+
+
+SCANNED = LIMIT * 20 // 100
+INTERVALS = ("15m", "1h", "4h", "1d")
+
+
+async def screen(app: App, party: str, **asked: object) -> dict[str, object]:
+    """Ask one of the servers for a party to judge pairs by their candles."""
+    with acting_for(party):
+        told = await app.dispatcher.call_tool(None, "scan_market", asked)
+    assert not told.is_error, told.content
+    return told.structured_content
+
+
+def read_series(exchange: SimulatedExchange) -> int:
+    return sum(each.path == "/api/v3/klines" for each in exchange.requests)
+
+
+async def test_one_who_screens_everything_on_every_server_leaves_others_their_candles(
+    apps: tuple[list[App], SimulatedExchange],
+) -> None:
+    servers, exchange = apps
+    bob: list[dict[str, object]] = []
+    read = -1
+    async with anyio.create_task_group() as group:
+        for app, interval in zip(servers, INTERVALS, strict=True):
+            where = [f"{column}@{interval} > -1000" for column in ("change", "rsi_14")]
+            for number in range(3):
+                group.start_soon(partial(screen, app, "mallory", min_volume=str(number), where=where))
+        # Until she gets no more of this minute.
+        while read_series(exchange) > max(read, 0) or not read_series(exchange):
+            read = read_series(exchange)
+            await SystemClock().sleep_ms(1_000)
+        for app, interval in zip(servers, reversed(INTERVALS), strict=True):
+            # The least traded, to which she comes last.
+            asked = {"sort": "-quote_volume_24h", "min_volume": "0", "limit": 1, "show": [f"atr_14@{interval}"]}
+            bob.append(await screen(app, "bob", **asked))
+        group.cancel_scope.cancel()
+
+    minutes = Counter(each.at_ms // 60_000 for each in exchange.requests if each.path == "/api/v3/klines")
+    assert [each["waiting"] for each in bob] == [0] * 4
+    assert read_series(exchange) > read
+    assert SCANNED * 0.4 < 2 * max(minutes.values()) <= SCANNED

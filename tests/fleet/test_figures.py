@@ -25,7 +25,7 @@ async def test_figures_are_told_without_the_state_server_and_what_only_it_knows_
         server.kill()
         unknown = await http.get("/metrics")
 
-    line = re.compile(r"^mcp_binance_upstream_weight_used (\S+)$", re.MULTILINE)
+    line = re.compile(r'^mcp_binance_upstream_weight_used\{ledger="spot"\} (\S+)$', re.MULTILINE)
     weights = [line.findall(each.text) for each in (known, unknown)]
     assert (known.status_code, unknown.status_code) == (200, 200)
     assert weights == [["0.0"], ["NaN"]]

@@ -21,6 +21,17 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
     "get_recent_trades": (PAIR, {"symbol": "ETHBTC", "limit": 3}),
     "get_average_price": (PAIR, {"symbol": "ETHBTC"}),
     "get_server_time": ({},),
+    "scan_market": (
+        {},
+        {
+            "where": ["change_24h < 1", "rel_volume_24h > 0.1", "vs_sma_200@1h < 5", "rsi_14@1d < 70"],
+            "sort": "-rsi_14@1d",
+            "show": ["spread_bps", "trades_24h"],
+            "limit": 5,
+        },
+        {"quote": "BTC", "sort": "range_24h"},
+        {"where": ["change_24h > 100000"], "min_volume": "5"},
+    ),
     "get_indicators": (
         {**PAIR, "indicators": ["rsi", "macd", "ema(50)"], "last_n": 3},
         {**PAIR, "indicators": ["bollinger", "ema(20)", "obv"], "interval": "1M"},
@@ -42,6 +53,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "detect_market_anomalies": (PAIR,),
     "get_microstructure_health": (PAIR, {**PAIR, "window_duration_secs": 30}),
+    "get_derivatives": (PAIR, {"symbol": "tslausdt"}, {"symbol": "1000PEPEUSDT.P"}),
     "get_account_info": ({}, {"limit": 2}),
     "get_account_trades": (PAIR, {"symbol": "SOLUSDT"}),
     "get_open_orders": ({}, PAIR, {"limit": 1}, {"symbol": "SOLUSDT"}),
@@ -56,6 +68,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
         {"kind": "trading_analysis", **PAIR},
         {"kind": "portfolio_risk"},
         {"kind": "liquidity_mapping", **PAIR},
+        {"kind": "market_overview"},
     ),
     "preview_order": (
         LIMIT,
@@ -106,4 +119,6 @@ FAILURES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_content", {"context": "no such shelf"}),
     ("get_content", {"context": "start", "pattern": "nothing*"}),
     ("get_volume_profile", {**PAIR, "tick_size": "0"}),
+    ("get_derivatives", {"symbol": "PEPEUSDT"}),
+    ("get_derivatives", {"symbol": "MATICUSDT"}),
 )

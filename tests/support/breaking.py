@@ -29,7 +29,7 @@ BAD_LEVELS: tuple[object, ...] = (
 FUNDS = ("free", "locked")
 MOST_ROWS = 30
 # p price, q quantity or any decimal, i id or count, t time, b flag, l levels, n the name of the symbol, f the funds of
-# an account, s the symbols of a list
+# an account, s the symbols of a list, o the order inside, a any symbol, d side, k kind of contract
 Shape = Mapping[str, str]
 EVENTS: dict[str, Shape] = {
     "depthUpdate": {"E": "t", "s": "n", "U": "i", "u": "i", "b": "l", "a": "l"},
@@ -39,7 +39,11 @@ EVENTS: dict[str, Shape] = {
         "q": "q", "O": "t", "C": "t", "n": "i",
     },
     "": {"u": "i", "s": "n", "b": "q", "B": "q", "a": "q", "A": "q"},
+    "forceOrder": {"st": "k", "o": "o"},
+    "markPriceUpdate": {"s": "a", "p": "p", "i": "q", "r": "q", "T": "t"},
 }  # fmt: skip
+FORCED: Shape = {"s": "a", "S": "d", "z": "p", "ap": "p", "T": "t"}
+BAD_ORDERS: tuple[object, ...] = (None, 5, "x", [], _NOTHING, [_NOTHING])
 ORDER: Shape = {
     "orderId": "i", "price": "q", "origQty": "q", "executedQty": "q", "cummulativeQuoteQty": "q", "time": "t",
     "updateTime": "t", "stopPrice": "q",
@@ -75,6 +79,9 @@ _BAD: dict[str, tuple[object, ...]] = {
     "t": (*BAD_WHOLES, 10**16),
     "b": BAD_FLAGS,
     "n": ("", "ETHBTC", "btcusdt", "BTCUSDT\u200b", None, 5, [], {}),
+    "a": ("", " ", "BTC USDT", "BTCUSDT\u200b", "A\nB", "../x", "_", "x" * 60, None, 5, [], {}),
+    "d": ("", "sell", "LONG", "BUY ", None, 1, True, [], {}),
+    "k": (None, "1", "", True, 1.5, -1, 0, 2, 10**25, [], {}),
 }
 
 
@@ -138,7 +145,7 @@ class Breaker:
         random, body = self._random, self._marked(body, shape)
         name = random.choice(list(shape))
         # A row of a table cannot lose a column and keep the others in place.
-        if random.random() < 0.08 and not name.isdigit() and name not in {"closeTime", "stopPrice"}:
+        if random.random() < 0.08 and not name.isdigit() and name not in {"closeTime", "stopPrice", "st"}:
             del body[name]
         elif shape[name] == "l":
             body[name] = self._bad_levels(body[name])
@@ -146,6 +153,10 @@ class Breaker:
             body[name] = self._bad_row(body[name], FUNDS, random.choice([*BAD_TEXTS, *BAD_VALUES]))
         elif shape[name] == "s":
             body[name] = self._bad_symbol(body[name])
+        elif shape[name] == "o":
+            order = body[name]
+            whole = self._broken({**order}, FORCED) if is_object(order) else None
+            body[name] = random.choice(BAD_ORDERS) if whole is None or random.random() < 0.1 else whole
         else:
             body[name] = random.choice(_BAD[shape[name]])
         return body
@@ -179,21 +190,25 @@ class Breaker:
         return {name: _mark(value, shape.get(name, "")) for name, value in body.items()}
 
     def _bytes(self, make: Callable[[], object]) -> bytes:
-        written, random = msgspec.json.encode(make()), self._random
-        if random.random() < 0.85:
-            return written
-        match random.randrange(5):
-            case 0:
-                return written[: random.randrange(1, len(written))]
-            case 1:
-                return b"\xff" + written
-            case 2:
-                return b"[" * 2_000 + written
-            case 3:
-                return written + b"}"
-            case _:
-                place = random.randrange(1, len(written))
-                return written[:place] + b"\x00" + written[place:]
+        return spoilt(msgspec.json.encode(make()), self._random)
+
+
+def spoilt(written: bytes, random: Random) -> bytes:
+    """Return a text that now and then is no JSON any more."""
+    if random.random() < 0.85:
+        return written
+    match random.randrange(5):
+        case 0:
+            return written[: random.randrange(1, max(2, len(written)))]
+        case 1:
+            return b"\xff" + written
+        case 2:
+            return b"[" * 2_000 + written
+        case 3:
+            return written + b"}"
+        case _:
+            place = random.randrange(1, max(2, len(written)))
+            return written[:place] + b"\x00" + written[place:]
 
 
 def _shortened(body: object, name: str) -> object:
@@ -215,6 +230,8 @@ def _mark(value: object, kind: str) -> object:
         return MARKED
     if kind == "l" and is_list(value):
         return [[level[0], MARKED] for level in value if is_list(level)]
+    if kind == "o" and is_object(value):
+        return {name: _mark(each, FORCED.get(name, "")) for name, each in value.items()}
     if kind == "f" and is_list(value):
         return [_named(row) | dict.fromkeys(FUNDS, MARKED) for row in value]
     return value

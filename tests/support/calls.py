@@ -14,6 +14,7 @@ TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_klines": {"symbol": "BTCUSDT", "interval": "1h"},
     "get_indicators": {"symbol": "BTCUSDT", "indicators": ["rsi"]},
     "search_symbols": {"query": "btc"},
+    "scan_market": {},
     "estimate_slippage": {"symbol": "BTCUSDT", "side": "BUY", "amount": "1000"},
     "preview_order": {"symbol": "BTCUSDT", "side": "BUY", "quantity": "0.001", "price": "100000"},
     "fetch_chart_documentation": {},

@@ -36,6 +36,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "min": ("..",),
     "ms": ("window", "as of"),
     "need_ms": ("needed",),
+    "next_at": ("settlement at",),
     "order_id": ("order",),
     "price": ("price", "at"),
     "quantity": ("quantity", "qty", "nothing sent"),

@@ -1,4 +1,4 @@
-"""One hostile caller beside modest ones, in each of the seven things a server can run out of.
+"""One hostile caller beside modest ones, in each of the nine things a server can run out of.
 
 python -m support.fairness [--modest 50] [--seconds 10] [--workers 4] [currency ...]    (from tests/; scripts/fairness)
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_binance_server.domain.access import Scope
 
 SESSION_CAP = 200
+CROWD = ("--crowd=60", "--contracts=60")
 MOST_DESCRIPTORS = 8_192
 TESTS = Path(__file__).parents[1]
 
@@ -50,6 +51,8 @@ CURRENCIES = (
     Currency("connections", 900, 1.0),
     Currency("drawings", 40, 4.0, most_modest=4),  # pictures of one's own are rare, and each takes a core a while
     Currency("loop", 32, 0.5),
+    Currency("boards", 32, 1.0),
+    Currency("screens", 32, 2.0),  # of candles that nobody has read yet: there is a minute's weight for few of them
 )
 
 
@@ -119,7 +122,7 @@ def measure(currency: Currency, *, modest: int, seconds: float, workers: int = 1
 
 @contextmanager
 def _served(tokens: list[str], workers: int) -> Generator[int]:
-    with TemporaryDirectory() as folder, state_server() as state, Process("simulator", "--crowd=60") as simulator:
+    with TemporaryDirectory() as folder, state_server() as state, Process("simulator", *CROWD) as simulator:
         exchange = json.loads(simulator.line())
         file = Path(folder) / "tokens"
         scopes: frozenset[Scope] = frozenset({"market:read"})
@@ -132,6 +135,8 @@ def _served(tokens: list[str], workers: int) -> Generator[int]:
         environment = {
             "BINANCE_REST_URL": exchange["rest"],
             "BINANCE_STREAM_URL": exchange["streams"],
+            "BINANCE_FUTURES_REST_URL": exchange["futures_rest"],
+            "MCP_BINANCE_SCAN_PERCENT": "5",
             "MCP_BINANCE_TOKEN_FILE": str(file),
             "MCP_BINANCE_SESSION_CAP": str(SESSION_CAP),
             "MCP_BINANCE_LOG_LEVEL": "ERROR",

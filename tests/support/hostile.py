@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
+from random import Random
 from typing import Any
 
 from mcp_binance_server.clock import SystemClock
@@ -21,6 +22,9 @@ SESSION = "mcp-session-id"
 CLOCK = SystemClock()
 # It takes what the machine has left over: a fight for the processor is not what is measured.
 NICE = 10
+MARKETS, INTERVALS = ("spot", "perpetual"), ("15m", "1h", "4h", "1d")
+BOARD_COLUMNS = ["price", "change_24h", "range_24h", "quote_volume_24h", "trades_24h", "spread_bps"]
+CANDLE_COLUMNS = ["change", "change_7", "change_30", "rel_volume", "rsi_14", "atr_14", "vs_sma_20", "vs_sma_200"]
 
 
 class Greed:
@@ -30,6 +34,7 @@ class Greed:
         self.port, self.token = port, token
         self.got: Counter[str] = Counter()
         self._numbers = count()
+        self._chance = Random(1)
 
     def line(self) -> Line:
         return Line(self.port, self.token)
@@ -106,6 +111,21 @@ class Greed:
             else stateless("tools/list", {})
         )
         self._note((await line.ask("POST", *asked)).complaint)
+
+    async def boards(self, line: Line) -> None:
+        """Sort the whole market in another way each time."""
+        asked = {"market": self._chance.choice(MARKETS), "min_volume": str(next(self._numbers)), "limit": 50}
+        column = self._chance.choice(BOARD_COLUMNS)
+        self._note((await line.ask("POST", *call("scan_market", sort=column, show=BOARD_COLUMNS, **asked))).complaint)
+
+    async def screens(self, line: Line) -> None:
+        """Have every pair judged by candles that nobody has read yet."""
+        where = [
+            f"{column}@{interval} > -{next(self._numbers)}"
+            for column, interval in zip(self._chance.sample(CANDLE_COLUMNS, 4), INTERVALS, strict=True)
+        ]
+        market = self._chance.choice(MARKETS)
+        self._note((await line.ask("POST", *call("scan_market", market=market, min_volume="0", where=where))).complaint)
 
     def _note(self, complaint: str) -> None:
         self.got[complaint or "taken"] += 1

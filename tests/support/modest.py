@@ -129,6 +129,21 @@ class Caller:
         }
         content(await self.line.ask("POST", *call("generate_chart_image", config=wish)))
 
+    async def boards(self) -> None:
+        """Ask what moves, in one market and then in the other."""
+        self.asked += 1
+        market = ("spot", "perpetual")[self.asked % 2]
+        content(await self.line.ask("POST", *call("scan_market", market=market, limit=1 + self.number % 10)))
+
+    async def screens(self) -> None:
+        """Ask for the most traded, with something of their candles; it must be there at once."""
+        self.asked += 1
+        market, interval = ("spot", "perpetual")[self.asked % 2], ("1h", "4h")[self.asked // 2 % 2]
+        shown = {"sort": "quote_volume_24h", "show": [f"rsi_14@{interval}"], "limit": 1 + self.number % 3}
+        reply = content(await self.line.ask("POST", *call("scan_market", market=market, **shown)))
+        if b'"waiting":0' not in reply.body.replace(b" ", b""):
+            raise Complaint("candles are missing")
+
     loop = look
 
 

@@ -129,6 +129,7 @@ async def live_market(
     network: Network = STREAMED,
     environment: Mapping[str, str] | None = None,
     dialer: Callable[[SimulatedExchange], Dialer] = Loopback,
+    preload: bool = False,
 ) -> AsyncGenerator[LiveMarket]:
     """Serve a scenario with its streams, moved by hand."""
     clock = SteppedClock()
@@ -141,6 +142,7 @@ async def live_market(
             network=network,
             transport=Loop(exchange),
             dialer=dialer(exchange),
+            preload=preload,
         ) as app,
         Client(app.server, mode=era, cache=None) as client,
     ):

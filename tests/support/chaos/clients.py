@@ -15,11 +15,13 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.sessions.model import giver_of
 from support.chaos.exchange import GUESTS, guest
 from support.chaos.fleet import HarmedFleet
+from support.chaos.futures_past import PERPETUAL, WholeMarketPast
 from support.chaos.past import GivenAnswer, OlderThanSaid, Past, WrongAnswer, moment
 from support.webapp import ENVELOPE, MODERN, initialize, request
 
 CLOCK = SystemClock()
 SYMBOLS = ("BTCUSDT", "ETHUSDT", "BNBUSDT")
+WHOLE_MARKET = ("scan_market", "get_derivatives")
 HANG_SECS = 45
 AGAIN_MS = 250
 SPREAD_MS = 500
@@ -73,6 +75,17 @@ def market_questions(past: Past) -> list[MarketQuestion]:
     return found
 
 
+def whole_market_questions(past: Past) -> list[MarketQuestion]:
+    """Return the questions about all pairs, and about a perpetual."""
+    whole = WholeMarketPast(past)
+    shown = {"market": "perpetual", "limit": 3, "show": ["mark_vs_index_bps"]}
+    return [
+        called("scan_market", partial(whole.check_movers, "spot"), limit=3),
+        called("scan_market", partial(whole.check_movers, "perpetual"), **shown),
+        called("get_derivatives", whole.check_derivatives, symbol=PERPETUAL),
+    ]
+
+
 @dataclass(eq=False)
 class ModestClient:
     """One client at an address of its own; with a session or without, with keys or without."""
@@ -93,7 +106,7 @@ class ModestClient:
     def __post_init__(self) -> None:
         self.chance = Random(self.number)
         past = self.fleet.past
-        self._questions = market_questions(past)
+        self._questions = [*market_questions(past), *whole_market_questions(past)]
         if self.guest is not None:
             self._questions = [called("get_account_info", partial(past.check_account, self.guest))]
 
@@ -129,6 +142,8 @@ class ModestClient:
             self._note_age(heard)
             self.good_ms = CLOCK.monotonic_ms()
             tally.current.good += 1
+            if question.name in WHOLE_MARKET:
+                tally.whole_market[question.name] += 1
             return True
         return False
 
@@ -238,6 +253,8 @@ def _error(status: int, data: dict[str, Any], told: str) -> Exception:
     kind = data.get("error_type") or data.get("reason")
     if status == 404 and kind == "session_not_found":
         return SessionOver()
+    if kind == "region_restricted" and "futures API" in told:
+        return OurError(kind)
     # The gate refuses with a status; behind it an error says itself whether to ask again.
     if kind is None or not (data.get("retryable") or status in {409, 429, 503}):
         return ForeignAnswer(told)

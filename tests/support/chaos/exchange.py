@@ -8,7 +8,7 @@ import uvicorn
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.simulator.account import DemoAccount
-from mcp_binance_server.simulator.control import build_app
+from mcp_binance_server.simulator.control import ByPort
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
 from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
 
@@ -29,12 +29,10 @@ def main() -> None:
     """Serve until ended; the first line of output says where."""
     exchange = SimulatedExchange(SystemClock())
     exchange.guests += map(guest, range(GUESTS))
-    # The protocol is named because asyncio sends without delay only where it sees it.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(128)
+    listeners = [_listen(), _listen()]
+    spot, futures = (listener.getsockname()[1] for listener in listeners)
     config = uvicorn.Config(
-        build_app(exchange),
+        ByPort(exchange, futures),
         http="h11",
         lifespan="off",
         log_level="error",
@@ -44,6 +42,14 @@ def main() -> None:
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=1,
     )
-    sys.stdout.write(json.dumps({"host": f"127.0.0.1:{listener.getsockname()[1]}"}) + "\n")
+    sys.stdout.write(json.dumps({"host": f"127.0.0.1:{spot}", "futures": f"127.0.0.1:{futures}"}) + "\n")
     sys.stdout.flush()
-    uvicorn.Server(config).run(sockets=[listener])
+    uvicorn.Server(config).run(sockets=listeners)
+
+
+def _listen() -> socket.socket:
+    # The protocol is named because asyncio sends without delay only where it sees it.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(128)
+    return listener

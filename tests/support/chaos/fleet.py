@@ -107,10 +107,13 @@ async def harmed_fleet(workers: int, clients: int) -> AsyncGenerator[HarmedFleet
         stack.callback(state.stop)
         exchange = stack.enter_context(Process(code=PROGRAM, environment={"PYTHONPATH": str(TESTS)}))
         stack.callback(exchange.kill)
-        host = json.loads(exchange.line())["host"]
+        told = json.loads(exchange.line())
+        host, futures = told["host"], told["futures"]
         environment = {
             "BINANCE_REST_URL": f"http://{host}",
             "BINANCE_STREAM_URL": f"ws://{host}",
+            "BINANCE_FUTURES_REST_URL": f"http://{futures}",
+            "BINANCE_FUTURES_STREAM_URL": f"ws://{futures}",
             "MCP_BINANCE_STATE_URL": state.tcp_url,
             "MCP_BINANCE_SESSION_CAP": str(4 * clients + 50),
             "MCP_BINANCE_SESSION_IDLE_SECS": "60",

@@ -20,7 +20,7 @@ from support.state_server import StateServer
 from support.webapp import ENVELOPE, MODERN, request
 
 CLOCK = SystemClock()
-JUMP_MS = 3_000
+JUMP_MS, SLOW_MS = 3_000, 1_500
 SLOW_READERS, GREEDY = 16, 6
 # Two addresses of their own: what they take is theirs to answer for.
 SLOW_ADDRESS, GREEDY_ADDRESS = "127.0.250.1", "127.0.250.2"
@@ -132,6 +132,46 @@ async def crowded(fleet: HarmedFleet, _chance: Random, _hold_ms: float) -> Async
         group.cancel_scope.cancel()
 
 
+async def _break_futures(fleet: HarmedFleet, path: str, **body: object) -> None:
+    await fleet.order("POST", f"futures/{path}", **body)
+
+
+@asynccontextmanager
+async def futures_refused(fleet: HarmedFleet, _chance: Random, _hold_ms: float) -> AsyncGenerator[None]:
+    """Let the futures host refuse this place; behind it the ten minutes are over in which it is left alone."""
+    await _break_futures(fleet, "quirks", kind="region")
+    yield
+    await fleet.order("DELETE", "futures/quirks")
+    with suppress(OSError, ValueError):
+        for key in fleet.state.command("KEYS", "*region:*").split():
+            fleet.state.command("DEL", key)
+
+
+@asynccontextmanager
+async def futures_banned(fleet: HarmedFleet, _chance: Random, hold_ms: float) -> AsyncGenerator[None]:
+    """Let the futures host ban this address until the harm is over, and say so in words alone."""
+    await _break_futures(fleet, "quirks", kind="banned", ms=round(hold_ms), times=1)
+    yield
+    await fleet.order("DELETE", "futures/quirks")
+
+
+@asynccontextmanager
+async def futures_slow(fleet: HarmedFleet, _chance: Random, _hold_ms: float) -> AsyncGenerator[None]:
+    await _break_futures(fleet, "faults", kind="delay", delay_ms=SLOW_MS, times=None)
+    yield
+    await fleet.order("DELETE", "futures/faults")
+
+
+@asynccontextmanager
+async def futures_halved(fleet: HarmedFleet, _chance: Random, _hold_ms: float) -> AsyncGenerator[None]:
+    """Let half a body come from the futures host, and nothing from its streams, which stay open."""
+    await _break_futures(fleet, "faults", kind="truncated", times=None)
+    await _break_futures(fleet, "streams/faults", kind="silent", times=None)
+    yield
+    await fleet.order("DELETE", "futures/faults")
+    await fleet.order("DELETE", "futures/streams/faults")
+
+
 def _wish(limit: int) -> bytes:
     arguments = {"symbol": "BTCUSDT", "interval": "1m", "limit": limit}
     params = {"name": "get_klines", "arguments": arguments, "_meta": ENVELOPE}
@@ -209,6 +249,10 @@ SINGLE: Mapping[str, Harm] = {
         Harm("state failed over", (failed_over_state,), (1_000, 5_000)),
         Harm("state frozen", (frozen_state,), (1_500, 10_000)),
         Harm("state restarted", (restarted_state,), (1_000, 5_000)),
+        Harm("futures refused", (futures_refused,), (1_500, 15_000)),
+        Harm("futures half", (futures_halved,), (1_500, 20_000)),
+        Harm("futures banned", (futures_banned,), (2_000, 15_000)),
+        Harm("futures slow", (futures_slow,), (2_000, 15_000)),
     )
 }
 # A frozen state is in the first pair, and one that was restarted is as empty as one that was emptied.
@@ -222,6 +266,8 @@ SHORT = (
     "clock jumped",
     "exchange silent",
     "state failed over",
+    "futures refused",
+    "futures half",
 )
 PAIRS = tuple(
     SINGLE[one].and_also(SINGLE[other])
@@ -234,5 +280,7 @@ PAIRS = tuple(
         ("state failed over", "worker killed"),
         ("clients slow and greedy", "state paused"),
         ("exchange silent", "state emptied"),
+        ("futures slow", "worker killed"),
+        ("futures refused", "exchange cut"),
     )
 )

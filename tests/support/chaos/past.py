@@ -68,7 +68,7 @@ class Past:
 
     def check_ticker(self, symbol: str, heard: GivenAnswer) -> None:
         said = heard.structure
-        at_ms = self._said_moment(said["as_of"], heard)
+        at_ms = self.said_moment(said["as_of"], heard)
         self._compare_day(symbol, at_ms, {theirs: Decimal(said[ours]) for ours, theirs in FIGURES.items()})
 
     def check_page(self, symbol: str, heard: GivenAnswer) -> None:
@@ -79,7 +79,7 @@ class Past:
         if found is None or last is None or count is None:
             raise WrongAnswer(f"a page without its numbers: {heard.text[:300]}")
         shown = {"lastPrice": Decimal(last[1].replace(",", "")), "count": Decimal(count[1].replace(",", ""))}
-        self._compare_day(symbol, self._said_moment(found[1], heard), shown)
+        self._compare_day(symbol, self.said_moment(found[1], heard), shown)
 
     def check_book(self, symbol: str, heard: GivenAnswer) -> None:
         said = heard.structure
@@ -97,7 +97,7 @@ class Past:
 
     def check_candles(self, symbol: str, heard: GivenAnswer) -> None:
         said = heard.structure
-        at_ms, opening_ms = self._said_moment(said["as_of"], heard), moment(said["first_open_time"])
+        at_ms, opening_ms = self.said_moment(said["as_of"], heard), moment(said["first_open_time"])
         rows = [[Decimal(part) for part in row.split(",")] for row in said["rows"]]
         for row in rows[:-1]:
             true = self._candle(symbol, opening_ms, opening_ms + 2 * MINUTE_MS)
@@ -122,7 +122,8 @@ class Past:
             if other != number and watermark(other) in shown:
                 raise WrongAnswer(f"guest {number} sees the balance of guest {other}")
 
-    def _said_moment(self, written: str, heard: GivenAnswer) -> int:
+    def said_moment(self, written: str, heard: GivenAnswer) -> int:
+        """Return the moment that an answer names, which must not be to come."""
         at_ms, now_ms = moment(written), self.at(heard.heard_ms)
         if at_ms > now_ms + TOLERANCE_MS:
             raise OlderThanSaid(f"as of {written}, which is {at_ms - now_ms} ms ahead of the exchange's clock")
@@ -139,7 +140,7 @@ class Past:
     def _compare_book(self, symbol: str, heard: GivenAnswer, levels: Sequence[Side]) -> int:
         """Return when the exchange had another book than this one."""
         listed, market = self.exchange.listing.symbols[symbol], self.exchange.stage.market
-        as_of_ms = self._said_moment(heard.structure["as_of"], heard)
+        as_of_ms = self.said_moment(heard.structure["as_of"], heard)
         number, from_ms = heard.structure["last_update_id"], as_of_ms - OLDEST_MS
         span = range(from_ms, max(as_of_ms, self.at(heard.heard_ms)) + 10 * TOLERANCE_MS)
         first = from_ms + bisect_left(span, number, key=lambda at_ms: market.update_id(listed, at_ms))

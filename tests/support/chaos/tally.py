@@ -50,6 +50,8 @@ class Tally:
     deaths: list[tuple[int, float, str]] = field(default_factory=list[tuple[int, float, str]])
     oldest_ms: int = 0
     heard: int = 0
+    whole_market: Counter[str] = field(default_factory=Counter[str])
+    """Good answers about all pairs, and about a perpetual."""
     slowest_quiet_ms: float = 0.0
 
     def __post_init__(self) -> None:
@@ -103,6 +105,7 @@ class Tally:
         lines.append(
             f"{len(self.wrong)} wrong answers, {len(self.older)} older than they say, {len(self.foreign)} errors not "
             f"ours, {len(self.hung)} hung; {self.heard} notifications; the oldest answer was {self.oldest_ms} ms old; "
+            f"of the whole market {dict(self.whole_market)}; "
             f"all answered within {self.slowest_quiet_ms:.0f} ms while nothing was wrong"
         )
         if defects := self.defects():
