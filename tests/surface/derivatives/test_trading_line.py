@@ -17,6 +17,12 @@ from support.futures import FUTURES, FuturesPlace, futures_place
 LINE = "**Perpetual**: "
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a busy machine take its time: two seconds are what a reader waits, not what these tests are about."""
+    monkeypatch.setattr("mcp_binance_server.services.derivatives.service.GLANCE_SECS", 60.0)
+
+
 async def analysed(client: Client, symbol: str) -> str:
     (message,) = (await client.get_prompt("trading_analysis", {"symbol": symbol})).messages
     assert isinstance(message.content, types.TextContent)
