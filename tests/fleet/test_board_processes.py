@@ -16,6 +16,7 @@ from mcp import Client
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.services.market.board import ROUNDS
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
@@ -55,8 +56,11 @@ class Phase:
 
     @property
     def most(self) -> int:
-        """How often a market may be looked at in that time, whoever asks."""
-        return math.ceil(self.took_ms / 1000 / FRESH_SECS) + 1
+        """How often a market may be looked at in that time, whoever asks.
+
+        Answers that came too far apart, on a machine that stood still, are asked for once more.
+        """
+        return ROUNDS * (math.ceil(self.took_ms / 1000 / FRESH_SECS) + 1)
 
 
 @dataclass(frozen=True, slots=True)

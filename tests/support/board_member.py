@@ -14,7 +14,7 @@ from typing import Any
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.board import BoardMarket
-from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.errors import EngineUnavailable, ExchangeUnavailable
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.surface.tools.market.scan import ScanMarket, asked_screen
 
@@ -41,7 +41,7 @@ class Crowd:
         has_asked = False
         while not has_asked or self._goes_on():
             # On a machine that stood still the time of a call may be over: whoever is told so asks again.
-            with suppress(EngineUnavailable):
+            with suppress(EngineUnavailable, ExchangeUnavailable):
                 for market in MARKETS:
                     await self._ask(market)
                 has_asked = True
