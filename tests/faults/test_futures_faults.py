@@ -45,7 +45,7 @@ class Asked:
         return result.structured_content
 
     async def refused(self, question: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             result = await self.client.call_tool(*question)
         assert result.is_error, text_of(result)
         return result.structured_content
