@@ -15,7 +15,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from mcp_binance_server.words import shown
-from support.calls import arguments_of
+from support.calls import arguments_of, prompt_arguments
 from support.charts import with_a_key
 from support.clock import FakeClock
 from support.planting import (
@@ -35,6 +35,8 @@ HIDES = re.compile(f"[{re.escape(HIDDEN.replace(chr(10), ''))}]")
 OBEYS = re.compile(r"^[\s\\]*# System", re.MULTILINE)
 # What these ask for depends on where the guides are, not on an upstream.
 OTHERS = {"guide"}
+# A row of a board whose name hides something is left out: here that is every row. Futures are not offered here.
+OF_ALL_PAIRS = {"scan_market", "market_overview", "binance://market", "get_derivatives"}
 MORE_CALLS = (
     ("get_symbols", {"exchange": "NASDAQ"}),
     ("get_order_book", {"symbol": "BTCUSDT"}),
@@ -82,7 +84,7 @@ async def answers(client: Client) -> AsyncGenerator[tuple[str, object]]:
         yield name, (await client.call_tool(name, arguments)).model_dump(mode="json")
     for spec in CATALOGUE.prompts:
         try:
-            result = await client.get_prompt(spec.name, {} if spec.name == "portfolio_risk" else {"symbol": "BTCUSDT"})
+            result = await client.get_prompt(spec.name, prompt_arguments(spec.name))
             yield spec.name, result.model_dump(mode="json")
         except MCPError as error:
             yield spec.name, [error.message, error.data]
@@ -111,7 +113,7 @@ async def test_nothing_that_hides_or_breaks_a_line_comes_through_any_tool_page_o
     assert found == {}
     assert len(loop.paths) >= 15
     if plant is hidden_everywhere:
-        assert failed == []
+        assert set(failed) == OF_ALL_PAIRS
 
 
 async def test_the_words_of_a_refusal_are_as_clean(exchange: SimulatedExchange, clock: FakeClock) -> None:

@@ -15,7 +15,7 @@ from mcp_binance_server.settings import Settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from support.calls import arguments_of
+from support.calls import arguments_of, prompt_arguments
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
 from support.whole_market import WITH_FUTURES
@@ -68,7 +68,7 @@ class Target:
             if self.kind == "resource":
                 await client.read_resource(self.name)
             elif self.kind == "prompt":
-                await client.get_prompt(self.name, {} if self.name == "portfolio_risk" else {"symbol": "BTCUSDT"})
+                await client.get_prompt(self.name, prompt_arguments(self.name))
             else:
                 result = await client.call_tool(self.name, self._arguments)
                 data: dict[str, Any] = result.structured_content

@@ -33,3 +33,8 @@ TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
 
 def arguments_of(tool: str) -> dict[str, Any]:
     return TOOL_ARGUMENTS.get(tool, {"symbol": "BTCUSDT"})
+
+
+def prompt_arguments(name: str) -> dict[str, str]:
+    """Return what a prompt needs: most are about one pair."""
+    return {} if name in {"portfolio_risk", "market_overview"} else {"symbol": "BTCUSDT"}

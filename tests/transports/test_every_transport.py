@@ -10,7 +10,7 @@ from mcp_binance_server.app import App
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from support.calls import arguments_of
+from support.calls import arguments_of, prompt_arguments
 from support.every_transport import TRANSPORTS, AnyTransport, Refused
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.flood]
@@ -42,7 +42,7 @@ async def test_every_page_is_the_same(transport: AnyTransport, app: App) -> None
 
 @pytest.mark.parametrize("name", [spec.name for spec in CATALOGUE.prompts])
 async def test_every_prompt_is_the_same(transport: AnyTransport, app: App, name: str) -> None:
-    arguments = {} if name == "portfolio_risk" else {"symbol": "BTCUSDT"}
+    arguments = prompt_arguments(name)
 
     page = await transport.prompt(name, arguments)
 
