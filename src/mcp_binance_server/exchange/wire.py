@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
 from mcp_binance_server.channel import HttpAnswer, count_in
+from mcp_binance_server.domain.board import BoardField
 from mcp_binance_server.domain.market import WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
@@ -117,6 +118,43 @@ UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 class BinanceWire(msgspec.Struct, rename="camel"):
     """What all our structs share: camelCase on the wire."""
+
+
+class DayRowWire(BinanceWire):
+    """One symbol among all of them: what a board shows of its last 24 hours, as it was written."""
+
+    FIELDS: ClassVar[tuple[BoardField, ...]] = (
+        "symbol", "last", "open", "high", "low", "change_percent", "quote_volume", "trades", "closed_ms",
+    )  # fmt: skip
+    KINDS: ClassVar[tuple[str, ...]] = ("name", *["number"] * 4, "signed", *["number"] * 3)
+    FORM: ClassVar[re.Pattern[str]] = form_of(*KINDS)
+
+    symbol: str
+    last_price: str
+    open_price: str
+    high_price: str
+    low_price: str
+    price_change_percent: str
+    quote_volume: str
+    count: Count
+    close_time: EpochMs
+
+    def __post_init__(self) -> None:
+        check_texts(self.FORM, self.texts())
+        check_order(self.low_price, self.high_price)
+
+    def texts(self) -> tuple[str, ...]:
+        return (
+            self.symbol,
+            self.last_price,
+            self.open_price,
+            self.high_price,
+            self.low_price,
+            self.price_change_percent,
+            self.quote_volume,
+            str(self.count),
+            str(self.close_time),
+        )
 
 
 class TimeWire(BinanceWire):

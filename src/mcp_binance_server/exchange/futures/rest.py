@@ -33,7 +33,6 @@ from mcp_binance_server.exchange.futures.endpoints import (
 )
 from mcp_binance_server.exchange.futures.wire import (
     BasisPointWire,
-    DayRowOfContractWire,
     FundingPaymentWire,
     FuturesQuoteWire,
     InterestPointWire,
@@ -44,7 +43,7 @@ from mcp_binance_server.exchange.futures.wire import (
 )
 from mcp_binance_server.exchange.series import SeriesRow, read_series
 from mcp_binance_server.exchange.shared_reads import SharedReads
-from mcp_binance_server.exchange.wire import KlineWire
+from mcp_binance_server.exchange.wire import DayRowWire, KlineWire
 
 HOURLY = "1h"
 MOST_PAYMENTS = 1_000
@@ -57,7 +56,7 @@ class FuturesClient(SharedReads):
 
     async def all_days(self) -> BoardPart:
         """Return the last 24 hours of every contract, as they were written; those that do not trade are among them."""
-        return await self.board_part(ALL_DAYS, {}, DayRowOfContractWire)
+        return await self.board_part(ALL_DAYS, {}, DayRowWire)
 
     async def all_premiums(self) -> BoardPart:
         """Return mark, index and estimated funding of every contract; what expires has no funding."""

@@ -31,7 +31,6 @@ from mcp_binance_server.exchange.wire import (
     AboveZero,
     Amount,
     BinanceWire,
-    Count,
     EpochMs,
     ExchangeLimitsWire,
     Name,
@@ -48,42 +47,6 @@ from mcp_binance_server.words import word
 Stamp = EpochMs | Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,14}\Z")]
 Hours = Annotated[int, msgspec.Meta(ge=1, le=24)]
 REGULAR = "Regular"
-
-
-class DayRowOfContractWire(BinanceWire):
-    """A contract among all of them: what a board shows of its last 24 hours."""
-
-    FIELDS: ClassVar[tuple[BoardField, ...]] = (
-        "symbol", "last", "open", "high", "low", "change_percent", "quote_volume", "trades", "closed_ms",
-    )  # fmt: skip
-    FORM: ClassVar[re.Pattern[str]] = form_of("name", *["number"] * 4, "signed", *["number"] * 3)
-
-    symbol: str
-    last_price: str
-    open_price: str
-    high_price: str
-    low_price: str
-    price_change_percent: str
-    quote_volume: str
-    count: Count
-    close_time: EpochMs
-
-    def __post_init__(self) -> None:
-        check_texts(self.FORM, self.texts())
-        check_order(self.low_price, self.high_price)
-
-    def texts(self) -> tuple[str, ...]:
-        return (
-            self.symbol,
-            self.last_price,
-            self.open_price,
-            self.high_price,
-            self.low_price,
-            self.price_change_percent,
-            self.quote_volume,
-            str(self.count),
-            str(self.close_time),
-        )
 
 
 class PremiumWire(BinanceWire):

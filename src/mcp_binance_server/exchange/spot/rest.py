@@ -39,9 +39,9 @@ from mcp_binance_server.exchange.spot.endpoints import (
 from mcp_binance_server.exchange.spot.wire import (
     AggregateTradeWire,
     AveragePriceWire,
-    DayRowWire,
     DepthWire,
     PriceWire,
+    QuotedDayRowWire,
     QuoteWire,
     TickerWire,
     TradeWire,
@@ -66,7 +66,7 @@ class SpotClient(SharedReads):
 
     async def all_days(self) -> BoardPart:
         """Return the last 24 hours of every pair that trades, as they were written; asked for now."""
-        return await self.board_part(ALL_DAYS, {"symbolStatus": "TRADING"}, DayRowWire)
+        return await self.board_part(ALL_DAYS, {"symbolStatus": "TRADING"}, QuotedDayRowWire)
 
     async def closed_series(self, symbol: str, interval: Interval, limit: int) -> list[SeriesRow]:
         """Return the newest candles as bare numbers, oldest first, for one who waits for many; the last may run."""

@@ -17,13 +17,13 @@ from mcp_binance_server.exchange.wire import (
     Amount,
     BinanceWire,
     Count,
+    DayRowWire,
     EpochMs,
     ExchangeLimitsWire,
     Places,
     SignedAmount,
     check_levels,
     check_order,
-    check_texts,
     form_of,
     price,
     quantity,
@@ -68,47 +68,21 @@ class TickerWire(BinanceWire):
         )
 
 
-class DayRowWire(BinanceWire):
-    """A pair among all of them: what a board shows, as it was written."""
+class QuotedDayRowWire(DayRowWire):
+    """A pair among all of them: its best bid and ask are told with its day."""
 
-    FIELDS: ClassVar[tuple[BoardField, ...]] = (
-        "symbol", "last", "open", "high", "low", "change_percent", "quote_volume", "trades", "closed_ms", "bid", "ask",
-    )  # fmt: skip
-    FORM: ClassVar[re.Pattern[str]] = form_of(
-        "name", *["number"] * 4, "signed", "number", "number", "number", "number", "number"
-    )
+    FIELDS: ClassVar[tuple[BoardField, ...]] = (*DayRowWire.FIELDS, "bid", "ask")
+    FORM: ClassVar[re.Pattern[str]] = form_of(*DayRowWire.KINDS, "number", "number")
 
-    symbol: str
-    last_price: str
-    open_price: str
-    high_price: str
-    low_price: str
-    price_change_percent: str
-    quote_volume: str
-    count: Count
-    close_time: EpochMs
     bid_price: str
     ask_price: str
 
     def __post_init__(self) -> None:
-        check_texts(self.FORM, self.texts())
-        check_order(self.low_price, self.high_price)
+        super().__post_init__()
         check_order(self.bid_price, self.ask_price)
 
     def texts(self) -> tuple[str, ...]:
-        return (
-            self.symbol,
-            self.last_price,
-            self.open_price,
-            self.high_price,
-            self.low_price,
-            self.price_change_percent,
-            self.quote_volume,
-            str(self.count),
-            str(self.close_time),
-            self.bid_price,
-            self.ask_price,
-        )
+        return *super().texts(), self.bid_price, self.ask_price
 
 
 class PriceWire(BinanceWire):
