@@ -234,11 +234,10 @@ async def app_on(
 
 
 def _boards(upstream: Upstream, settings: Settings) -> BoardService:
-    side = upstream.futures
     return BoardService(
         upstream.client,
         upstream.directory,
-        None if side is None else (side.client, side.contracts),
+        upstream.futures,
         missing_for_futures(settings, upstream.caller.network) or "",
         upstream.engine,
         upstream.clock,
@@ -296,9 +295,7 @@ async def _derivatives(
 ) -> DerivativesService:
     side, network = upstream.futures, upstream.caller.network
     if side is None:
-        return DerivativesService(
-            None, None, market, LiquidationService(None), missing_for_futures(settings, network) or ""
-        )
+        return DerivativesService(None, market, LiquidationService(None), missing_for_futures(settings, network) or "")
     if settings.liquidations == "off":
         liquidations = LiquidationService(None, "MCP_BINANCE_LIQUIDATIONS")
     elif network.futures_stream_url is None:
@@ -313,7 +310,7 @@ async def _derivatives(
             listens=settings.liquidations if serves else "asked",
         )
         liquidations = LiquidationService(await stack.enter_async_context(watch.running()))
-    return DerivativesService(side.client, side.contracts, market, liquidations)
+    return DerivativesService(side, market, liquidations)
 
 
 def _is_alone(settings: Settings) -> bool:

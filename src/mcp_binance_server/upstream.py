@@ -168,5 +168,4 @@ def _opened_channel(stack: AsyncExitStack, attempt_secs: float, transport: httpx
 
 def _scans(host: Budget, percent: int) -> Allowance:
     """Return the part of a host's minute that screens may use; it grows when the host's true limit is known."""
-    ledger = f"{host.egress_id}-scan" if not host.has_private_calls else f"{host.egress_id}:scan"
-    return Allowance(host.engine, host.time, host.clock, ledger, lambda: host.limit * percent // 100)
+    return Allowance(host.engine, host.time, host.clock, f"{host.egress_id}:scan", lambda: host.limit * percent // 100)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mcp_binance_server.errors import FuturesNotOffered
 from mcp_binance_server.exchange.allowance import Allowance
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.futures.contracts import ContractList
@@ -21,3 +22,14 @@ class FuturesSide:
         """What is spent there, by the names that a host watches it under."""
         budget = self.client.caller.budget
         return {"futures": budget, **{name.replace("-", "_"): each for name, each in budget.counters.items()}}
+
+
+def offered(side: FuturesSide | None, setting: str) -> FuturesSide:
+    """Return the side of futures, where there is one.
+
+    Raises:
+        FuturesNotOffered: there is none; it names what would have to be set.
+    """
+    if side is None:
+        raise FuturesNotOffered(setting=setting)
+    return side

@@ -37,9 +37,10 @@ from mcp_binance_server.domain.derivatives import (
 )
 from mcp_binance_server.domain.market import Quote, Sourced
 from mcp_binance_server.domain.symbols import Symbol, fold
-from mcp_binance_server.errors import AppError, FuturesNotOffered, InvalidSymbol
+from mcp_binance_server.errors import AppError, InvalidSymbol
 from mcp_binance_server.exchange.futures.contracts import ContractList
 from mcp_binance_server.exchange.futures.rest import FuturesClient
+from mcp_binance_server.exchange.futures.side import FuturesSide, offered
 from mcp_binance_server.services.derivatives.liquidations import LiquidationService
 from mcp_binance_server.services.gathering import Part, gather
 from mcp_binance_server.services.market.service import MarketService
@@ -75,8 +76,7 @@ class _SpotSeen:
 class DerivativesService:
     """Public futures data; without a futures side every question is refused and names what to set."""
 
-    client: FuturesClient | None
-    contracts: ContractList | None
+    side: FuturesSide | None
     market: MarketService
     liquidations: LiquidationService
     setting: str = "BINANCE_FUTURES_REST_URL"
@@ -84,10 +84,10 @@ class DerivativesService:
 
     async def symbols(self, prefix: str) -> list[Symbol]:
         """Return the perpetuals that trade and begin like what a caller has typed so far."""
-        if self.contracts is None:
+        if self.side is None:
             return []
         typed = fold(prefix)
-        return [each for each in (await self.contracts.table()).perpetuals if each.startswith(typed)]
+        return [each for each in (await self.side.contracts.table()).perpetuals if each.startswith(typed)]
 
     async def read(self, text: str) -> DerivativesReport:
         """Return everything there is to know of the perpetual a caller wrote.
@@ -98,7 +98,8 @@ class DerivativesService:
             RateLimited: any of the reads met the limit; half a page would only invite the next question.
             ExchangeError: nothing about the present could be read.
         """
-        client, contracts = self._offered()
+        side = offered(self.side, self.setting)
+        client, contracts = side.client, side.contracts
         contract = await self._perpetual(contracts, text)
         symbol = contract.symbol
         at_once, past, told, beside = await gather(
@@ -177,13 +178,14 @@ class DerivativesService:
 
     async def glance(self, text: str) -> PerpetualGlance | None:
         """Say in a moment what the perpetual of a spot pair does; None where there is none, or none could be read."""
-        if self.client is None or self.contracts is None:
+        if self.side is None:
             return None
         with anyio.move_on_after(GLANCE_SECS), suppress(AppError):
-            return await self._glance(self.client, self.contracts, text)
+            return await self._glance(self.side, text)
         return None
 
-    async def _glance(self, client: FuturesClient, contracts: ContractList, text: str) -> PerpetualGlance | None:
+    async def _glance(self, side: FuturesSide, text: str) -> PerpetualGlance | None:
+        client, contracts = side.client, side.contracts
         contract = (await contracts.table()).contracts.get(Symbol(fold(text)))
         if contract is None or not (contract.is_perpetual and contract.is_trading and contract.underlying == "crypto"):
             return None
@@ -205,11 +207,6 @@ class DerivativesService:
             interest_24h_percent=_day_change(_rows(hours), now_ms),
             mark_vs_index_bps=None if rate is None else BPS * rate,
         )
-
-    def _offered(self) -> tuple[FuturesClient, ContractList]:
-        if self.client is None or self.contracts is None:
-            raise FuturesNotOffered(setting=self.setting)
-        return self.client, self.contracts
 
     async def _perpetual(self, contracts: ContractList, text: str) -> Contract:
         try:

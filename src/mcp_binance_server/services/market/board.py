@@ -11,11 +11,10 @@ from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.domain.board import Board, BoardMarket, BoardView
 from mcp_binance_server.domain.market import Origin
-from mcp_binance_server.errors import AppError, ExchangeUnavailable, FuturesNotOffered, RateLimited
+from mcp_binance_server.errors import AppError, ExchangeUnavailable, RateLimited
 from mcp_binance_server.exchange.board_part import BoardPart
 from mcp_binance_server.exchange.endpoints import host_of
-from mcp_binance_server.exchange.futures.contracts import ContractList
-from mcp_binance_server.exchange.futures.rest import FuturesClient
+from mcp_binance_server.exchange.futures.side import FuturesSide, offered
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.gathering import gather
@@ -46,7 +45,7 @@ class BoardService:
 
     client: SpotClient
     directory: Directory
-    futures: tuple[FuturesClient, ContractList] | None
+    futures: FuturesSide | None
     missing_setting: str
     """What would have to be set for there to be futures."""
     engine: StateEngine
@@ -71,7 +70,7 @@ class BoardService:
             AppError: the exchange fails, and has for minutes; or it told us to wait.
         """
         if market == "perpetual":
-            self._side()
+            offered(self.futures, self.missing_setting)
         self.reads[market] += 1
         kept = self._kept.get(market)
         now_ms = self.engine.now_ms()
@@ -136,7 +135,8 @@ class BoardService:
         return make
 
     async def _perpetual(self) -> Make:
-        client, contracts = self._side()
+        side = offered(self.futures, self.missing_setting)
+        client, contracts = side.client, side.contracts
         table, rules = await contracts.table(), await contracts.rules()
 
         async def make() -> Made:
@@ -150,11 +150,6 @@ class BoardService:
             raise ExchangeUnavailable(reason=f"the parts of an answer lie more than {APART_MS // 1000} s apart")
 
         return make
-
-    def _side(self) -> tuple[FuturesClient, ContractList]:
-        if self.futures is None:
-            raise FuturesNotOffered(setting=self.missing_setting)
-        return self.futures
 
     def _key(self, market: BoardMarket) -> str:
         network = self.client.caller.network
