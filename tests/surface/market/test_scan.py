@@ -487,6 +487,28 @@ async def test_twenty_rows_of_four_columns_are_short_in_both_channels(client: Cl
     assert len(json.dumps(result.structured_content, separators=(",", ":"), ensure_ascii=False).encode()) <= 3_400
 
 
+async def test_both_channels_say_the_units_beside_the_names_that_conditions_take(client: Client) -> None:
+    asked = ["change_24h", "oi_value", "rel_volume_24h", "spread_bps", "trades_24h", "rsi_14@1h"]
+    units = {
+        "change_24h": "%",
+        "oi_value": "USDT",
+        "rel_volume_24h": "\N{MULTIPLICATION SIGN}",
+    }
+    result = await client.call_tool("scan_market", {"market": "perpetual", "sort": "price", "show": asked, "limit": 3})
+    told = result.structured_content
+    assert told is not None
+
+    shown = [*told["rows"][0]["values"]]
+    heading = next(line for line in text_of(result).split("\n") if line.startswith("| symbol |"))
+    said = {name: f"{name} {units[name]}" if name in units else name for name in shown}
+    assert set(asked) <= set(shown)
+    assert heading == f"| symbol | price | {' | '.join(said.values())} |"
+    assert told["notes"][-len(units) :] == [words for name, words in said.items() if name in units]
+    for name in shown:
+        again = await client.call_tool("scan_market", {"market": "perpetual", "where": [f"{name} > -1000"]})
+        assert again.is_error is not True, text_of(again)
+
+
 @pytest.mark.parametrize("arguments", [{}, {"where": list(EXAMPLE), "show": ["rsi_14@1h"]}, {"market": "perpetual"}])
 async def test_a_scan_gives_no_verdict(client: Client, arguments: dict[str, object]) -> None:
     said = text_of(await client.call_tool("scan_market", arguments)).lower()

@@ -62,7 +62,7 @@ def _market_lines(overview: MarketOverview, market: MarketSummary) -> list[str]:
         ("Fell most", market.losers),
         ("Traded most", market.most_traded),
     ):
-        lines += ["", f"**{name}**", "", *scan_table(USUAL_COLUMNS, rows)]
+        lines += ["", f"**{name}**", "", *scan_table(USUAL_COLUMNS, overview.quote, rows)]
     return [*lines, *([] if market.funding is None else _funding_lines(market.funding))]
 
 

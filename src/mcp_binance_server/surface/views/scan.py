@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 
 from mcp_binance_server.analytics.market.scan.conditions import ColumnRef
 from mcp_binance_server.analytics.market.scan.report import ScanReport, ScanRow
@@ -12,6 +13,8 @@ from mcp_binance_server.surface.views.market import NOTHING, source
 # A funding rate is a hundredth of a percent.
 FUNDING_PLACES = 4
 PLACES = {"count": 0, "percent": 2, "bps": 2, "ratio": 2, "score_0_100": 1}
+# The other units are said by a column's name.
+SIGNS = {"percent": "%", "ratio": "\N{MULTIPLICATION SIGN}"}
 WHOLE_FROM = 1_000
 FUTURES_SOURCE = "Binance USDⓈ-M futures API v1"
 CHANCE = "The more pairs are screened, the more stand out by chance."
@@ -33,13 +36,26 @@ def written_value(ref: ColumnRef, value: float | None) -> str | None:
     return f"{value:z.{PLACES[ref.spec.unit]}f}"
 
 
+def with_unit(ref: ColumnRef, quote: str) -> str:
+    """Name a column and, where the name does not say it, its unit: `change_24h %`."""
+    sign = plain(quote) if ref.spec.unit in ("price", "quote") else SIGNS.get(ref.spec.unit)
+    return str(ref) if sign is None else f"{ref} {sign}"
+
+
+def unit_notes(report: ScanReport) -> list[str]:
+    """Say in which units a screen's values are, as the table's heading does, for who does not see it."""
+    columns = report.columns if report.rows or report.losers else ()
+    named = ((str(ref), with_unit(ref, report.question.quote)) for ref in columns)
+    return [words for name, words in named if words != name]
+
+
 def scan_notes(report: ScanReport) -> list[str]:
     """Say what the numbers of a screen are about, what was left out of it, and what is still to come."""
     asked = report.question
     kind = "" if asked.underlying is None or asked.market == "spot" else f"{asked.underlying} "
     least = exact(Decimal(repr(asked.min_volume)))
-    traded = f"traded at least {least} {plain(asked.quote)} in 24 hours"
-    notes = [f"{report.screened} {kind}pairs against {plain(asked.quote)} {traded}"]
+    quote = plain(asked.quote)
+    notes = [f"{report.screened} {kind}{quote} pairs trade at least {least} {quote} in 24h"]
     if asked.is_about_movers:
         notes.append("rows are those that rose most, losers those that fell most")
     if asked.where:
@@ -78,31 +94,33 @@ def age_words(view: BoardView) -> str | None:
     return None if view.failure is None else f"Stale: the board is {span(view.age_ms)} old; {plain(view.failure)}"
 
 
-def scan_page(report: ScanReport, notes: Iterable[str], more: str | None) -> str:
+def scan_page(report: ScanReport, more: str | None) -> str:
     """Render a screen as a table, or two of those who rose and fell most."""
     asked = report.question
+    table = partial(scan_table, report.columns, asked.quote)
     old = f", {span(report.view.age_ms)} old" if report.view.failure else ""
     shown = counted(len(report.rows) + len(report.losers), asked.limit)
     lines = [
         f"**{asked.market.capitalize()} market{old}**: {shown}; listed {report.listed}, matched {report.matched}, "
         f"waiting {report.waiting}",
-        *(f"- {note}" for note in notes),
+        *(f"- {note}" for note in scan_notes(report)),
         "",
     ]
     if asked.is_about_movers:
-        lines += ["**Rose most**", "", *scan_table(report.columns, report.rows)]
-        lines += ["", "**Fell most** (losers)", "", *scan_table(report.columns, report.losers)]
+        lines += ["**Rose most**", "", *table(report.rows)]
+        lines += ["", "**Fell most** (losers)", "", *table(report.losers)]
     else:
-        lines += scan_table(report.columns, report.rows)
+        lines += table(report.rows)
     return with_more([*lines, "", board_footer(report.view)], more)
 
 
-def scan_table(columns: Sequence[ColumnRef], rows: Iterable[ScanRow]) -> list[str]:
-    """Render rows with a line of names above them; nothing where there are none."""
+def scan_table(columns: Sequence[ColumnRef], quote: str, rows: Iterable[ScanRow]) -> list[str]:
+    """Render rows with a line of names and units above them; nothing where there are none."""
     rows = [*rows]
     if not rows:
         return ["None."]
-    lines = [f"| symbol | price | {' | '.join(map(str, columns))} |", "|" + "---|" * (len(columns) + 2)]
+    names = ["symbol", "price", *(with_unit(ref, quote) for ref in columns)]
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     return [*lines, *(f"| {' | '.join(_cells(columns, row))} |" for row in rows)]
 
 

@@ -28,6 +28,7 @@ from mcp_binance_server.surface.views.scan import (
     board_source,
     scan_notes,
     scan_page,
+    unit_notes,
     written_price,
     written_value,
 )
@@ -108,7 +109,7 @@ def scan_answer(report: ScanReport) -> ScanAnswer:
         as_of=instant(board.at_ms),
         source=board_source(report.view),
         host=board.host,
-        notes=scan_notes(report),
+        notes=[*scan_notes(report), *unit_notes(report)],
     )
 
 
@@ -129,8 +130,8 @@ def _more(report: ScanReport) -> str | None:
     usual = asked.min_volume == least_volume(asked.quote)
     return next_step(
         "scan_market",
-        market=asked.market,
-        quote=asked.quote,
+        market=None if asked.market == "spot" else asked.market,
+        quote=None if asked.quote == "USDT" else asked.quote,
         min_volume=None if usual else f"{Decimal(repr(asked.min_volume)):f}",
         where=[*map(str, asked.where)] or None,
         sort=None if asked.sort is None else str(asked.sort),
@@ -145,7 +146,7 @@ async def scan_market(context: Context, arguments: ScanMarket) -> ToolAnswer:
     report = await context.screener.scan(question)
     answer = scan_answer(report)
     old = age_words(report.view)
-    return ToolAnswer(scan_page(report, answer.notes, answer.more), answer, warnings=() if old is None else (old,))
+    return ToolAnswer(scan_page(report, answer.more), answer, warnings=() if old is None else (old,))
 
 
 SCAN_MARKET = ToolSpec(
