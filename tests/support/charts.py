@@ -46,11 +46,11 @@ async def fitting(client: Client, tool: str, arguments: Mapping[str, object]) ->
 
 
 def answer_of(result: types.CallToolResult) -> dict[str, Any]:
-    """Return the members of an answer; those of a picture stand in its text."""
+    """Return the members of an answer; those of a picture stand in the last line of its text."""
     if result.structured_content is not None:
         return result.structured_content
     (text,) = (each.text for each in result.content if isinstance(each, types.TextContent))
-    return json.loads(text)
+    return json.loads(text.splitlines()[-1])
 
 
 class ChartDesk:

@@ -106,7 +106,7 @@ class Dispatcher:
         structured = None if answer.structured is None else answer.structured.model_dump(mode="json")
         if structured is not None and answer.warnings:
             structured["warnings"] = [*answer.warnings]
-        return types.CallToolResult(content=[text, *answer.attached], structured_content=structured)
+        return types.CallToolResult(content=[text, *answer.attached], structured_content=structured, _meta=answer.meta)
 
     async def read_resource(self, caller: Caller | None, uri: str) -> types.ReadResourceResult:
         address = parse(uri)

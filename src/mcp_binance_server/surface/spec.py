@@ -61,6 +61,8 @@ class ToolAnswer:
     """Whether the data looked as if its market had fallen silent, so that it should be asked about."""
     warnings: tuple[str, ...] = ()
     """What speaks against the data; it is put into both channels."""
+    meta: dict[str, Any] | None = None
+    """What programs should know of it and no model reads."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,10 @@ class ToolSpec(Generic[ArgumentsT]):
     """Modules that nothing else needs, loaded at the first call."""
     scope_of_call: Callable[[ArgumentsT], Scope] | None = None
     """What one call needs, where that depends on its arguments."""
+    view: str | None = None
+    """The page that a host may show its answer in."""
+    for_view_only: bool = False
+    """Whether it is a page's to call and no model's."""
 
     @property
     def scope(self) -> Scope:
@@ -112,7 +118,15 @@ class ToolSpec(Generic[ArgumentsT]):
                 destructive_hint=None if self.read_only else True,  # says something only of what writes
                 open_world_hint=None if self.open_world else False,  # true is what a client assumes
             ),
+            _meta=self._meta,
         )
+
+    @property
+    def _meta(self) -> dict[str, Any] | None:
+        if self.for_view_only:
+            return {"ui": {"visibility": ["app"]}}
+        # The flat spelling is deprecated, and all that some hosts read.
+        return None if self.view is None else {"ui": {"resourceUri": self.view}, "ui/resourceUri": self.view}
 
 
 @dataclass(frozen=True)

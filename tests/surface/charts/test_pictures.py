@@ -1,6 +1,5 @@
 """What a chart drawn here shows: as many bars as asked for, volume, positions ahead of the market, no idle warning."""
 
-import json
 import re
 from html import unescape
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 from mcp import Client, types
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from support.charts import ENVIRONMENT
+from support.charts import ENVIRONMENT, answer_of
 from support.clock import FakeClock
 from support.served import Place
 
@@ -40,9 +39,8 @@ async def drawn(client: Client, config: object) -> tuple[dict[str, Any], str]:
         if isinstance(each, types.ResourceLink) and str(each.uri).endswith(".svg")
     ]
     (content,) = (await client.read_resource(svg)).contents
-    text = next(each for each in result.content if isinstance(each, types.TextContent))
     assert isinstance(content, types.TextResourceContents)
-    return json.loads(text.text)["metadata"], content.text
+    return answer_of(result)["metadata"], content.text
 
 
 def words_of(svg: str) -> list[str]:

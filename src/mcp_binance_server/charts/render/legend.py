@@ -1,15 +1,16 @@
-"""The lines of text in a pane's corner."""
+"""The legend: its words, said once for picture, text and programs, and the lines in a pane's corner."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_binance_server.charts.render.canvas import Canvas, width_of
 from mcp_binance_server.charts.render.layout import Box
 from mcp_binance_server.charts.render.look import Colour
 from mcp_binance_server.charts.render.request import Request
-from mcp_binance_server.charts.render.scale import compact, fixed, percent, signed
-from mcp_binance_server.charts.render.scaling import price_writer
+from mcp_binance_server.charts.render.scale import fixed, percent, signed
+from mcp_binance_server.charts.render.scaling import study_writer
 from mcp_binance_server.charts.render.series.volume_profile import UP, ProfileView
+from mcp_binance_server.charts.render.spec import LegendRow
 from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
 
 LEFT = 12
@@ -20,6 +21,28 @@ CLOSE = 4  # between the words of a group
 
 MOST_OF_PANE = 0.42
 SIDE = 24
+MOST_ROWS = 12  # of the legend in words
+
+
+@dataclass(frozen=True, slots=True)
+class LegendValue:
+    """One value of a legend and what stands before it, such as O, or nothing."""
+
+    text: str
+    ink: Colour
+    name: str = ""
+
+    @property
+    def said(self) -> str:
+        return f"{self.name} {self.text}" if self.name else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """All that a legend says of one series; a picture may have room for a part of it."""
+
+    name: str
+    values: tuple[LegendValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +136,65 @@ def _trimmed(word: Word, room: float) -> str:
     return text + "\N{HORIZONTAL ELLIPSIS}" if text else ""
 
 
+def legend_rows(request: Request) -> tuple[LegendRow, ...]:
+    """Return the whole legend in words, the price first; a picture may have less room."""
+    entries = [price_entry(request), *(study_entry(request, view) for view in request.views)]
+    if request.profile:
+        entries.append(profile_entry(request, request.profile))
+    return tuple(LegendRow(entry.name, " ".join(each.said for each in entry.values)) for entry in entries[:MOST_ROWS])
+
+
+def price_entry(request: Request) -> LegendEntry:
+    """Word the symbol, the last bar as it is drawn, and its change from the close before as it was traded."""
+    spec, bars, real, places = request.spec, request.bars, request.real, request.decimals
+    name = f"{spec.symbol} {' · '.join(part for part in (spec.interval, spec.venue) if part)}"
+    ink = request.price.body[not bars.rose(-1)]
+    columns = (("O", bars.opens), ("H", bars.highs), ("L", bars.lows), ("C", bars.closes))
+    values = [LegendValue(fixed(line[-1], places), ink, letter) for letter, line in columns]
+    if len(real) > 1 and real.closes[-2]:
+        change = real.closes[-1] - real.closes[-2]
+        text = f"{signed(change, places)} ({percent(change / real.closes[-2] * 100)})"
+        values.append(LegendValue(text, request.price.body[change < 0]))
+    return LegendEntry(name, tuple(values))
+
+
+def study_entry(request: Request, view: StudyView) -> LegendEntry:
+    """Word a study's name and the last value of each plot that is seen."""
+    write = study_writer(request, view)
+    last = [(look, last_value(view, look, len(request.bars))) for look in view.plots if look.visible]
+    values = [LegendValue(write(value), _ink(request, view, look)) for look, value in last if value is not None]
+    return LegendEntry(view.settled.label, tuple(values))
+
+
+def profile_entry(request: Request, view: ProfileView) -> LegendEntry:
+    """Word the busiest price of a profile and the ends of its value area."""
+    prices = (("POC", view.poc, view.poc_ink), ("VAH", view.vah, UP), ("VAL", view.val, UP))
+    values = [
+        LegendValue(fixed(price, request.decimals), ink, name) for name, price, ink in prices if price is not None
+    ]
+    return LegendEntry(view.settled.label, tuple(values))
+
+
+def last_value(view: StudyView, look: PlotLook, bars: int) -> float | None:
+    """Return a plot's value at the last bar; what reaches into the future is not the last value."""
+    line = view.lines[look.plot.key]
+    return line[bars - 1] if len(line) >= bars else None
+
+
 def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     """Return the rows over the price, symbol, last bar and each study drawn on it, and the studies without room."""
     looks, theme = request.spec.looks, request.theme
     if not looks.legend:
         return [], []
     room, most = pane.width - SIDE, max(1, int(pane.height * MOST_OF_PANE / ROW))
-    head = wrapped([_title(request), *_last_bar(request)], room)
+    title, last_bar = _title(request), _last_bar(request)
+    head = wrapped([title, *last_bar], room)
     if len(head) > 1:
-        head = [(_title(request),), *wrapped(_last_bar(request), room)]
-    studies = [study_row(request, view, _price_writer(request), room) for view in request.overlays]
-    # In percent, as the axis has them: prices of another market would say nothing here.
-    studies += [study_row(request, view, price_writer(request), room) for view in request.compared]
+        head = [(title,), *wrapped(last_bar, room)]
+    studies = [study_row(request, view, room) for view in (*request.overlays, *request.compared)]
     if request.profile:
-        studies.append(_profile_row(request, request.profile, room))
-    volume = [study_row(request, request.volume, compact, room)] if request.volume else []
+        studies.append(_row(request, profile_entry(request, request.profile), room))
+    volume = [study_row(request, request.volume, room)] if request.volume else []
     # Where room is short, volume is known by its place and the last bar by its tag: the names of studies come first.
     if len(head) + len(studies) + len(volume) > most:
         volume = []
@@ -142,63 +209,38 @@ def price_legend(request: Request, pane: Box) -> tuple[list[Row], list[str]]:
     return shown, names[len(names) - min(missing, len(names)) :]
 
 
-def study_row(request: Request, view: StudyView, write: Callable[[float], str], room: float) -> Row:
+def study_row(request: Request, view: StudyView, room: float) -> Row:
     """Return a study's name and its last values, as many as fit."""
-    groups: list[Group] = [(Word(view.settled.label, request.theme.text),)]
+    return _row(request, study_entry(request, view), room)
+
+
+def _row(request: Request, entry: LegendEntry, room: float) -> Row:
+    groups: list[Group] = [(Word(entry.name, request.theme.text),)]
     if request.spec.looks.legend_values:
-        for look in view.plots:
-            value = last_value(view, look, len(request.bars))
-            if look.visible and value is not None:
-                groups.append((Word(write(value), _ink(request, view, look)),))
+        groups += [_group(request, value) for value in entry.values]
     return cut(groups, room)
 
 
-def _profile_row(request: Request, view: ProfileView, room: float) -> Row:
-    groups: list[Group] = [(Word(view.settled.label, request.theme.text),)]
-    if request.spec.looks.legend_values:
-        write = _price_writer(request)
-        for name, price, ink in (("POC", view.poc, view.poc_ink), ("VAH", view.vah, UP), ("VAL", view.val, UP)):
-            if price is not None:
-                groups.append((Word(name, request.theme.text), Word(write(price), ink)))
-    return cut(groups, room)
-
-
-def last_value(view: StudyView, look: PlotLook, bars: int) -> float | None:
-    """Return a plot's value at the last bar; what reaches into the future is not the last value."""
-    line = view.lines[look.plot.key]
-    return line[bars - 1] if len(line) >= bars else None
+def _group(request: Request, value: LegendValue) -> Group:
+    named = (Word(value.name, request.theme.text),) if value.name else ()
+    return (*named, Word(value.text, value.ink))
 
 
 def _title(request: Request) -> Group:
-    spec, theme = request.spec, request.theme
-    return (
-        Word(spec.symbol, theme.strong, 15, bold=True),
-        Word(" " + " · ".join(part for part in (spec.interval, spec.venue) if part), theme.text, 13),
-    )
+    symbol, space, rest = price_entry(request).name.partition(" ")
+    theme = request.theme
+    return Word(symbol, theme.strong, 15, bold=True), Word(space + rest, theme.text, 13)
 
 
 def _last_bar(request: Request) -> list[Group]:
-    looks, bars, real, places = request.spec.looks, request.bars, request.real, request.decimals
-    ink = request.price.body[not bars.rose(-1)]
-    groups: list[Group] = []
+    looks = request.spec.looks
     if not looks.legend_values:
-        return groups
-    if looks.series_ohlc:
-        values = (("O", bars.opens), ("H", bars.highs), ("L", bars.lows), ("C", bars.closes))
-        groups += [(Word(name, request.theme.text), Word(fixed(line[-1], places), ink)) for name, line in values]
-    if looks.bar_change and len(real) > 1 and real.closes[-2]:
-        change = real.closes[-1] - real.closes[-2]
-        tone = request.price.body[change < 0]
-        text = f"{signed(change, places)} ({percent(change / real.closes[-2] * 100)})"
-        groups.append((Word(text, tone),))
-    return groups
+        return []
+    shown = [each for each in price_entry(request).values if (looks.series_ohlc if each.name else looks.bar_change)]
+    return [_group(request, value) for value in shown]
 
 
 def _ink(request: Request, view: StudyView, look: PlotLook) -> Colour:
     if view is request.volume:
         return look.colours[not request.bars.rose(-1)]
     return look.ink
-
-
-def _price_writer(request: Request) -> Callable[[float], str]:
-    return lambda price: fixed(price, request.decimals)

@@ -139,7 +139,7 @@ class Painter:
     def _study_pane(self, index: int) -> list[Tag]:
         request, view, span = self.request, self.request.panes[index], self._study_spans[index]
         pane = self._layout.panes[index + 1]
-        rows = [study_row(request, view, span.write, pane.width - 24)] if request.spec.looks.legend else []
+        rows = [study_row(request, view, pane.width - 24)] if request.spec.looks.legend else []
         area, boxes = self._legend(pane, rows)
         axis = study_axis(span, area)
         stage = Stage(self.canvas, request.theme, self._layout.grid, request.bars, axis, area)

@@ -72,6 +72,18 @@ def price_writer(request: Request) -> Callable[[float], str]:
     return lambda price: fixed(price, request.decimals)
 
 
+def study_writer(request: Request, view: StudyView) -> Callable[[float], str]:
+    """Return how a study's values are written, on its axis and in its legend."""
+    if view is request.volume:
+        return compact
+    if any(view is each for each in request.compared):
+        # In percent, as the axis has them: prices of another market would say nothing here.
+        return price_writer(request)
+    if any(view is each for each in request.overlays):
+        return _writer(request.decimals)
+    return study_span(view, request.decimals).write
+
+
 def quote_of(request: Request) -> AxisUnit:
     """Return the scale's view of a price; what it compares with is the first close shown."""
     return AxisUnit(request.spec.scale, request.real.closes[0] or 1.0)

@@ -125,8 +125,20 @@ class ChartSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class LegendRow:
+    """What the legend says of one series: "RSI 14", "33.12"."""
+
+    name: str
+    values: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.name}: {self.values}" if self.values else self.name
+
+
+@dataclass(frozen=True, slots=True)
 class ChartMeta:
-    """What the picture shows."""
+    """What the picture shows; the legend is complete, also where the picture has no room for it."""
 
     width: int
     height: int
@@ -136,6 +148,8 @@ class ChartMeta:
     last_bar_closed: bool
     panes: int
     studies: tuple[str, ...]  # as the legend names them: "BB 20 2"
+    legend: tuple[LegendRow, ...]
+    as_of_ms: int | None  # when the candles were read, if that was said
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -12,6 +12,9 @@ from mcp_binance_server.charts.chartimg.client import ChartImgClient
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.state.flight import Flights
+
+if TYPE_CHECKING:
+    from mcp_binance_server.charts.render.spec import LegendRow
 
 ImageFormat = Literal["png", "jpeg"]
 
@@ -39,6 +42,7 @@ class ChartOrder:
 class ChartImage:
     """An image, or where it is kept and until when; who drew it, and what to tell the user ("code: sentence").
 
+    What was drawn here has its legend in words, and when its candles were read.
     `status` is what chart-img.com answered, 0 if it did not or was not asked.
     """
 
@@ -56,6 +60,8 @@ class ChartImage:
     images_left: int | None = None
     bars: int | None = None
     last_bar_closed: bool | None = None
+    legend: "tuple[LegendRow, ...]" = ()
+    as_of_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

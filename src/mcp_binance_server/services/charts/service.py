@@ -129,6 +129,8 @@ class ChartingService:
             data=data,
             bars=meta.bars,
             last_bar_closed=meta.last_bar_closed,
+            legend=meta.legend,
+            as_of_ms=meta.as_of_ms,
         )
         return await self._kept(image, rendered.svg.encode()) if order.storage else image
 

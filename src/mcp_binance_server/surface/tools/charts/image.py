@@ -1,8 +1,10 @@
 """The tool that draws a chart."""
 
+import sys
 from base64 import b64encode
 from typing import Any, Literal
 
+import msgspec
 from mcp import types
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -13,7 +15,11 @@ from mcp_binance_server.surface.context import Context, reporting
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.charts.facts import CAMEL
 from mcp_binance_server.surface.tools.rows import Row, omitted, optional
+from mcp_binance_server.surface.uris import CHART_VIEW
 from mcp_binance_server.surface.views.markdown import instant
+
+CHART_KEY = "mcp-binance-server/chart"
+MOST_META = 2_000  # bytes
 
 
 class GenerateChartImage(Arguments):
@@ -89,6 +95,29 @@ def base64_of(data: bytes) -> str:
     return b64encode(data).decode("ascii")
 
 
+def chart_meta(image: ChartImage, config: dict[str, Any]) -> dict[str, Any]:
+    """Return what the chart's page begins with: the legend, and the configuration where that is not too long."""
+    facts: dict[str, Any] = {
+        "renderer": image.renderer,
+        "as_of_ms": image.at_ms if image.as_of_ms is None else image.as_of_ms,
+        "legend": [{"name": row.name, "values": row.values} for row in image.legend],
+        "config": config,
+    }
+    meta = {CHART_KEY: facts}
+    if _size(meta) > MOST_META:
+        del facts["config"]  # the page takes it from the call
+    while _size(meta) > MOST_META:
+        facts["legend"].pop()
+    return meta
+
+
+def _size(meta: dict[str, Any]) -> int:
+    try:
+        return len(msgspec.json.encode(meta))
+    except (TypeError, UnicodeEncodeError):
+        return sys.maxsize
+
+
 async def generate_chart_image(context: Context, arguments: GenerateChartImage) -> ToolAnswer:
     image = await reporting(
         context.progress,
@@ -100,7 +129,10 @@ async def generate_chart_image(context: Context, arguments: GenerateChartImage) 
     if arguments.include_data:
         data = None if image.data is None else base64_of(image.data)
         structured = answer.model_copy(update={"image_data": data})
-    return ToolAnswer(answer.model_dump_json(), structured, attachments(image))
+    said = [row.said for row in image.legend]
+    said += [] if image.as_of_ms is None else [f"as of {instant(image.as_of_ms)}"]
+    text = "\n".join([*said, answer.model_dump_json()])
+    return ToolAnswer(text, structured, attachments(image), meta=chart_meta(image, arguments.config))
 
 
 GENERATE_CHART_IMAGE = ToolSpec(
@@ -122,4 +154,5 @@ GENERATE_CHART_IMAGE = ToolSpec(
     read_only=True,
     toolset="charts",
     slow=True,
+    view=CHART_VIEW,
 )
