@@ -42,6 +42,7 @@ from mcp_binance_server.services.analysis.liquidity import LiquidityService, Vol
 from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
 from mcp_binance_server.services.analysis.size import SizeService
 from mcp_binance_server.services.analysis.trend import AnalysisService
+from mcp_binance_server.services.charts.bars import ChartBars
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
 from mcp_binance_server.services.charts.local import AT_A_TIME, LocalCharts
@@ -216,6 +217,7 @@ async def app_on(
             chart_language=language,
             derivatives=derivatives,
             charting=ChartingService(remote, local, Pictures(engine), jpeg),
+            chart_bars=ChartBars(local, docs.catalogue),
             guides=guides,
             screener=screener,
             overview=OverviewService(boards, screener),

@@ -23,6 +23,7 @@ TOOL_ARGUMENTS: dict[str, dict[str, Any]] = {
     "construct_chart_config": {"naturalLanguage": "BTCUSDT hourly candles with RSI"},
     "validate_chart_config": {"config": CHART},
     "generate_chart_image": {"config": CHART},
+    "get_chart_bars": {"config": CHART},
     "search_guides": {"query": "liquidity"},
     "list_guides": {},
     "get_content": {"context": "start"},

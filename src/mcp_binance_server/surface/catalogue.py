@@ -55,6 +55,7 @@ from mcp_binance_server.surface.tools import portfolio as account_tools
 from mcp_binance_server.surface.tools.book import levels as book_tools
 from mcp_binance_server.surface.tools.book import metrics as order_book_tools
 from mcp_binance_server.surface.tools.charts import facts as chart_fact_tools
+from mcp_binance_server.surface.tools.charts.bars import GET_CHART_BARS
 from mcp_binance_server.surface.tools.charts.configuration import CONSTRUCT_CHART_CONFIG, VALIDATE_CHART_CONFIG
 from mcp_binance_server.surface.tools.charts.documentation import FETCH_CHART_DOCUMENTATION
 from mcp_binance_server.surface.tools.charts.image import GENERATE_CHART_IMAGE
@@ -181,6 +182,7 @@ CATALOGUE = Catalogue(
         CONSTRUCT_CHART_CONFIG,
         VALIDATE_CHART_CONFIG,
         GENERATE_CHART_IMAGE,
+        GET_CHART_BARS,
         guide_tools.SEARCH_GUIDES,
         guide_tools.LIST_GUIDES,
         guide_tools.GET_CONTENT,

@@ -22,6 +22,7 @@ from mcp_binance_server.services.analysis.flow import OrderFlowService
 from mcp_binance_server.services.analysis.liquidity import LiquidityService, VolumeProfileService
 from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
 from mcp_binance_server.services.analysis.trend import AnalysisService
+from mcp_binance_server.services.charts.bars import ChartBars
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
 from mcp_binance_server.services.charts.service import ChartingService
@@ -121,6 +122,7 @@ class Context:
     chart_validation: ChartValidationService
     chart_language: ChartLanguageService
     charting: ChartingService
+    chart_bars: ChartBars
     screener: ScanService
     overview: OverviewService
     derivatives: DerivativesService

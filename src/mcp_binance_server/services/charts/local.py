@@ -92,7 +92,7 @@ class LocalCharts:
         # Loaded late: a server whose user draws nothing should not start slower for it.
         from mcp_binance_server.charts.render.chart import render_apart  # noqa: PLC0415
 
-        candles, spec = await self._loaded(chart)
+        candles, spec = await self.loaded(chart)
         LOG.info("drawing %s %s from %d candles", chart.pair, chart.interval, len(candles))
         try:
             rendered = await render_apart(candles, spec, limiter=self.composing, gives_way=gives_way)
@@ -102,7 +102,13 @@ class LocalCharts:
             raise ChartNotDrawn(reason="the renderer took too long") from None
         return LocalPicture(rendered, self.market.time.now_ms())
 
-    async def _loaded(self, chart: "LocalChart") -> "tuple[tuple[Candle, ...], ChartSpec]":
+    async def loaded(self, chart: "LocalChart") -> "tuple[tuple[Candle, ...], ChartSpec]":
+        """Return the candles of a chart and, with what only the exchange knows, how to draw them.
+
+        Raises:
+            InvalidSymbol: the exchange has no such pair.
+            InvalidChartConfig: there is no candle in the range.
+        """
         from mcp_binance_server.charts.render.spec import bars_to_load  # noqa: PLC0415
 
         rules = await self.market.rules(chart.pair)

@@ -10,6 +10,7 @@ from mcp_binance_server.charts.render.stage import Columns, Stage, shared_column
 from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
 
 VOLUME_ALPHA = 0.45
+LEVEL_ALPHA = 0.6
 
 
 def draw_study(stage: Stage, view: StudyView) -> None:
@@ -38,7 +39,7 @@ def draw_levels(stage: Stage, view: StudyView) -> None:
         top, bottom = min(rows), max(rows)
         stage.canvas.rects([(stage.area.left, top, stage.area.width, bottom - top)], view.shade)
     for level, row in zip(view.levels, rows, strict=True):
-        stage.canvas.lines([(stage.area.left, row, stage.area.right, row)], level.ink.faded(0.6), 1, "3 3")
+        stage.canvas.lines([(stage.area.left, row, stage.area.right, row)], level.ink.faded(LEVEL_ALPHA), 1, "3 3")
 
 
 def draw_volume(stage: Stage, look: PlotLook, height: float) -> None:
@@ -54,26 +55,43 @@ def draw_volume(stage: Stage, look: PlotLook, height: float) -> None:
             tall = max(1, round(bars.volumes[bar] / most * height)) if bars.volumes[bar] > 0 else 0
             if bars.rose(bar) is rising and tall:
                 rects.append((stage.grid.left_of(x), bottom - tall, body, tall))
-        stage.canvas.bars(rects, colour if colour.alpha < 1 else colour.faded(VOLUME_ALPHA))
+        stage.canvas.bars(rects, volume_ink(colour))
+
+
+def volume_ink(colour: Colour) -> Colour:
+    """Return the colour volumes stand in: translucent, for prices may lie behind them."""
+    return colour if colour.alpha < 1 else colour.faded(VOLUME_ALPHA)
+
+
+def rising_tints(bars: Columns) -> list[int | None]:
+    """Say of each bar which of two colours its volume has: the first if it rose."""
+    return [0 if bars.rose(bar) else 1 for bar in range(len(bars))]
+
+
+def tints(line: Line, colours: int) -> list[int | None]:
+    """Say which of its colours each column has: of two by rising or falling, of four by its sign too."""
+    found: list[int | None] = []
+    before: float | None = None
+    for value in line:
+        found.append(None if value is None else _tint(value, before, colours))
+        before = value
+    return found
 
 
 def _columns(stage: Stage, look: PlotLook, line: Line) -> None:
     zero = round(min(max(stage.axis.y(0.0), stage.area.top), stage.area.bottom))
     body = stage.grid.body
     groups: dict[int, list[Rect]] = {}
-    before: float | None = None
-    for x, value in zip(stage.grid.centres, line, strict=False):
-        if value is not None:
+    for x, value, tint in zip(stage.grid.centres, line, tints(line, len(look.colours)), strict=False):
+        if value is not None and tint is not None:
             row = stage.axis.row(value)
             top, tall = min(row, zero), max(1, abs(row - zero))
-            kind = _kind(value, before, len(look.colours))
-            groups.setdefault(kind, []).append((stage.grid.left_of(x), top, body, tall))
-        before = value
-    for kind in sorted(groups):
-        stage.canvas.bars(groups[kind], look.colours[kind])
+            groups.setdefault(tint, []).append((stage.grid.left_of(x), top, body, tall))
+    for tint in sorted(groups):
+        stage.canvas.bars(groups[tint], look.colours[tint])
 
 
-def _kind(value: float, before: float | None, colours: int) -> int:
+def _tint(value: float, before: float | None, colours: int) -> int:
     rising = before is None or value >= before
     if colours == 4:
         return (0 if rising else 1) if value >= 0 else (2 if rising else 3)

@@ -1,0 +1,64 @@
+"""The tool that a chart's page calls for the bars it shows."""
+
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import optional
+from mcp_binance_server.surface.views.markdown import instant
+
+
+class GetChartBars(Arguments):
+    config: dict[str, Any] = Field(description="As for generate_chart_image")
+    since: int | None = optional("Open time in ms: bars from there on")
+
+
+class BarsAnswer(Answer):
+    """The members that charts/render/bars.py makes; nobody but the page reads them, so no schema lists them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    as_of: str
+    as_of_ms: int
+    last_bar_closed: bool
+
+
+async def get_chart_bars(context: Context, arguments: GetChartBars) -> ToolAnswer:
+    # Loaded late: a server whose user draws nothing should not start slower for it.
+    from mcp_binance_server.charts.render.bars import live_members, whole_members  # noqa: PLC0415
+    from mcp_binance_server.charts.render.spec import LegendRow  # noqa: PLC0415
+
+    reading = await context.chart_bars.read(arguments.config)
+    members = live_members(reading.request, arguments.since)
+    if arguments.since is None:
+        members |= {**whole_members(reading.request), "warnings": [*reading.warnings]}
+    said = [LegendRow(**row).said for row in members["legend"]]
+    told = f"{len(members['rows'])} bars for the chart's page as of {instant(reading.as_of_ms)}."
+    answer = BarsAnswer(
+        as_of=instant(reading.as_of_ms),
+        as_of_ms=reading.as_of_ms,
+        last_bar_closed=reading.last_bar_closed,
+        **members,
+    )
+    return ToolAnswer("\n".join([told, *said]), answer)
+
+
+GET_CHART_BARS = ToolSpec(
+    name="get_chart_bars",
+    title="Bars of the chart view",
+    description="For the chart view alone. Not for you: call generate_chart_image, get_klines or get_indicators.",
+    arguments=GetChartBars,
+    answer=None,
+    run=get_chart_bars,
+    loads=(
+        "mcp_binance_server.charts.spec",
+        "mcp_binance_server.charts.render.request",
+        "mcp_binance_server.charts.render.bars",
+    ),
+    read_only=True,
+    toolset="charts",
+    for_view_only=True,
+)
