@@ -1,0 +1,72 @@
+// The words in the panes' corners: at rest the server's, under the crosshair the texts of that bar.
+
+import { CLOSE, HIGH, LOW, OPEN, TEXTS, TIME, TINTS } from './bars.js';
+import { dayAndTime, grouped, say } from './words.js';
+
+const LETTERS = [['O', OPEN], ['H', HIGH], ['L', LOW], ['C', CLOSE]];
+
+// `row` is the bar under the crosshair, null at rest; `newest` is the last one.
+export function legendLines(data, row, newest) {
+  const [price, ...studies] = data.legend;
+  const values = row ? priceValues(data, row) : price.values;
+  const priceLine = { pane: 0, name: price.name, values, hasRisen: rose(row ?? newest) };
+  const others = studies.map((study, place) => studyLine(data, study, place, row));
+  return [priceLine, ...others.filter((line) => line.values !== null)];
+}
+
+function rose(row) {
+  return Number(row[CLOSE]) >= Number(row[OPEN]);
+}
+
+function priceValues(data, row) {
+  const prices = LETTERS.map(([letter, part]) => `${letter} ${grouped(row[part])}`);
+  const time = dayAndTime(row[TIME], { withSeconds: data.step_ms < 60_000 });
+  return `${time} ${prices.join(' ')}`;
+}
+
+function studyLine(data, { name, values }, study, row) {
+  const plots = data.plots.map((plot, place) => ({ plot, place })).filter(({ plot }) => plot.study === study);
+  const line = { pane: plots[0]?.plot.pane ?? 0, name, values, inks: plots.map(({ plot }) => plot.colours[0]) };
+  if (!row) return line;
+  const said = plots.filter(({ place }) => row[TEXTS][place] !== null);
+  line.values = said.map(({ place }) => grouped(row[TEXTS][place])).join(' ');
+  line.inks = said.map(({ plot, place }) => plot.colours[row[TINTS]?.[place] ?? 0]);
+  return line;
+}
+
+// Boxes, one per pane that has words.
+export function legendBoxes(lines, { up, down }) {
+  const boxes = new Map();
+  for (const line of lines) {
+    if (!boxes.has(line.pane)) boxes.set(line.pane, document.createElement('div'));
+    boxes.get(line.pane).append(lineElement(line, { up, down }));
+  }
+  for (const [pane, box] of boxes) {
+    box.className = 'legend';
+    box.dataset.pane = pane;
+  }
+  return [...boxes.values()];
+}
+
+function lineElement(line, colours) {
+  const element = document.createElement('div');
+  const name = document.createElement('b');
+  say(name, line.name);
+  element.append(name, ' ', ...inked(line, colours));
+  return element;
+}
+
+// One ink per value where the words are one per plot; otherwise the words as they are.
+function inked({ values, inks = [], hasRisen }, { up, down }) {
+  const words = values.split(' ');
+  if (hasRisen !== undefined) return [inkedWord(values, hasRisen ? up : down)];
+  if (words.length !== inks.length) return [values];
+  return words.flatMap((word, place) => [inkedWord(word, inks[place]), ' ']).slice(0, -1);
+}
+
+function inkedWord(word, ink) {
+  const element = document.createElement('span');
+  say(element, word);
+  element.style.color = ink.slice(0, 7); // a shade of a column is too faint for words
+  return element;
+}
