@@ -155,9 +155,10 @@ def futures_side(
     )
     attempts = Attempts(network, channel, budget, time, time_call=FUTURES_TIME, silence_ms=SILENCE_MS)
     caller = ExchangeCaller(attempts, clock, market="perpetual")
-    contracts = ContractList(caller, engine, clock)
+    client = FuturesClient(caller, engine, pace)
+    contracts = ContractList(caller, engine, clock, client.reads)
     budget.find_limit = contracts.table
-    return FuturesSide(FuturesClient(caller, engine, pace), contracts)
+    return FuturesSide(client, contracts)
 
 
 def _opened_channel(stack: AsyncExitStack, attempt_secs: float, transport: httpx2.AsyncBaseTransport | None) -> Channel:

@@ -100,7 +100,20 @@ async def test_the_true_limit_is_taken_from_the_list_and_bad_contracts_are_left_
         assert list(table.contracts) == ["BTCUSDT"]
         assert str(table.contracts[next(iter(table.contracts))].tick) == "0.10"
         assert (before, futures.client.caller.budget.limit) == (2_400, 1_800)
+        assert futures.client.reads.dropped == 3
+
     assert "3 contracts" in caplog.text
+
+
+async def test_a_funding_rule_that_makes_no_sense_is_left_out_and_counted(open_futures: OpenFutures) -> None:
+    rule = {"symbol": "SOLUSDT", "adjustedFundingRateCap": "0.02", "adjustedFundingRateFloor": "-0.02"}
+    rows = [{**rule, "fundingIntervalHours": 4}, {**rule, "fundingIntervalHours": "often"}, None]
+
+    async with open_futures(Answering(rows)) as futures:
+        assert {str(symbol): each.interval_hours for symbol, each in (await futures.contracts.rules()).items()} == {
+            "SOLUSDT": 4
+        }
+        assert futures.client.reads.dropped == 2
 
 
 async def test_a_list_of_nothing_readable_is_no_list(open_futures: OpenFutures) -> None:

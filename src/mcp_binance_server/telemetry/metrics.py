@@ -40,7 +40,8 @@ class Gauges:
     """By market, of those that were asked for."""
     board_reads: Mapping[str, float]
     board_fetches: Mapping[str, float]
-    scan_series: int
+    scan_series: Mapping[str, float]
+    """By outcome."""
     scan_waiting: int
     rows_dropped: int
     tasks: int
@@ -66,9 +67,9 @@ DESCRIPTIONS = {
     "board_age_seconds": "Age of the board of all pairs; absent before the first question",
     "board_reads": "Boards asked for since the start",
     "board_fetches": "Boards that this process had to ask Binance for since the start",
-    "scan_series": "Series of candles that screens had to ask Binance for since the start",
+    "scan_series": "Series of candles that screens needed since the start, by what became of that",
     "scan_waiting": "Screens that are read on, within their share of the weight",
-    "rows_dropped": "Rows of answers about all pairs since the start that made no sense and were left out",
+    "rows_dropped": "Rows of lists of Binance since the start that made no sense and were left out",
     "tasks": "Tasks of the event loop",
 }
 LABELS = {
@@ -76,6 +77,7 @@ LABELS = {
     "board_age_seconds": ("market",),
     "board_reads": ("market",),
     "board_fetches": ("market",),
+    "scan_series": ("outcome",),
 }
 
 

@@ -417,6 +417,36 @@ async def test_a_pair_that_cannot_be_read_is_told_and_the_others_are_judged(whol
     assert report.why_unread is not None
 
 
+async def test_what_became_of_each_series_is_counted(clock: FakeClock, exchange: SimulatedExchange) -> None:
+    hourly, daily = screen(["rsi_14@1h < 101"]), screen(["rsi_14@1d < 101"])
+    async with whole_market(clock, exchange) as whole:
+        screener = whole.app.context.screener
+        listed = (await screener.scan(hourly)).listed
+        exchange.faults.add(Fault(kind="status", status=400, code=-1121, msg="Invalid symbol.", path="*/klines"))
+        await screener.scan(daily)
+
+        assert screener.store.series == {"fetched": 2 * listed - 1, "shared": 0, "limited": 0, "failed": 1}
+
+        another = replace(screener.store)
+        await another.load("spot", "1h", "BTCUSDT")
+        await another.load("spot", "1h", "BTCUSDT")
+
+        assert another.series == {"fetched": 0, "shared": 1, "limited": 0, "failed": 0}
+
+
+async def test_a_series_that_is_not_granted_in_a_minute_is_counted() -> None:
+    clock = SteppedClock()
+    exchange = SimulatedExchange(clock, crowd=60)
+    async with whole_market(clock, exchange, {"MCP_BINANCE_SCAN_PERCENT": "1"}) as whole:
+        report, _ = await Patient(whole, clock).ask(screen(["rsi_14@1h < 101"]))
+        series = whole.app.context.screener.store.series
+
+    assert report.waiting > 0
+    assert series["fetched"] == weights(exchange).total() / 2
+    assert series["limited"] > 0
+    assert series["shared"] == series["failed"] == 0
+
+
 async def test_a_hundred_are_asked_for_open_interest_at_most(clock: FakeClock) -> None:
     exchange = SimulatedExchange(clock, contracts=150)
     async with whole_market(clock, exchange) as whole:

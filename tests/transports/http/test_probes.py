@@ -129,6 +129,22 @@ async def test_the_figures_count_what_was_asked(http: HttpClient) -> None:
     assert not any("made" in name for name in figures)
 
 
+async def test_the_figures_tell_what_became_of_the_series_of_a_screen(http: HttpClient) -> None:
+    session_id = await http.initialize()
+    screen = {"name": "scan_market", "arguments": {"where": ["rsi_14@1h < 101"]}}
+    before = await _figures(http)
+    told = (await http.ask("tools/call", session_id, screen)).json()["result"]["structuredContent"]
+
+    figures = await _figures(http)
+
+    series = "mcp_binance_scan_series{outcome="
+    assert {name: value for name, value in before.items() if series in name} == {
+        f'{series}"{outcome}"}}': 0 for outcome in ("fetched", "shared", "limited", "failed")
+    }
+    assert figures[f'{series}"fetched"}}'] == told["listed"] > 20
+    assert figures["mcp_binance_rows_dropped"] == 0
+
+
 async def test_the_figures_tell_what_the_process_uses(http: HttpClient) -> None:
     before = await _figures(http, r"\S+")
     for _ in range(5):

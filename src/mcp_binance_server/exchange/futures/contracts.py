@@ -18,6 +18,7 @@ from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import RestCall, host_of
 from mcp_binance_server.exchange.futures.endpoints import CONTRACTS, FUNDING_RULES
 from mcp_binance_server.exchange.futures.wire import ContractListWire, FundingRuleWire
+from mcp_binance_server.exchange.shared_reads import ReadCount
 from mcp_binance_server.exchange.wire import UNREADABLE
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.flight import Flights
@@ -79,6 +80,7 @@ class ContractList:
     caller: ExchangeCaller
     engine: StateEngine
     clock: Clock
+    reads: ReadCount
     _table: HourlyRead[ContractTable] = field(init=False, repr=False)
     _rules: HourlyRead[Mapping[Symbol, FundingRule]] = field(init=False, repr=False)
 
@@ -141,8 +143,7 @@ class ContractList:
             packed, dropped = await anyio.to_thread.run_sync(_packed, body.value, self.caller.budget.limit)
         except UNREADABLE:
             raise ExchangeUnavailable(reason="the answer could not be read") from None
-        if dropped:
-            LOG.warning("%d contracts of the exchange's list made no sense and are left out", dropped)
+        self._left_out("contracts of the exchange's list", dropped)
         return packed
 
     async def _load_rules(self) -> Mapping[Symbol, FundingRule]:
@@ -153,9 +154,13 @@ class ContractList:
     async def _produce_rules(self) -> bytes:
         body = await self.caller.read(FUNDING_RULES, {}, list[msgspec.Raw])
         read = read_rows(body.value, FundingRuleWire)
-        if read.dropped:
-            LOG.warning("%d funding rules made no sense and are left out", read.dropped)
+        self._left_out("funding rules", read.dropped)
         return zlib.compress(msgspec.msgpack.encode([each.to_domain() for each in read.rows]))
+
+    def _left_out(self, what: str, dropped: int) -> None:
+        self.reads.dropped += dropped
+        if dropped:
+            LOG.warning("%d %s made no sense and are left out", dropped, what)
 
     async def _shared(self, name: str, call: RestCall, produce: Callable[[], Awaitable[bytes]]) -> bytes:
         return await self.engine.single_flight(

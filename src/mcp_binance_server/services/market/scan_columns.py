@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import msgspec
 
@@ -18,6 +19,7 @@ from mcp_binance_server.analytics.market.scan.screen import PairColumns, ReadCol
 from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.domain.board import BoardMarket
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import AppError, RateLimited
 from mcp_binance_server.exchange.allowance import Allowance
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.exchange.futures.rest import FuturesClient
@@ -33,6 +35,8 @@ INTEREST_MS = 300_000
 INTEREST_HOURS = 30
 # Three thousand pairs by four intervals would be more, and nobody asks for them all at once.
 MOST_AT_HAND = 8_000
+SeriesOutcome = Literal["fetched", "shared", "limited", "failed"]
+"""Asked of the exchange; had from who asked before; not granted in that minute; not answered."""
 _SERIES = tuple(SeriesColumns.__dataclass_fields__)
 _DAYS = tuple(DayColumns.__dataclass_fields__)
 
@@ -63,8 +67,10 @@ class ColumnStore:
     futures: FuturesClient | None
     allowances: Mapping[BoardMarket, Allowance]
     engine: StateEngine
-    read: int = field(default=0, init=False)
-    """Series that had to be asked for since the start."""
+    series: dict[SeriesOutcome, int] = field(
+        default_factory=lambda: dict[SeriesOutcome, int].fromkeys(get_args(SeriesOutcome), 0), init=False
+    )
+    """Series of candles that were not at hand, since the start."""
     _at_hand: dict[tuple[BoardMarket, ScanStep, str], tuple[int, ReadColumns]] = field(
         default_factory=dict[tuple[BoardMarket, ScanStep, str], tuple[int, ReadColumns]], init=False, repr=False
     )
@@ -91,21 +97,29 @@ class ColumnStore:
         client, interval_ms = self._client(market), INTERVAL_MS[interval]
         settled_ms = client.caller.time.now_ms() - SETTLING_MS
 
+        outcome: SeriesOutcome = "shared"
+
         async def produce() -> bytes:
+            nonlocal outcome
             await self.allowances[market].spend(SERIES_WEIGHT, party=PARTY.get())
-            self.read += 1
             rows = await client.closed_series(Symbol(symbol), interval, SERIES_ROWS)
             await client.pace.step()  # a millisecond each, and eight may have arrived at once
             days = day_columns(rows, settled_ms) if interval == "1d" else None
+            outcome = "fetched"
             return pack_columns(PairColumns(series_columns(rows, settled_ms, interval_ms), days))
 
         left_ms = interval_ms - settled_ms % interval_ms
-        content = await self.engine.single_flight(
-            f"columns:{host_of(client.caller.network.rest_url)}:{interval}:{symbol}",
-            produce,
-            ttl_ms=left_ms,
-            lock_ms=int(client.caller.total_secs * 1000) + SETTLING_MS,
-        )
+        try:
+            content = await self.engine.single_flight(
+                f"columns:{host_of(client.caller.network.rest_url)}:{interval}:{symbol}",
+                produce,
+                ttl_ms=left_ms,
+                lock_ms=int(client.caller.total_secs * 1000) + SETTLING_MS,
+            )
+        except AppError as failure:
+            self.series["limited" if isinstance(failure, RateLimited) else "failed"] += 1
+            raise
+        self.series[outcome] += 1
         return open_columns(content), left_ms
 
     async def _interest(self, symbol: str) -> tuple[InterestColumns, int]:

@@ -209,7 +209,7 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
             board_age_seconds={**boards.ages_secs()},
             board_reads={**boards.reads},
             board_fetches={**boards.fetches},
-            scan_series=screener.store.read,
+            scan_series={**screener.store.series},
             scan_waiting=screener.waiting,
             rows_dropped=client.reads.dropped + (futures.client.reads.dropped if futures else 0),
             tasks=len(asyncio.all_tasks()),
