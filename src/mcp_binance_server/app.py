@@ -60,7 +60,7 @@ from mcp_binance_server.services.market.scan import ScanService
 from mcp_binance_server.services.market.scan_columns import ColumnStore
 from mcp_binance_server.services.market.service import MarketService, Streamed
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.startup_checks import missing_for_futures, streams_markets, thresholds_of
+from mcp_binance_server.startup_checks import missing_for_futures, shows_live_chart, streams_markets, thresholds_of
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.engine_factory import MEMORY
 from mcp_binance_server.state.fair_turns import FairTurns
@@ -227,7 +227,9 @@ async def app_on(
             futures=upstream.futures,
             scans=upstream.scans,
         )
-        shown = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics)
+        shown = CATALOGUE.only(
+            frozenset(settings.toolsets), live=settings.orderbook_analytics, chart_app=shows_live_chart(settings)
+        )
         shared = SharedAnswers(clock)
         stack.push_async_callback(shared.flights.close)
         dispatcher = Dispatcher(shown, context, upstream.principal, shared=shared)

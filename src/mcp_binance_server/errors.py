@@ -6,7 +6,7 @@ AppError
 ├── InvalidSymbol             -32003  not a symbol of this exchange
 ├── InsufficientBalance       -32004  the account does not hold what the order needs; in trading/errors.py
 ├── ResourceNotFound          -32404  no such address
-│   ├── InvalidScheme                 neither binance:// nor guide:// nor chart://
+│   ├── InvalidScheme                 none of binance://, guide://, chart:// and ui://
 │   └── PictureGone                   a chart:// picture that is no longer kept; in charts/errors.py
 ├── GuideError                        a guide:// address that leads to no content; all of them in guide/errors.py
 │   ├── GuideUriInvalid       -32404  none of the five forms

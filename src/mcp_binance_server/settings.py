@@ -146,6 +146,11 @@ class Settings(BaseModel):
     chart_docs_url: Address = Field(
         "https://doc.chart-img.com", alias="CHART_IMG_DOCS_URL", description="Address of its documentation"
     )
+    chart_app: bool = Field(
+        default=True,
+        alias="MCP_BINANCE_CHART_APP",
+        description="Offer the live chart to clients that show pages in the chat (MCP Apps); off: pictures alone",
+    )
     state_url: StateAddress = Field(
         SecretStr("memory://"),
         alias="MCP_BINANCE_STATE_URL",

@@ -13,6 +13,7 @@ from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings, Toolset
 from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.engine_factory import MEMORY, open_engine
+from mcp_binance_server.surface.apps.page import is_built
 
 LOG = logging.getLogger(__name__)
 
@@ -65,6 +66,11 @@ def missing_for_futures(settings: Settings, network: Network) -> str | None:
 def streams_markets(settings: Settings, network: Network) -> bool:
     """Tell whether there is a live market, of which a client can be told when it moves."""
     return settings.orderbook_analytics and network.stream_url is not None
+
+
+def shows_live_chart(settings: Settings) -> bool:
+    """Tell whether clients are offered the live chart: it is wanted, and this installation has its page."""
+    return settings.chart_app and is_built()
 
 
 def engine_of(settings: Settings, clock: Clock, reserves: Reserves | None = None) -> StateEngine:

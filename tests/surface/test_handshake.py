@@ -23,6 +23,7 @@ async def test_the_capabilities_are_those_of_the_contract_and_completions(client
         "resources": {"subscribe": False, "listChanged": False},
         "tools": {"listChanged": False},
         "completions": {},
+        "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}},
     }
 
 

@@ -38,7 +38,9 @@ async def test_all_who_wait_get_the_one_that_was_made_though_one_of_them_goes_aw
 async def test_a_question_is_answered_while_the_lists_are_still_being_made(app: App) -> None:
     opening, go, listed, early = Opening(), anyio.Event(), list[int](), -1
     catalogue = app.dispatcher.catalogue
-    server = build_early_server(opening, catalogue.toolsets, live=True, has_updates=False)
+    server = build_early_server(
+        opening, catalogue.toolsets, live=True, has_updates=False, has_views=catalogue.has_views
+    )
 
     async def list_tools(client: Client) -> None:
         listed.append(len((await client.list_tools()).tools))

@@ -63,6 +63,7 @@ async def test_where_markets_are_streamed_pages_can_be_subscribed_to(era: str) -
         "resources": {"subscribe": True, "listChanged": False},
         "tools": {"listChanged": False},
         "completions": {},
+        "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}},
     }
 
 

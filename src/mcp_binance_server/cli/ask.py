@@ -267,7 +267,8 @@ def run_ask(options: argparse.Namespace) -> int:
         SettingsError: a setting, a value or the file to save to cannot be used.
     """
     settings = prepare(Verbosity.of(options))
-    tools = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics).tools
+    # A terminal shows no pages, so it needs no tool that serves them.
+    tools = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics, chart_app=False).tools
     terminal = Terminal.of(sys.stdout, surroundings())
     if not options.words:
         sys.stdout.write(listed_as_json(tools) if options.json else listed(tools, terminal))

@@ -13,9 +13,9 @@ from mcp_binance_server.cli.interruption import run, told_to_end
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.startup_checks import check, credentials_of, network_of, streams_markets
+from mcp_binance_server.startup_checks import check, credentials_of, network_of, shows_live_chart, streams_markets
 from mcp_binance_server.surface.server import Opening, build_early_server
-from mcp_binance_server.surface.uris import MARKET
+from mcp_binance_server.surface.uris import CHARTS, MARKET
 from mcp_binance_server.telemetry.logs import configure_logging
 from mcp_binance_server.transports.stdio import SideThread, serve_stdio
 
@@ -99,7 +99,10 @@ async def _serve(settings: Settings) -> None:
     opening = Opening()
     shown = frozenset(settings.toolsets)
     has_updates = MARKET in shown and streams_markets(settings, network_of(settings))
-    server = build_early_server(opening, shown, live=settings.orderbook_analytics, has_updates=has_updates)
+    has_views = CHARTS in shown and shows_live_chart(settings)
+    server = build_early_server(
+        opening, shown, live=settings.orderbook_analytics, has_updates=has_updates, has_views=has_views
+    )
     async with anyio.create_task_group() as group:
         group.start_soon(_open, settings, opening)
         await serve_stdio(server, told_to_end())

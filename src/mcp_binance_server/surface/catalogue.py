@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, get_args
@@ -15,6 +15,7 @@ from mcp_binance_server.domain.periods import INTERVALS
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.guide import Names
+from mcp_binance_server.surface.apps.chart import read_view
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.prompts import (
     LIQUIDITY_MAPPING,
@@ -49,7 +50,7 @@ from mcp_binance_server.surface.resources import (
     read_orders,
     read_picture,
 )
-from mcp_binance_server.surface.spec import PageReader, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
+from mcp_binance_server.surface.spec import Page, PageReader, Picture, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
 from mcp_binance_server.surface.tools import guide as guide_tools
 from mcp_binance_server.surface.tools import portfolio as account_tools
 from mcp_binance_server.surface.tools.book import levels as book_tools
@@ -72,7 +73,7 @@ from mcp_binance_server.surface.tools.orders.preview import PREVIEW_ORDER
 from mcp_binance_server.surface.tools.portfolio import GET_PORTFOLIO
 from mcp_binance_server.surface.tools.trend import NAME as ANALYSIS
 from mcp_binance_server.surface.tools.trend import analysis_tool
-from mcp_binance_server.surface.uris import GUIDE_SCHEME, as_written
+from mcp_binance_server.surface.uris import CHARTS, GUIDE_SCHEME, UI_SCHEME, as_written
 
 MOST = 100
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -94,8 +95,13 @@ class Catalogue:
     prompts: tuple[PromptSpec[Any], ...] = ()
     readers: Mapping[str, PageReader] = field(default_factory=lambda: MappingProxyType({}))
 
-    def only(self, toolsets: AbstractSet[str], *, live: bool = True) -> "Catalogue":
-        """Return what belongs to these groups, with the live analyses or without; the rest cannot be called."""
+    def only(self, toolsets: AbstractSet[str], *, live: bool = True, chart_app: bool = True) -> "Catalogue":
+        """Return what belongs to these groups; the rest cannot be called.
+
+        Without `live` there are no live analyses, without `chart_app` no live chart: neither its page nor its tool.
+        """
+        if not chart_app:
+            return self._without_views.only(toolsets, live=live)
         prompts = tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live))
         tools = tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live))
         if prompts != self.prompts:  # the kinds of one tool are the prompts that there are
@@ -112,6 +118,11 @@ class Catalogue:
     @property
     def toolsets(self) -> frozenset[str]:
         return frozenset(spec.toolset for spec in self.tools)
+
+    @property
+    def has_views(self) -> bool:
+        """Tell whether an answer has a page that a host can show beside it."""
+        return any(spec.view for spec in self.tools)
 
     @property
     def has_guides(self) -> bool:
@@ -133,9 +144,19 @@ class Catalogue:
     def prompt(self, name: str) -> PromptSpec[Any] | None:
         return next((spec for spec in self.prompts if spec.name == name), None)
 
+    @property
+    def _without_views(self) -> "Catalogue":
+        tools = tuple(replace(spec, view=None) if spec.view else spec for spec in self.tools if not spec.for_view_only)
+        return replace(self, tools=tools, readers=MappingProxyType({**self.readers, CHARTS: read_picture}))
+
     @cached_property
     def _tools(self) -> dict[str, ToolSpec[Any]]:
         return {spec.name: spec for spec in self.tools}
+
+
+async def read_chart(context: Context, uri: str) -> Page | Picture:
+    """Return the page of the live chart, or a picture that was kept."""
+    return await (read_view if uri.startswith(UI_SCHEME) else read_picture)(context, uri)
 
 
 PROMPTS = (
@@ -217,7 +238,7 @@ CATALOGUE = Catalogue(
             "account": read_account,
             "orders": read_orders,
             "guide": read_guide,
-            "charts": read_picture,
+            "charts": read_chart,
             "derivatives": read_derivatives,
         }
     ),

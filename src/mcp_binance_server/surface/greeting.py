@@ -15,6 +15,10 @@ DESCRIPTION = "Live Binance markets, account, analyses and charts. Market data n
 WEBSITE = "https://mcp-binance-server.github.io/mcp-binance-server/"
 ICON_SIZE = "32x32"
 
+# Hosts that show pages beside answers, MCP Apps, ask for this extension and this type of page.
+APPS = "io.modelcontextprotocol/ui"
+APP_TYPE = "text/html;profile=mcp-app"
+
 _SYMBOLS_IN = frozenset({"market", "orders", "analysis"})
 _PRIVATE = frozenset({"account", "orders"})
 

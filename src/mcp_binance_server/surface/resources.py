@@ -4,6 +4,7 @@ from mcp_binance_server.errors import ResourceNotFound
 from mcp_binance_server.surface.answers import doubts_about
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Page, Picture, ResourceSpec, TemplateSpec
+from mcp_binance_server.surface.uris import CHART_SCHEME
 from mcp_binance_server.surface.views.book.levels import BookSummary, order_book_page
 from mcp_binance_server.surface.views.derivatives.members import age_doubts, members
 from mcp_binance_server.surface.views.derivatives.page import derivatives_page
@@ -139,6 +140,8 @@ def _private(text: str) -> Page:
 
 
 async def read_picture(context: Context, uri: str) -> Page | Picture:
+    if not uri.startswith(CHART_SCHEME):
+        raise ResourceNotFound(provided_uri=uri)
     data = await context.charting.picture(uri)
     if uri.endswith(SVG):
         return Page(data.decode(), keep_ms=PICTURE_KEEP_MS, shareable=False, mime_type="image/svg+xml")

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded
-from mcp_binance_server.surface.greeting import DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
+from mcp_binance_server.surface.greeting import APP_TYPE, APPS, DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
 from mcp_binance_server.surface.uris import GUIDE, MARKET
 
 if TYPE_CHECKING:
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 
 Paginated = types.PaginatedRequestParams | None
 Opened = Callable[[], Awaitable["Dispatcher"]]
+Extensions = dict[str, dict[str, Any]]
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What a server says of itself beyond its lists: that it tells of changes, and that answers have a page."""
+
+    updates: bool
+    views: bool
 
 
 class Opening:
@@ -88,8 +98,8 @@ class Opening:
 class Surface:
     """The protocol's methods: parameters in, the dispatcher's answer out."""
 
-    def __init__(self, opened: Opened, listed: Opened) -> None:
-        self._opened, self._listed = opened, listed
+    def __init__(self, opened: Opened, listed: Opened, extensions: Extensions) -> None:
+        self._opened, self._listed, self._extensions = opened, listed, extensions
 
     async def list_tools(self, _ctx: RequestContext, _params: Paginated) -> types.ListToolsResult:
         catalogue = (await self._listed()).catalogue
@@ -143,6 +153,8 @@ class Surface:
             return result
         if ctx.method == "server/discover":
             return _lists_stay(result)
+        if ctx.method == "initialize" and self._extensions:  # which older revisions do not know, but their hosts do
+            return {**result, "capabilities": {**result["capabilities"], "extensions": self._extensions}}
         if ctx.method == "resources/list":  # with the templates, as the guide contract asks; MCP lists them alone too
             templates = (await self._listed()).catalogue.templates
             listed = [spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True) for spec in templates]
@@ -160,16 +172,19 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
     has_updates = dispatcher.context.updates.is_on and MARKET in catalogue.readers
     live = any(spec.live for spec in catalogue.tools)
     guard = partial(guarded, has_guides=catalogue.has_guides, longest_secs=dispatcher.longest_secs + LAST_WORD_SECS)
-    server = _server((opened, opened), instructions(catalogue.toolsets, live=live), guard, has_updates)
+    offered = Offered(has_updates, catalogue.has_views)
+    server = _server((opened, opened), instructions(catalogue.toolsets, live=live), guard, offered)
     server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
     return server
 
 
-def build_early_server(opening: Opening, toolsets: AbstractSet[str], *, live: bool, has_updates: bool) -> Server[Any]:
+def build_early_server(
+    opening: Opening, toolsets: AbstractSet[str], *, live: bool, has_updates: bool, has_views: bool
+) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
     both = (opening.opened, opening.listed)
     guard = partial(guarded, has_guides=GUIDE in toolsets)
-    server = _server(both, instructions(toolsets, live=live), guard, has_updates)
+    server = _server(both, instructions(toolsets, live=live), guard, Offered(has_updates, has_views))
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()
@@ -178,8 +193,9 @@ def build_early_server(opening: Opening, toolsets: AbstractSet[str], *, live: bo
     return server
 
 
-def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", has_updates: bool) -> Server[Any]:  # noqa: FBT001 - private
-    surface = Surface(*opened)
+def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", offered: Offered) -> Server[Any]:
+    extensions: Extensions = {APPS: {"mimeTypes": [APP_TYPE]}} if offered.views else {}
+    surface = Surface(*opened, extensions)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
@@ -204,11 +220,12 @@ def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", has
         on_completion=guard(surface.complete),
     )
     server.middleware.append(surface.finish)
-    if has_updates:  # where no market is streamed the server does not say that it would tell of changes
-        offered = server.add_request_handler
-        offered("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
-        offered("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))
-        offered("subscriptions/listen", types.SubscriptionsListenRequestParams, guard(surface.listen, longest_secs=inf))
+    if offered.updates:  # where no market is streamed the server does not say that it would tell of changes
+        add = server.add_request_handler
+        add("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
+        add("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))
+        add("subscriptions/listen", types.SubscriptionsListenRequestParams, guard(surface.listen, longest_secs=inf))
+    server.extensions.update(extensions)
     return server
 
 

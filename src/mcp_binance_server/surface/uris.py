@@ -1,4 +1,4 @@
-"""binance:// addresses: how they are read and written; guide:// and chart:// ones are handed on whole."""
+"""binance:// addresses: how they are read and written; guide://, chart:// and ui:// ones are handed on whole."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -10,6 +10,9 @@ GUIDE_SCHEME = "guide://"
 GUIDE = "guide"
 CHART_SCHEME = "chart://"
 CHARTS = "charts"
+UI_SCHEME = "ui://"
+# Hosts keep a page by its address: the number is that of what page and server say to each other, not of a build.
+CHART_VIEW = "ui://mcp-binance-server/chart-1.html"
 MARKET = "market"
 UI_SCHEME = "ui://"
 # The number is that of the contract between the page and get_chart_bars: hosts keep the page by its address.
@@ -29,14 +32,14 @@ def parse(uri: str) -> ResourceUri:
     """Split an address into category and identifier, percent-decoded once; scheme and category in any case.
 
     Raises:
-        InvalidScheme: it is none of the three schemes.
+        InvalidScheme: it is none of the four schemes.
         ResourceNotFound: it is not binance://{category} or binance://{category}/{identifier}.
     """
     scheme, separator, rest = uri[:LONGEST_URI].partition("://")
     scheme = f"{scheme.lower()}{separator}"
     if scheme == GUIDE_SCHEME:
         return ResourceUri(GUIDE, uri)
-    if scheme == CHART_SCHEME:
+    if scheme in (CHART_SCHEME, UI_SCHEME):
         return ResourceUri(CHARTS, f"{scheme}{rest}")
     if scheme != SCHEME:
         raise InvalidScheme(provided_uri=uri)
