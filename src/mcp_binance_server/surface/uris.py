@@ -10,9 +10,6 @@ GUIDE_SCHEME = "guide://"
 GUIDE = "guide"
 CHART_SCHEME = "chart://"
 CHARTS = "charts"
-UI_SCHEME = "ui://"
-# Hosts keep a page by its address: the number is that of what page and server say to each other, not of a build.
-CHART_VIEW = "ui://mcp-binance-server/chart-1.html"
 MARKET = "market"
 UI_SCHEME = "ui://"
 # The number is that of the contract between the page and get_chart_bars: hosts keep the page by its address.
