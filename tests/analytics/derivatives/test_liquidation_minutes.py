@@ -6,6 +6,7 @@ from random import Random
 import msgspec
 
 from mcp_binance_server.analytics.derivatives.liquidation_minutes import (
+    EARLIEST_MS,
     MINUTE_MS,
     WINDOW_MS,
     LiquidationMinutes,
@@ -62,6 +63,37 @@ def test_an_event_of_no_believable_time_is_refused_and_hides_none_that_follows()
 
     assert refused == [False, False, True]
     assert minutes.summary(BEGAN_MS + 5).of(BTC).longs == 1
+
+
+def test_an_event_told_again_is_refused_for_as_long_as_its_time_is_believed_however_many_came_between() -> None:
+    minutes = LiquidationMinutes(BEGAN_MS)
+    minutes.take(sold(BEGAN_MS), BEGAN_MS)
+    late_ms = range(BEGAN_MS + MINUTE_MS, BEGAN_MS + EARLIEST_MS + 2 * MINUTE_MS, MINUTE_MS)
+
+    again: list[bool] = []
+    for now_ms in late_ms:
+        minutes.take(sold(now_ms, symbol=ETH), now_ms)
+        again.append(minutes.take(sold(BEGAN_MS), now_ms))
+
+    assert len(again) > EARLIEST_MS // MINUTE_MS
+    assert not any(again)
+    assert minutes.summary(late_ms[-1]).of(BTC).longs == 1
+
+
+def test_of_symbols_that_are_long_silent_nothing_is_remembered_but_their_counts() -> None:
+    minutes = LiquidationMinutes(BEGAN_MS)
+    many = [Symbol(f"COIN{number}USDT") for number in range(500)]
+    for symbol in many:
+        minutes.take(sold(BEGAN_MS, symbol=symbol), BEGAN_MS)
+
+    at_first = len(vars(minutes)["_newest"])
+    minutes.summary(BEGAN_MS + EARLIEST_MS)
+    until_then = len(vars(minutes)["_newest"])
+    minutes.take(sold(BEGAN_MS + EARLIEST_MS + MINUTE_MS), BEGAN_MS + EARLIEST_MS + MINUTE_MS)
+
+    assert (at_first, until_then) == (500, 500)
+    assert vars(minutes)["_newest"] == {BTC: BEGAN_MS + EARLIEST_MS + MINUTE_MS}
+    assert len(minutes.summary(BEGAN_MS + EARLIEST_MS + MINUTE_MS).tallies) == 501
 
 
 def test_seconds_count_only_between_words_that_follow_each_other() -> None:
