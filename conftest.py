@@ -36,6 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast", action="store_true", help="one case of every test that is quick; see support/fast.py")
     parser.addoption("--every-era", action="store_true", help="ask everything in both eras; see support/eras.py")
     parser.addoption("--scale", type=int, default=1, help="how many times longer the long tests run")
+    parser.addoption(
+        "--live",
+        action="append",
+        choices=["mainnet", "demo", "testnet"],
+        default=[],
+        help="ask these real hosts too, read-only; see tests/live",
+    )
 
 
 # The same examples in every run, so that a failure is nobody's luck; `--hypothesis-profile search` looks for new ones.
