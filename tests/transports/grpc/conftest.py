@@ -4,10 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mcp_binance_server.app import App
+from mcp_binance_server.app import App, running_app
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.charts import ENVIRONMENT
+from support.clock import FakeClock
+from support.desk import Loop
+from support.futures import FUTURES
 from support.provider import Provider, provided
 
 
@@ -16,6 +19,12 @@ def settings(exchange: SimulatedExchange) -> Settings:
     account = exchange.account
     keys = {"BINANCE_API_KEY": account.api_key, "BINANCE_SECRET_KEY": account.secret_key}
     return read_settings({**keys, **ENVIRONMENT})
+
+
+@pytest.fixture
+async def app(settings: Settings, clock: FakeClock, exchange: SimulatedExchange) -> AsyncIterator[App]:
+    async with running_app(settings, clock=clock, network=FUTURES, transport=Loop(exchange)) as running:
+        yield running
 
 
 @pytest.fixture

@@ -43,8 +43,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-# Futures are not offered here.
-@pytest.mark.parametrize("name", [spec.name for spec in CATALOGUE.tools if spec.toolset != "derivatives"])
+@pytest.mark.parametrize("name", [spec.name for spec in CATALOGUE.tools])
 async def test_a_tool_answers_what_it_answers_over_mcp(app: App, provider: Provider, name: str) -> None:
     arguments = ARGUMENTS.get(name, PAIR)
     async with Client(app.server, cache=None) as client:
@@ -87,7 +86,9 @@ async def test_a_tool_that_failed_answers_so_and_not_by_a_status(
     assert json.loads(answer.structured_json) == expected.structured_content
 
 
-@pytest.mark.parametrize("uri", [*(spec.uri for spec in CATALOGUE.resources), "guide://collection/start"])
+@pytest.mark.parametrize(
+    "uri", [*(spec.uri for spec in CATALOGUE.resources), "guide://collection/start", "binance://derivatives/btcusdt"]
+)
 async def test_a_page_is_the_same_byte_for_byte(app: App, provider: Provider, uri: str) -> None:
     async with Client(app.server, cache=None) as client:
         expected = await client.read_resource(uri)
