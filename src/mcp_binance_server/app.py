@@ -42,9 +42,11 @@ from mcp_binance_server.services.analysis.liquidity import LiquidityService, Vol
 from mcp_binance_server.services.analysis.microstructure import MarketHealthService, MicrostructureService
 from mcp_binance_server.services.analysis.size import SizeService
 from mcp_binance_server.services.analysis.trend import AnalysisService
+from mcp_binance_server.services.charts.bars import AT_A_TIME as BARS_AT_A_TIME
 from mcp_binance_server.services.charts.bars import ChartBars
 from mcp_binance_server.services.charts.configuration import ChartLanguageService, ChartValidationService
 from mcp_binance_server.services.charts.facts import ChartFactsService
+from mcp_binance_server.services.charts.kept_candles import KeptCandles
 from mcp_binance_server.services.charts.local import AT_A_TIME, LocalCharts
 from mcp_binance_server.services.charts.remote import RemoteCharts
 from mcp_binance_server.services.charts.service import ChartingService
@@ -217,7 +219,7 @@ async def app_on(
             chart_language=language,
             derivatives=derivatives,
             charting=ChartingService(remote, local, Pictures(engine), jpeg),
-            chart_bars=ChartBars(local, docs.catalogue),
+            chart_bars=_chart_bars(stack, local, docs, fleet_use),
             guides=guides,
             screener=screener,
             overview=OverviewService(boards, screener),
@@ -235,6 +237,20 @@ async def app_on(
         dispatcher = Dispatcher(shown, context, upstream.principal, shared=shared)
         own, futures = AccountClient(caller, upstream.principal), upstream.futures
         yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context, futures)
+
+
+def _chart_bars(
+    stack: AsyncExitStack, local: LocalCharts, docs: DocumentationSource, fleet_use: FleetUse | None
+) -> ChartBars:
+    client = local.market.client
+    clock = client.caller.clock
+    turns = FairTurns(clock, at_a_time=BARS_AT_A_TIME)
+    bars = ChartBars(local, docs.catalogue, KeptCandles(client, clock), Flights(clock), turns)
+    if fleet_use is not None:
+        fleet_use.share("bars", turns.elsewhere, turns.used_here)
+    stack.push_async_callback(bars.candles.flights.close)
+    stack.push_async_callback(bars.flights.close)
+    return bars
 
 
 def _boards(upstream: Upstream, settings: Settings) -> BoardService:

@@ -1,17 +1,27 @@
 """A chart as numbers for the page that draws it live."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue
-from mcp_binance_server.services.charts.local import LocalCharts
+from mcp_binance_server.services.charts.kept_candles import KeptCandles, LoadedSeries, WatchedPair
+from mcp_binance_server.services.charts.local import LocalCharts, name_of
+from mcp_binance_server.services.charts.turns import in_turn
+from mcp_binance_server.state.fair_turns import FairTurns
+from mcp_binance_server.state.flight import Flights
 
 if TYPE_CHECKING:
     from mcp_binance_server.charts.render.request import Request
+    from mcp_binance_server.charts.render.spec import ChartSpec
+    from mcp_binance_server.charts.spec import LocalChart
+    from mcp_binance_server.domain.periods import Candle
+
+AT_A_TIME: Final = 1
+MOST_READY: Final = 16
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -23,15 +33,24 @@ class BarsReading:
     request: "Request"
     as_of_ms: int
     last_bar_closed: bool
+    is_over: bool
+    """Whether nothing of it will change any more."""
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChartBars:
-    """Loads candles and computes what a picture of them would show, without drawing it."""
+    """Computes what a picture would show, without drawing it, from candles that are kept while somebody watches.
+
+    Equal questions of one second have one answer. One is computed at a time, of each party in its turn.
+    """
 
     local: LocalCharts
     catalogue: Callable[[], ChartCatalogue]
+    candles: KeptCandles
+    flights: Flights[BarsReading]
+    turns: FairTurns
+    _ready: dict[str, BarsReading] = field(default_factory=dict[str, BarsReading], init=False, repr=False)
 
     async def read(self, config: Mapping[str, Any]) -> BarsReading:
         """Return what a configuration shows now.
@@ -39,16 +58,41 @@ class ChartBars:
         Raises:
             InvalidChartConfig: it is wrong, or nothing of Binance spot.
             InvalidSymbol: the exchange has no such pair.
+            ChartNotDrawn: too many are waiting, of this party or of all.
         """
         # Loaded late: a server whose user draws nothing should not start slower for it.
-        from mcp_binance_server.charts.render.request import prepare  # noqa: PLC0415
         from mcp_binance_server.charts.spec import to_spec  # noqa: PLC0415
 
         now = _EPOCH + timedelta(milliseconds=self.local.market.time.now_ms())
         chart = to_spec(config, catalogue=self.catalogue(), now=now)
-        candles, spec = await self.local.loaded(chart)
+        read_ms: list[int] = []
+
+        async def load(pair: WatchedPair, count: int) -> LoadedSeries:
+            series = await self.candles.newest(pair, count)
+            read_ms.append(series.as_of_ms)
+            return series
+
+        candles, spec = await self.local.loaded(chart, load)
+        name = f"{read_ms} {name_of(chart)}"
+        if name not in self._ready:
+            reading = await in_turn(
+                name, lambda _: self._read(chart, candles, spec), flights=self.flights, turns=self.turns
+            )
+            self._ready[name] = reading
+            while len(self._ready) > MOST_READY:
+                del self._ready[next(iter(self._ready))]
+        return self._ready[name]
+
+    async def _read(self, chart: "LocalChart", candles: "Sequence[Candle]", spec: "ChartSpec") -> BarsReading:
+        from mcp_binance_server.charts.render.request import prepare  # noqa: PLC0415
+
         request = await anyio.to_thread.run_sync(prepare, candles, spec, limiter=self.local.composing)
         as_of_ms = spec.as_of_ms or 0
+        is_closed = candles[-1].close_time_ms < as_of_ms
         return BarsReading(
-            request, as_of_ms, candles[-1].close_time_ms < as_of_ms, (*chart.warnings, *request.warnings)
+            request=request,
+            as_of_ms=as_of_ms,
+            last_bar_closed=is_closed,
+            is_over=chart.until_ms is not None and is_closed,
+            warnings=(*chart.warnings, *request.warnings),
         )

@@ -1,0 +1,153 @@
+"""Candles of pairs that somebody watches, kept for a while so that only the newest are asked for."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import PARTY
+from mcp_binance_server.domain.market import MOST_CANDLES
+from mcp_binance_server.domain.periods import Candle, Interval
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.services.market.indicators import candles_before
+from mcp_binance_server.state.flight import Flights
+
+NEWEST: Final = 3
+FRESH_MS: Final = 1_000
+KEPT_MS: Final = 5 * 60_000
+MOST_SERIES: Final = 32
+# About a kilobyte each.
+MOST_KEPT: Final = 32_000
+LONGEST_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedPair:
+    """Whose candles: the newest, or those that opened until a moment."""
+
+    symbol: Symbol
+    interval: Interval
+    until_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSeries:
+    """Candles, oldest first, and the exchange's time when the newest of them were asked for."""
+
+    candles: tuple[Candle, ...]
+    as_of_ms: int
+
+    @property
+    def last_closed(self) -> bool:
+        return bool(self.candles) and self.candles[-1].close_time_ms < self.as_of_ms
+
+    def followed_by(self, newest: "LoadedSeries") -> "LoadedSeries | None":
+        """Return the series with its newest candles as they are now; None where they do not fit to those it has."""
+        if not newest.candles:
+            return None
+        first_ms = newest.candles[0].open_time_ms
+        before = [each for each in self.candles[-NEWEST - 1 :] if each.open_time_ms >= first_ms]
+        now = {each.open_time_ms: each for each in newest.candles}
+        # The last one must be among them: what it was when it closed is not known otherwise.
+        if not before or any(self._changed(each, now.get(each.open_time_ms)) for each in before):
+            return None
+        older = self.candles[: len(self.candles) - len(before)]
+        return LoadedSeries((*older, *newest.candles), newest.as_of_ms)
+
+    def last(self, count: int) -> "LoadedSeries":
+        return LoadedSeries(self.candles[-count:], self.as_of_ms)
+
+    def _changed(self, was: Candle, now: Candle | None) -> bool:
+        return now is None or (was.close_time_ms < self.as_of_ms and was != now)
+
+
+async def load_series(client: SpotClient, pair: WatchedPair, count: int) -> LoadedSeries:
+    """Ask for so many candles; a young market has fewer."""
+    asked = min(count, MOST_CANDLES)
+    page = await client.candles(pair.symbol, pair.interval, asked, until_ms=pair.until_ms)
+    candles = page.value
+    if len(candles) == asked < count:
+        until_ms = candles[0].open_time_ms - 1
+        older = await candles_before(client, pair.symbol, pair.interval, count - asked, until_ms=until_ms)
+        candles = (*older, *candles)
+    return LoadedSeries(candles, page.at_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    series: LoadedSeries
+    wanted: int
+    read_ms: float
+    asked_ms: float
+    party: str
+
+    def has(self, count: int) -> bool:
+        return self.wanted >= count or len(self.series.candles) < self.wanted
+
+
+@dataclass
+class KeptCandles:
+    """Loads a series once and then its newest candles, at most once a second, for all who ask.
+
+    A series is kept for five minutes after it was last asked for. Where room is short it is taken from the party that
+    has most of it: one who looks at many pairs makes nobody else load anew.
+    """
+
+    client: SpotClient
+    clock: Clock
+    flights: Flights[_Kept] = field(init=False, repr=False)
+    _kept: dict[WatchedPair, _Kept] = field(default_factory=dict[WatchedPair, _Kept], init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.flights = Flights(self.clock)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    async def newest(self, pair: WatchedPair, count: int) -> LoadedSeries:
+        """Return so many candles up to now, or up to the moment that is watched.
+
+        Raises:
+            AppError: the exchange did not say.
+        """
+        now_ms = self.clock.monotonic_ms()
+        self._kept = {each: kept for each, kept in self._kept.items() if now_ms - kept.asked_ms < KEPT_MS}
+        found = self._kept.get(pair)
+        if found is not None and not self._is_current(pair, found, now_ms):
+            found = None
+        while found is None or not found.has(count):
+            found = await self.flights.join(str(pair), lambda: self._renewed(pair, count), lock_ms=LONGEST_MS)
+        self._kept.pop(pair, None)
+        self._kept[pair] = replace(found, asked_ms=now_ms, party=PARTY.get())
+        self._make_room()
+        return found.series.last(count)
+
+    def _is_current(self, pair: WatchedPair, kept: _Kept, now_ms: float) -> bool:
+        # What lies in the past does not change; its last bar may still run, though.
+        is_over = pair.until_ms is not None and (kept.series.last_closed or not kept.series.candles)
+        return is_over or now_ms - kept.read_ms < FRESH_MS
+
+    async def _renewed(self, pair: WatchedPair, count: int) -> _Kept:
+        kept, series = self._kept.get(pair), None
+        if kept is not None and kept.has(count):
+            page = await self.client.candles(pair.symbol, pair.interval, NEWEST, until_ms=pair.until_ms)
+            series = kept.series.followed_by(LoadedSeries(page.value, page.at_ms))
+        wanted = count if kept is None else max(count, kept.wanted)
+        if series is None:
+            series = await load_series(self.client, pair, wanted)
+        now_ms = self.clock.monotonic_ms()
+        renewed = self._kept[pair] = _Kept(series.last(wanted), wanted, now_ms, now_ms, PARTY.get())
+        return renewed
+
+    def _make_room(self) -> None:
+        while len(self._kept) > 1:
+            sizes = {pair: len(kept.series.candles) for pair, kept in self._kept.items()}
+            if len(self._kept) <= MOST_SERIES and sum(sizes.values()) <= MOST_KEPT:
+                return
+            held = Counter[str]()
+            for pair, kept in self._kept.items():
+                held[kept.party] += 1 if len(self._kept) > MOST_SERIES else sizes[pair]
+            most = max(held.values())
+            # The first one was asked for longest ago.
+            del self._kept[next(pair for pair, kept in self._kept.items() if held[kept.party] == most)]
