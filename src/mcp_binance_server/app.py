@@ -94,7 +94,10 @@ class App:
     analysis: AnalysisService
     account: AccountClient
     context: Context
-    futures: FuturesSide | None = None
+
+    @property
+    def futures(self) -> FuturesSide | None:
+        return self.context.screener.boards.futures
 
 
 @asynccontextmanager
@@ -226,8 +229,6 @@ async def app_on(
             updates=await stack.enter_async_context(UpdateService(live).running()),
             pace=client.pace,
             fleet_use=fleet_use,
-            futures=upstream.futures,
-            scans=upstream.scans,
         )
         shown = CATALOGUE.only(
             frozenset(settings.toolsets), live=settings.orderbook_analytics, chart_app=shows_live_chart(settings)
@@ -235,8 +236,8 @@ async def app_on(
         shared = SharedAnswers(clock)
         stack.push_async_callback(shared.flights.close)
         dispatcher = Dispatcher(shown, context, upstream.principal, shared=shared)
-        own, futures = AccountClient(caller, upstream.principal), upstream.futures
-        yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context, futures)
+        own = AccountClient(caller, upstream.principal)
+        yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
 
 
 def _chart_bars(

@@ -8,10 +8,7 @@ from typing import Any, TypeVar, cast
 
 import anyio
 
-from mcp_binance_server.domain.board import BoardMarket
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.exchange.allowance import Allowance
-from mcp_binance_server.exchange.futures.side import FuturesSide
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.services.account.orders import OrdersService
@@ -131,9 +128,6 @@ class Context:
     """Asked before a long answer is written, so that nobody waits for several of them."""
     fleet_use: FleetUse | None = None
     """Told what is used here, and heard for what is used elsewhere; None in a process that is alone."""
-    futures: FuturesSide | None = None
-    scans: Mapping[BoardMarket, Allowance] = field(default_factory=dict[BoardMarket, Allowance])
-    """What screens may use of each host's minute; a host watches it with the rest."""
     progress: Report | None = None
 
     def acting_for(self, principal: Principal | None, *, is_withheld: bool = False) -> "Context":

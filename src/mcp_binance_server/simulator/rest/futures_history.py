@@ -15,7 +15,7 @@ from mcp_binance_server.simulator.market.prices import DAY_MS, HOUR_MS
 from mcp_binance_server.simulator.market.source import Interval, known
 from mcp_binance_server.simulator.rest.endpoints import flat
 from mcp_binance_server.simulator.rest.futures_calls import FuturesCall, FuturesEndpoint
-from mcp_binance_server.simulator.rest.history import openings
+from mcp_binance_server.simulator.rest.history import candle_row, openings
 from mcp_binance_server.simulator.rest.signing import Params
 
 Row = dict[str, object]
@@ -86,24 +86,8 @@ def klines(call: FuturesCall) -> object:
     for opening in found:
         following = interval.following(opening)
         candle = tape.window(opening, min(following, until))
-        if candle is None or opening < contract.onboard_ms:
-            continue
-        rows.append(
-            [
-                opening,
-                contract.price(candle.open),
-                contract.price(candle.high),
-                contract.price(candle.low),
-                contract.price(candle.close),
-                contract.quantity(candle.lots),
-                following - 1,
-                contract.value(candle.value),
-                candle.trades,
-                contract.quantity(candle.buy_lots),
-                contract.value(candle.buy_value),
-                "0",
-            ]
-        )
+        if candle is not None and opening >= contract.onboard_ms:
+            rows.append(candle_row(contract, candle, opening, following))
     return rows
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from itertools import groupby, islice
 
 from mcp_binance_server.simulator import refusals
-from mcp_binance_server.simulator.market.candles import Trade
+from mcp_binance_server.simulator.futures.listing import Contract
+from mcp_binance_server.simulator.market.candles import Candle, Trade
 from mcp_binance_server.simulator.market.history import LISTED_MS
 from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.portfolio import ZERO
@@ -65,18 +66,23 @@ def _row(history: Chronicle, opening_ms: int, next_ms: int, until_ms: int) -> li
             return None
         price, nothing = symbol.price(before.price), symbol.quantity(0)
         return [opening_ms, price, price, price, price, nothing, next_ms - 1, ZERO, 0, nothing, ZERO, "0"]
+    return candle_row(symbol, candle, opening_ms, next_ms)
+
+
+def candle_row(unit: Symbol | Contract, candle: Candle, opening_ms: int, next_ms: int) -> list[object]:
+    """Write a candle as both hosts do."""
     return [
         opening_ms,
-        symbol.price(candle.open),
-        symbol.price(candle.high),
-        symbol.price(candle.low),
-        symbol.price(candle.close),
-        symbol.quantity(candle.lots),
+        unit.price(candle.open),
+        unit.price(candle.high),
+        unit.price(candle.low),
+        unit.price(candle.close),
+        unit.quantity(candle.lots),
         next_ms - 1,
-        symbol.value(candle.value),
+        unit.value(candle.value),
         candle.trades,
-        symbol.quantity(candle.buy_lots),
-        symbol.value(candle.buy_value),
+        unit.quantity(candle.buy_lots),
+        unit.value(candle.buy_value),
         "0",
     ]
 

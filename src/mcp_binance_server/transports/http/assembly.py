@@ -180,12 +180,12 @@ def assemble(server: Server[Any], dispatcher: Dispatcher, clock: Clock, options:
 
 
 def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Awaitable[Gauges]]:
-    client, futures, hub = context.live.client, context.futures, context.live.hub
+    client, hub, screener = context.live.client, context.live.hub, context.screener
+    boards, futures = screener.boards, screener.boards.futures
     watch = context.derivatives.liquidations.watch
     ledgers: dict[str, Budget | Allowance] = {"spot": client.caller.budget, **(futures.ledgers if futures else {})}
-    for market, scan in context.scans.items():
+    for market, scan in screener.store.allowances.items():
         ledgers["scan" if market == "spot" else "futures_scan"] = scan
-    screener, boards = context.screener, context.screener.boards
     hosts = [client.caller.attempts, *((futures.client.caller.attempts,) if futures else ())]
 
     async def used(ledger: Budget | Allowance) -> float:
