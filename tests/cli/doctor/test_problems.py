@@ -208,7 +208,7 @@ def test_what_needs_a_broken_rung_is_skipped_and_says_which(patient: Patient) ->
         "python": "ok", "packages": "ok", "configuration": "ok", "guide": "off", "state": "ok", "dns": "ok",
         "tcp": "problem", "tls": "skipped", "rest": "skipped", "clock": "skipped", "weight": "skipped", "streams": "ok",
         "futures": "off", "key": "ok", "network": "skipped", "signature": "skipped", "permissions": "skipped",
-        "ip": "skipped", "withdrawals": "skipped", "charts": "ok", "clients": "off",
+        "ip": "skipped", "withdrawals": "skipped", "charts": "ok", "live_chart": "ok", "clients": "off",
     }  # fmt: skip
     assert (rung(report, "tls")["seen"], rung(report, "tls")["needs"]) == ("skipped (needs TCP)", "tcp")
     assert (rung(report, "rest")["seen"], rung(report, "rest")["needs"]) == ("skipped (needs TLS)", "tls")
@@ -419,6 +419,19 @@ def test_a_chart_key_whose_day_is_used_up_is_a_warning(served: ServedExchange, p
 
     assert found["status"] == "warning"
     assert "limit is reached" in found["seen"]
+
+
+def test_a_live_chart_that_is_switched_off_is_said_to_be_and_of_none_without_charts_nothing_is_said(
+    patient: Patient,
+) -> None:
+    switched_off = rung(patient.report(MCP_BINANCE_CHART_APP="off"), "live_chart")
+    without_charts = rung(patient.report(MCP_BINANCE_TOOLSETS="market"), "live_chart")
+
+    assert (switched_off["status"], switched_off["seen"]) == (
+        "off",
+        "switched off by MCP_BINANCE_CHART_APP: charts are pictures",
+    )
+    assert (without_charts["status"], without_charts["seen"]) == ("off", "")
 
 
 def test_the_simulators_rights_can_be_set_by_its_control(served: ServedExchange, patient: Patient) -> None:

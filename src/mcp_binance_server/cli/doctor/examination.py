@@ -52,6 +52,7 @@ LADDER: Final = (
     Rung("ip", "IP access list", key.addresses, ("permissions",)),
     Rung("withdrawals", "Withdrawals", key.withdrawals, ("permissions",)),
     Rung("charts", "chart-img.com", services.charts, ("configuration",)),
+    Rung("live_chart", "Live chart", services.live_chart, ("configuration",)),
     Rung("clients", "MCP clients", clients.clients),
 )
 _TITLES: Final = {rung.id: rung.title for rung in LADDER}

@@ -18,6 +18,8 @@ from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.guide.config_file import read_config
 from mcp_binance_server.installation import anew
 from mcp_binance_server.settings import PREFIXES, VARIABLES, key_file_of, nearest_variable, read_settings
+from mcp_binance_server.surface.apps.page import is_built
+from mcp_binance_server.surface.uris import CHARTS
 
 DISTRIBUTION = "mcp-binance-server"
 OLDEST_PYTHON = (3, 11)
@@ -233,6 +235,22 @@ async def charts(bench: Bench) -> CheckResult:
             CHART_PAGE,
         )
     return good(f"accepts the key, {len(exchanges)} exchanges; no image was spent")
+
+
+async def live_chart(bench: Bench) -> CheckResult:
+    if CHARTS not in bench.settings.toolsets:
+        return off()
+    if not bench.settings.chart_app:
+        return off("switched off by MCP_BINANCE_CHART_APP: charts are pictures")
+    if is_built():
+        return good("in clients with MCP Apps; others show the picture")
+    return CheckResult(
+        "warning",
+        "this installation has no page for it: charts are pictures",
+        "It was built from a checkout where Node, npm or their packages could not be had",
+        "Install a released package, which has it; or install the checkout again where Node 18 or newer is",
+        anew(),
+    )
 
 
 def _stream_problem(host: str, how: str) -> CheckResult:
