@@ -2,15 +2,24 @@
 #   docker run -i --rm mcp-binance-server
 #   docker run --rm -p 127.0.0.1:3000:3000 mcp-binance-server --http --host 0.0.0.0 --unsafe-no-auth
 
-# scripts/base_image writes the digest of this tag here; no release is made without.
+# scripts/base_image writes the digests of these tags here; no release is made without.
+# The page of the live chart is the same for every processor: it is made by the one that builds.
+FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS page
+WORKDIR /web
+COPY web .
+RUN npm ci --ignore-scripts --no-audit --no-fund && node build.mjs /page/chart.html
+
 FROM python:3.13-slim-bookworm AS build
 WORKDIR /build
 COPY requirements/host.txt requirements/build.txt requirements/
 RUN python -m venv /opt/server \
  && /opt/server/bin/pip install --no-cache-dir --require-hashes -r requirements/host.txt \
  && pip install --no-cache-dir --require-hashes -r requirements/build.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY web/LICENSE-lightweight-charts.txt web/NOTICE.txt web/
 COPY src src
+COPY --from=page /page/chart.html src/mcp_binance_server/surface/apps/chart.html
+ENV CHART_PAGE=required
 RUN pip wheel --no-cache-dir --no-build-isolation --no-deps --wheel-dir /build/dist . \
  && /opt/server/bin/pip install --no-cache-dir --no-deps /build/dist/*.whl \
  && /opt/server/bin/pip uninstall --yes pip

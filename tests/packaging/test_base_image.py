@@ -39,7 +39,7 @@ def run(checkout: Path, *words: str, says: str | None = None) -> subprocess.Comp
 
 
 def bases(checkout: Path) -> list[str]:
-    return re.findall(r"^FROM (\S+)", (checkout / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    return re.findall(r"^FROM (?:--\S+ )?(\S+)", (checkout / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_a_release_is_refused_while_a_base_has_no_digest(checkout: Path) -> None:
@@ -48,40 +48,44 @@ def test_a_release_is_refused_while_a_base_has_no_digest(checkout: Path) -> None
     assert done.returncode == 1
     assert "run scripts/base_image and commit it" in done.stderr
     assert done.stderr.count("FROM python:") == 2
+    assert "FROM --platform=$BUILDPLATFORM node:" in done.stderr
 
 
 @pytest.mark.parametrize("wrong", ["@sha256:5a", "@md5:" + "5a" * 32, "@" + DIGEST.upper()])
 def test_what_is_no_whole_digest_counts_as_none(checkout: Path, wrong: str) -> None:
     text = (checkout / "Dockerfile").read_text(encoding="utf-8")
     (checkout / "Dockerfile").write_text(
-        re.sub(r"^(FROM \S+)", rf"\1{wrong}", text, flags=re.MULTILINE), encoding="utf-8"
+        re.sub(r"^(FROM (?:--\S+ )?\S+)", rf"\1{wrong}", text, flags=re.MULTILINE), encoding="utf-8"
     )
 
     assert run(checkout, "--check").returncode == 1
 
 
-def test_one_base_of_two_is_not_enough(checkout: Path) -> None:
+@pytest.mark.parametrize("left_out", [" AS page", " AS build"])
+def test_all_bases_but_one_are_not_enough(checkout: Path, left_out: str) -> None:
+    run(checkout, says=DIGEST)
     text = (checkout / "Dockerfile").read_text(encoding="utf-8")
-    (checkout / "Dockerfile").write_text(text.replace(" AS build", f"@{DIGEST} AS build"), encoding="utf-8")
+    (checkout / "Dockerfile").write_text(text.replace(f"@{DIGEST}{left_out}", left_out), encoding="utf-8")
 
     assert run(checkout, "--check").returncode == 1
 
 
 def test_the_digest_that_the_registry_names_is_written_to_every_stage(checkout: Path) -> None:
-    tag = bases(checkout)[0]
+    tags = bases(checkout)
 
     assert run(checkout, says=DIGEST).returncode == 0
-    assert bases(checkout) == [f"{tag}@{DIGEST}"] * 2
+    assert len(tags) == 3
+    assert bases(checkout) == [f"{tag}@{DIGEST}" for tag in tags]
     assert run(checkout, "--check").returncode == 0
 
 
 def test_a_newer_digest_takes_the_place_of_the_one_before(checkout: Path) -> None:
-    tag = bases(checkout)[0]
+    tags = bases(checkout)
     run(checkout, says=DIGEST)
     newer = DIGEST.replace("5a", "a5")
 
     assert run(checkout, says=newer).returncode == 0
-    assert bases(checkout) == [f"{tag}@{newer}"] * 2
+    assert bases(checkout) == [f"{tag}@{newer}" for tag in tags]
 
 
 @pytest.mark.parametrize("says", ["", "latest", "sha256:5a", "<no value>"])

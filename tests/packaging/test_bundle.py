@@ -36,6 +36,9 @@ def test_a_bundle_holds_what_its_build_needs_and_no_cache(bundle: Path) -> None:
     names = set(zipfile.ZipFile(bundle).namelist())
 
     assert {"manifest.json", "pyproject.toml", "README.md", "LICENSE", "src/mcp_binance_server/__main__.py"} <= names
+    assert {"hatch_build.py", "web/NOTICE.txt", "web/LICENSE-lightweight-charts.txt"} <= names
+    assert "src/mcp_binance_server/surface/apps/chart.html" in names
+    assert "web/build.py" not in names
     assert not any("__pycache__" in name or name.startswith("tests/") for name in names)
 
 
@@ -57,6 +60,7 @@ def test_the_server_of_a_bundle_answers(bundle: Path, tmp_path: Path) -> None:
     answer = json.loads(done.stdout.splitlines()[0])
     assert answer["result"]["serverInfo"]["name"] == "mcp-binance-server"
     assert answer["result"]["serverInfo"]["version"] == __version__
+    assert "io.modelcontextprotocol/ui" in answer["result"]["capabilities"]["extensions"]
     assert (tmp_path / manifest["server"]["entry_point"]).is_file()
     installed = {
         (each.metadata["Name"].lower().replace("_", "-"), each.version)

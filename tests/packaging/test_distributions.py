@@ -14,7 +14,8 @@ from support.built import built_wheel
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "mcp_binance_server"
 INFO = f"mcp_binance_server-{__version__}.dist-info"
-MOST_BYTES = 5_000_000
+MOST_BYTES, MOST_BYTES_OF_THE_PAGE = 5_000_000, 220_000
+PAGE = "mcp_binance_server/surface/apps/chart.html"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: set[str]) -> None:
     kinds = {PurePosixPath(name).suffix for name in expected}
 
     assert kinds >= {".py", ".typed", ".md", ".json", ".lua", ".ttf", ".proto"}
-    assert {name for name in wheel if not name.startswith(INFO)} == expected
+    assert {name for name in wheel if not name.startswith(INFO)} == {*expected, PAGE}
 
 
 def test_the_wheel_carries_its_licences_and_both_commands(wheel: set[str]) -> None:
@@ -55,8 +56,24 @@ def test_the_wheel_carries_its_licences_and_both_commands(wheel: set[str]) -> No
 
     assert f"{INFO}/licenses/LICENSE" in wheel
     assert any(name.startswith(f"{INFO}/licenses/") and name.endswith("OFL.txt") for name in wheel)
+    assert {f"{INFO}/licenses/web/{name}" for name in ("LICENSE-lightweight-charts.txt", "NOTICE.txt")} <= wheel
     assert "mcp-binance-server = " in commands
     assert "binance-provider = " in commands
+
+
+def test_wheel_and_source_carry_one_page_of_the_live_chart_with_the_notice_of_those_whose_code_it_holds() -> None:
+    (path,) = built_wheel().parent.glob("*.tar.gz")
+    with zipfile.ZipFile(built_wheel()) as archive:
+        page = archive.read(PAGE)
+    with tarfile.open(path) as source:
+        (inside,) = (each for each in source.getmembers() if each.name.endswith(f"/src/{PAGE}"))
+        kept = source.extractfile(inside)
+        assert kept is not None
+        assert kept.read() == page
+
+    notice = (ROOT / "web" / "NOTICE.txt").read_text(encoding="utf-8").strip()
+    assert len(page) <= MOST_BYTES_OF_THE_PAGE
+    assert f"<!--\n{notice}\n-->" in page.decode()
 
 
 def test_the_packages_page_leads_somewhere_from_wherever_it_is_read() -> None:
@@ -80,6 +97,7 @@ def test_the_source_can_be_tested_and_packed_by_others(source: set[str]) -> None
         "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "RELEASING.md", "server.json", "Dockerfile",
         ".dockerignore", "mcpb/manifest.json", "mcpb/package-lock.json", "plugin/.mcp.json", "docker/healthcheck.py",
         "conftest.py", "scripts/check", "scripts/bundle", "requirements/host.txt", ".github/workflows/ci.yml",
+        "hatch_build.py", "web/build.py", "web/build.mjs", "web/package-lock.json", "web/NOTICE.txt",
     }  # fmt: skip
 
     assert needed - source == set()

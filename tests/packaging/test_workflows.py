@@ -97,6 +97,14 @@ def test_a_release_asks_for_the_digest_of_its_base_before_anything_is_built() ->
     assert steps.index("scripts/base_image --check") < min(i for i, run in enumerate(steps) if "build" in run.split())
 
 
+def test_neither_a_release_nor_a_change_is_built_without_the_live_chart() -> None:
+    (build,) = (step for step in jobs("release.yml")["build"]["steps"] if "uv build" in step.get("run", ""))
+    steps = (FOLDER.parents[1] / ".ci" / "run").read_text(encoding="utf-8")
+
+    assert build["env"] == {"CHART_PAGE": "required"}
+    assert steps.index("export CHART_PAGE=required") < steps.index("retry uv build")
+
+
 def test_what_builds_a_release_is_pinned() -> None:
     root = FOLDER.parents[1]
     needed = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
