@@ -46,7 +46,7 @@ def flags(files: Certificate) -> tuple[str, ...]:
 @contextmanager
 def told(pattern: str, *arguments: str, environment: dict[str, str]) -> Generator[str]:
     """Start the command and return what it says when it is ready."""
-    with Process(*arguments, "--port", "0", environment=environment) as process:
+    with Process(*arguments, "--port", "0", environment=environment, warm=True) as process:
         try:
             wait_for(lambda: re.search(pattern, process.errors.read_text()) is not None, pattern)
             found = re.search(pattern, process.errors.read_text())

@@ -75,7 +75,7 @@ class Collector:
 
 
 def test_every_request_is_a_span_at_the_collector_and_holds_no_key() -> None:
-    with Collector().listening() as collector, Process("simulator") as simulator:
+    with Collector().listening() as collector, Process("simulator", warm=True) as simulator:
         exchange = json.loads(simulator.line())
         key, secret = exchange["api_key"], exchange["secret_key"]
         environment = {
@@ -84,7 +84,7 @@ def test_every_request_is_a_span_at_the_collector_and_holds_no_key() -> None:
             "BINANCE_SECRET_KEY": secret,
             "MCP_BINANCE_OTLP_URL": collector.url,
         }
-        with Process("--stdio", environment=environment) as server:
+        with Process("--stdio", environment=environment, warm=True) as server:
             server.shake_hands()
             for name, arguments in (
                 ("get_ticker", {"symbol": "BTCUSDT"}),
@@ -121,10 +121,10 @@ def test_an_address_that_cannot_be_used_stops_the_start() -> None:
 
 
 def test_a_collector_that_is_away_changes_no_answer_and_holds_up_no_end() -> None:
-    with Process("simulator") as simulator:
+    with Process("simulator", warm=True) as simulator:
         exchange = json.loads(simulator.line())
         environment = {"BINANCE_REST_URL": exchange["rest"], "MCP_BINANCE_OTLP_URL": "http://127.0.0.1:9"}
-        with Process("--stdio", environment=environment) as server:
+        with Process("--stdio", environment=environment, warm=True) as server:
             server.shake_hands()
             answer = server.ask(1, "tools/call", {"name": "get_ticker", "arguments": {"symbol": "BTCUSDT"}})
             server.close_input()

@@ -24,7 +24,7 @@ def suite() -> Suite:
 
 @pytest.fixture(scope="module")
 def address(suite: Suite) -> Iterator[str]:  # noqa: ARG001 - without a suite nothing needs to be served
-    with Process(code=SERVE, environment=UNMEASURED) as app:
+    with Process(code=SERVE, environment=UNMEASURED, warm=True) as app:
         yield app.line().decode()
         assert app.terminate() == 0
 

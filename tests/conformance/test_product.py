@@ -41,7 +41,7 @@ def suite() -> Suite:
 
 @pytest.fixture(scope="module")
 def address(suite: Suite) -> Iterator[str]:  # noqa: ARG001 - without a suite nothing needs to be served
-    with Process("simulator", environment=UNMEASURED) as simulator:
+    with Process("simulator", environment=UNMEASURED, warm=True) as simulator:
         exchange = json.loads(simulator.line())
         environment = {
             **UNMEASURED,
@@ -50,7 +50,7 @@ def address(suite: Suite) -> Iterator[str]:  # noqa: ARG001 - without a suite no
             "BINANCE_REST_URL": exchange["rest"],
             "BINANCE_STREAM_URL": exchange["streams"],
         }
-        with Process("--http", "--port", "0", environment=environment) as product:
+        with Process("--http", "--port", "0", environment=environment, warm=True) as product:
             yield anyio.run(announced, product)
             assert product.terminate() == 0
         simulator.terminate()

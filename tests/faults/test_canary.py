@@ -51,7 +51,7 @@ def hits(text: str, wanted: set[str]) -> set[str]:
 
 @pytest.fixture
 def exchange_process() -> Iterator[dict[str, str]]:
-    with Process("simulator") as process:
+    with Process("simulator", warm=True) as process:
         yield json.loads(process.line())
         process.terminate()
 
@@ -62,7 +62,7 @@ def test_no_piece_of_a_key_leaves_the_process(exchange_process: dict[str, str]) 
     environment = {"BINANCE_REST_URL": exchange_process["rest"], "BINANCE_API_KEY": key, "BINANCE_SECRET_KEY": secret}
     said: list[str] = []
 
-    with Process("--stdio", environment=environment) as server:
+    with Process("--stdio", environment=environment, warm=True) as server:
         said.append(json.dumps(server.shake_hands()))
         for place, fault in enumerate(FAULTS, 1):
             httpx2.post(f"{exchange_process['control']}/faults", json={**fault, "times": 12}).raise_for_status()

@@ -29,7 +29,7 @@ FAULTS: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture
 def simulated() -> Iterator[dict[str, str]]:
-    with Process("simulator") as process:
+    with Process("simulator", warm=True) as process:
         yield json.loads(process.line())
         process.terminate()
 
@@ -44,7 +44,7 @@ def test_no_piece_of_the_chart_key_leaves_the_process(simulated: dict[str, str])
     }
     said: list[str] = []
 
-    with Process("--stdio", environment=environment) as server:
+    with Process("--stdio", environment=environment, warm=True) as server:
         said.append(json.dumps(server.shake_hands()))
         for place, fault in enumerate(FAULTS, 1):
             echoing = fault if "body" in fault else {**fault, "body": json.dumps({"message": f"no such key {key}"})}

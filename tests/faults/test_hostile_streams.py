@@ -56,7 +56,7 @@ def ask_until_said(server: Process, ask: Callable[[int, dict[str, Any]], dict[st
 
 
 def test_on_a_pipe_every_call_is_answered_while_the_stream_sends_garbage() -> None:
-    with Process("simulator") as simulator, Process(environment=on_garbage(simulator)) as server:
+    with Process("simulator", warm=True) as simulator, Process(environment=on_garbage(simulator), warm=True) as server:
         server.shake_hands()
 
         ask_until_said(server, lambda at, params: server.ask(at, "tools/call", params))
@@ -66,8 +66,8 @@ def test_on_a_pipe_every_call_is_answered_while_the_stream_sends_garbage() -> No
 
 def test_over_http_the_process_stays_and_the_garbage_is_counted() -> None:
     with (
-        Process("simulator") as simulator,
-        Process("--http", "--port", "0", environment=on_garbage(simulator)) as server,
+        Process("simulator", warm=True) as simulator,
+        Process("--http", "--port", "0", environment=on_garbage(simulator), warm=True) as server,
     ):
         address = anyio.run(announced, server)
 

@@ -18,7 +18,7 @@ SERVERS = {"toy": toy_code(**PATIENCE, body_secs=0.3), "product": product_code(*
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("server", SERVERS)
 async def test_no_broken_request_is_a_fault_of_the_server(server: str, scale: int) -> None:
-    with Process(code=SERVERS[server]) as process:
+    with Process(code=SERVERS[server], warm=True) as process:
         port = int(process.line())
 
         statuses = await bombard(port, scale * MUTANTS, seed=f"http-{server}")

@@ -103,7 +103,7 @@ def is_encodable(value: object) -> bool:
 def test_no_mutant_breaks_the_server_and_every_question_is_answered_once(era: str, scale: int) -> None:
     random = Random(f"mutants-{era}")
     modern = era == "modern"
-    with Process("demo", environment={"MCP_BINANCE_LOG_LEVEL": "WARNING"}) as server:
+    with Process("demo", environment={"MCP_BINANCE_LOG_LEVEL": "WARNING"}, warm=True) as server:
         if not modern:
             server.shake_hands()
         source = frames(random, modern=modern)

@@ -88,7 +88,7 @@ class Fleet:
 @pytest.fixture
 def fleet(server: StateServer) -> Iterator[Fleet]:
     with ExitStack() as stack:
-        simulator = stack.enter_context(Process("simulator"))
+        simulator = stack.enter_context(Process("simulator", warm=True))
         stack.callback(simulator.terminate)
         exchange = json.loads(simulator.line())
         settings = {
@@ -100,7 +100,7 @@ def fleet(server: StateServer) -> Iterator[Fleet]:
             "MCP_BINANCE_BOARD_FRESH_SECS": str(FRESH_SECS),
             "MCP_BINANCE_LOG_LEVEL": "WARNING",
         }
-        members = [stack.enter_context(Process(code=MEMBER, environment=settings)) for _ in range(PROCESSES)]
+        members = [stack.enter_context(Process(code=MEMBER, environment=settings, warm=True)) for _ in range(PROCESSES)]
         assert [member.line() for member in members] == [b"ready"] * PROCESSES
         yield Fleet(members, exchange["rest"])
 

@@ -11,10 +11,11 @@ import termios
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from support.evidence import evidence_folder
 from support.raw import INITIALIZE, INITIALIZED, request
+from support.warm import WarmProcess
 
 COMMAND = (sys.executable, "-m", "mcp_binance_server")
 PATIENCE_SECS = 60.0
@@ -26,21 +27,31 @@ def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, "XDG_CONFIG_HOME": "/nonexistent", "MCP_BINANCE_STATE_DIR": "off", **extra}
 
 
+def _cold(
+    arguments: tuple[str, ...], code: str | None, stderr: IO[bytes], environment: Mapping[str, str]
+) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", code, *arguments] if code else [*COMMAND, *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, bufsize=0, env=environment)
+
+
 class Process:
     """A running command: lines in, lines out, standard error kept as evidence."""
 
-    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None, code: str | None = None) -> None:
-        command = [sys.executable, "-c", code, *arguments] if code else [*COMMAND, *arguments]
+    def __init__(
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        code: str | None = None,
+        warm: bool = False,
+    ) -> None:
+        """Start it; a warm one is forked from a process that has loaded everything, see support/warm.py."""
         self.errors: Path = evidence_folder() / f"stderr-{uuid.uuid4().hex}.txt"
         self.output: Path = self.errors.with_name(self.errors.name.replace("stderr", "stdout"))
+        own = clean_environment({"MCP_BINANCE_LOG_LEVEL": "DEBUG", **(environment or {})})
         with self.errors.open("wb") as stderr:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                bufsize=0,
-                env=clean_environment({"MCP_BINANCE_LOG_LEVEL": "DEBUG", **(environment or {})}),
+            self._process = (
+                WarmProcess([*arguments], code, stderr, own) if warm else _cold(arguments, code, stderr, own)
             )
         self._buffer = b""
         self._kept = self.output.open("wb")

@@ -45,7 +45,7 @@ anyio.run(main)
 @asynccontextmanager
 async def started(delay_ms: int = 0, grace: float = 10.0) -> AsyncGenerator[tuple[Process, Provider]]:
     """Start a service and connect to it."""
-    with Process(code=SERVER.format(delay_ms=delay_ms, grace=grace)) as process:
+    with Process(code=SERVER.format(delay_ms=delay_ms, grace=grace), warm=True) as process:
         address = process.line().decode()
         async with insecure_channel(address, options=[("grpc.max_send_message_length", -1)]) as channel:
             yield process, Provider(channel)

@@ -29,7 +29,7 @@ class Surroundings:
 @contextmanager
 def surroundings() -> Generator[Surroundings]:
     """Run a state server and an exchange."""
-    with state_server() as state, Process("simulator") as simulator:
+    with state_server() as state, Process("simulator", warm=True) as simulator:
         exchange = json.loads(simulator.line())
         try:
             yield Surroundings(
@@ -50,7 +50,9 @@ def surroundings() -> Generator[Surroundings]:
 @contextmanager
 def http_server(around: Surroundings, *arguments: str, **settings: str) -> Generator[tuple[Process, int]]:
     """Start the command and return it with its port once it listens; afterwards it is ended."""
-    with Process("--http", "--port", "0", *arguments, environment={**around.environment, **settings}) as process:
+    with Process(
+        "--http", "--port", "0", *arguments, environment={**around.environment, **settings}, warm=True
+    ) as process:
         try:
             yield process, port_of(process)
         finally:

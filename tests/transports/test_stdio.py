@@ -26,13 +26,13 @@ REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 @pytest.fixture
 def server() -> Iterator[Process]:
-    with Process("demo") as process:
+    with Process("demo", warm=True) as process:
         yield process
 
 
 @pytest.fixture(scope="module")
 def one_for_all() -> Iterator[Process]:
-    with Process("demo") as process:
+    with Process("demo", warm=True) as process:
         process.shake_hands()
         yield process
 
@@ -47,7 +47,7 @@ def shared(one_for_all: Process) -> Iterator[Process]:
 @pytest.fixture
 def contract_exchange() -> Iterator[dict[str, str]]:
     """An exchange in a process of its own that plays the contract's samples, at the contract's time."""
-    with Process("simulator") as process:
+    with Process("simulator", warm=True) as process:
         described: dict[str, str] = json.loads(process.line())
         now = httpx2.get(f"{described['rest']}/api/v3/time").json()["serverTime"]
         httpx2.post(f"{described['control']}/clock", json={"skew_ms": SAMPLE_MOMENT_MS - now}).raise_for_status()
@@ -67,7 +67,7 @@ def test_the_contracts_pages_come_over_real_pipes_from_an_exchange_over_a_real_s
         "BINANCE_API_KEY": contract_exchange["api_key"],
         "BINANCE_SECRET_KEY": contract_exchange["secret_key"],
     }
-    with Process("--stdio", environment=environment) as process:
+    with Process("--stdio", environment=environment, warm=True) as process:
         if not modern:
             process.shake_hands()
         pages = {
@@ -164,11 +164,11 @@ def test_the_cap_is_four_mebibytes_to_the_byte(shared: Process, extra: int, *, i
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_sigterm_lets_the_answers_in_hand_leave_and_takes_no_more() -> None:
-    with Process("simulator") as simulator:
+    with Process("simulator", warm=True) as simulator:
         exchange = json.loads(simulator.line())
         with (
             slow_line(int(exchange["rest"].rpartition(":")[2]), 0.2) as line,
-            Process("--stdio", environment={"BINANCE_REST_URL": line.url}) as process,
+            Process("--stdio", environment={"BINANCE_REST_URL": line.url}, warm=True) as process,
         ):
             process.shake_hands()
             process.ask(0, "tools/list", {})

@@ -124,7 +124,7 @@ async def test_a_good_key_is_asked_about_in_silence_and_no_key_not_at_all(
 
 
 def test_a_client_on_a_pipe_finds_it_in_the_log() -> None:
-    with Process("simulator") as simulator:
+    with Process("simulator", warm=True) as simulator:
         exchange = json.loads(simulator.line())
         boxes = json.dumps({"withdrawals": True}).encode()
         with urllib.request.urlopen(f"{exchange['control']}/key", data=boxes, timeout=30):  # noqa: S310 - our own
@@ -135,7 +135,7 @@ def test_a_client_on_a_pipe_finds_it_in_the_log() -> None:
             "BINANCE_REST_URL": exchange["rest"],
             "MCP_BINANCE_LOG_LEVEL": "ERROR",
         }
-        with Process(environment=own) as server:
+        with Process(environment=own, warm=True) as server:
             server.shake_hands()
             wait_for(lambda: WITHDRAW in server.errors.read_text(), "the line")
             server.close_input()

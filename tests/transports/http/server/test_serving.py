@@ -53,7 +53,7 @@ def wait_until_refused(port: int) -> None:
 
 @pytest.mark.flood
 async def test_sigterm_under_load_loses_no_request_that_was_begun(*, uvloop: bool) -> None:
-    with Process(code=toy_code(uvloop=uvloop)) as process:
+    with Process(code=toy_code(uvloop=uvloop), warm=True) as process:
         port, answered = int(process.line()), list[int]()
 
         async def work() -> None:
@@ -89,7 +89,7 @@ async def test_sigterm_under_load_loses_no_request_that_was_begun(*, uvloop: boo
 
 
 def test_after_the_first_signal_nobody_new_comes_in_and_the_second_ends_it_at_once(*, uvloop: bool) -> None:
-    with Process(code=toy_code(grace_secs=100, uvloop=uvloop)) as process:
+    with Process(code=toy_code(grace_secs=100, uvloop=uvloop), warm=True) as process:
         port = int(process.line())
         with connected(port) as stuck, connected(port) as idle:
             stuck.sendall(STUCK)
@@ -109,7 +109,7 @@ def test_after_the_first_signal_nobody_new_comes_in_and_the_second_ends_it_at_on
     "framing", [b"content-length: 100\r\n\r\nab", b"transfer-encoding: chunked\r\n\r\n2\r\nab\r\n"]
 )
 def test_a_request_that_does_not_come_to_its_end_does_not_hold_up_the_end(framing: bytes, *, uvloop: bool) -> None:
-    with Process(code=toy_code(grace_secs=1_000, body_secs=1_000, uvloop=uvloop)) as process:
+    with Process(code=toy_code(grace_secs=1_000, body_secs=1_000, uvloop=uvloop), warm=True) as process:
         port = int(process.line())
         with connected(port) as half:
             half.sendall(HEAD + framing)
@@ -127,7 +127,7 @@ def test_a_request_that_does_not_come_to_its_end_does_not_hold_up_the_end(framin
 
 
 def test_what_does_not_end_within_the_grace_time_is_ended(*, uvloop: bool) -> None:
-    with Process(code=toy_code(grace_secs=0.5, uvloop=uvloop)) as process:
+    with Process(code=toy_code(grace_secs=0.5, uvloop=uvloop), warm=True) as process:
         port = int(process.line())
         with connected(port) as stuck:
             stuck.sendall(STUCK)
