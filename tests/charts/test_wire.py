@@ -317,3 +317,13 @@ def test_the_way_back_speaks_the_tools_dialect() -> None:
         {"name": "BollingerBands@tv-basicstudies", "inputs": {"stdDev": 3}, "forceOverlay": True}
     ]
     assert back["drawings"] == [{"type": "Horizontal Line", "coordinates": {"price": 7}, "zOrder": "top"}]
+
+
+@requirement("ruling/10")
+def test_a_pair_in_other_letters_is_ours_to_draw_and_not_the_service_s() -> None:
+    with pytest.raises(InvalidChartConfig) as caught:
+        to_wire({**CHART, "symbol": "BINANCE:币安人生USDT"}, catalogue=CATALOGUE, now=NOW)
+
+    assert caught.value.details == (
+        {"field": "symbol", "message": "Invalid symbol format: chart-img.com takes no 'BINANCE:币安人生USDT'"},
+    )

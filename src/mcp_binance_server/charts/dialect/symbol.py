@@ -6,13 +6,15 @@ from typing import Final
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import Findings, is_list, shown
-from mcp_binance_server.domain.symbols import fold
+from mcp_binance_server.domain.symbols import fold, is_plausible
 
 LONGEST: Final = 300
 _ONE: Final = re.compile(r"[A-Z0-9_]+:[A-Z0-9_.!]+")
 _TOKEN: Final = re.compile(r"\s*(?:(?P<term>[A-Z0-9_]+:[A-Z0-9_.!]+|\d+(?:\.\d+)?)|(?P<sign>[-+*/])|(?P<bracket>[()]))")
 _BARE: Final = re.compile(r"([A-Z0-9]{2,20})(?:[-/_ ]([A-Z0-9]{2,10}))?(\.P)?")
 _BINANCE: Final = re.compile(r"BINANCE:(?P<pair>[A-Z0-9]+)(?P<perpetual>\.P)?")
+_HOME: Final = "BINANCE:"
+_WRONG: Final = "Invalid symbol format"
 
 MOST: Final = 4
 
@@ -27,8 +29,13 @@ class BinancePair:
 
 def binance_pair(symbol: str) -> BinancePair | None:
     """Return the Binance pair that a chart's symbol means, if it means one."""
-    found = _BINANCE.fullmatch(fold(symbol))
-    return BinancePair(found["pair"], found["perpetual"] is not None) if found else None
+    text = fold(symbol)
+    if found := _BINANCE.fullmatch(text):
+        return BinancePair(found["pair"], found["perpetual"] is not None)
+    # The exchange lists names in other letters too; which ones, its list says.
+    other = text.removeprefix(_HOME)
+    is_listable = other != text and not other.isascii() and is_plausible(other)
+    return BinancePair(other, perpetual=False) if is_listable else None
 
 
 def is_binance_spot(symbol: object) -> bool:
@@ -46,11 +53,12 @@ def read_symbol(value: object, catalogue: ChartCatalogue, findings: Findings) ->
     if len(text) <= LONGEST and (_ONE.fullmatch(text) or _is_formula(text)):
         _check_exchange(text, catalogue, findings)
         return text
+    if text and is_binance_spot(text):
+        findings.error("symbol", f"{_WRONG}: chart-img.com takes no {shown(value)}", remote_only=True)
+        return text
     bare = _BARE.fullmatch(text)
     advice = f"Write the symbol as BINANCE:{''.join(part or '' for part in bare.groups())}" if bare else None
-    findings.error(
-        "symbol", f"Invalid symbol format: {shown(value)} is not EXCHANGE:SYMBOL, such as BINANCE:BTCUSDT", advice
-    )
+    findings.error("symbol", f"{_WRONG}: {shown(value)} is not EXCHANGE:SYMBOL, such as BINANCE:BTCUSDT", advice)
     return None
 
 

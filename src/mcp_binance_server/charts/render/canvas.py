@@ -108,6 +108,8 @@ class Canvas:
     height: int
     texts: list[Text] = field(default_factory=list[Text])
     strokes: list[Stroke] = field(default_factory=list[Stroke])
+    lacking: dict[str, None] = field(default_factory=dict[str, None])
+    """The letters that the typeface lacks, in the order they were to be written."""
     _parts: list[str] = field(default_factory=list[str])
     _clip: Box | None = None
     _clipped_from: int = 0
@@ -224,6 +226,8 @@ class Canvas:
 
     def _write(self, x: float, y: float, text: str, size: float, fill: Colour, *, bold: bool) -> None:
         weight = ' font-weight="bold"' if bold else ""
+        known = _face(FACES[0]).advance
+        self.lacking |= {character: None for character in text if character.isprintable() and character not in known}
         self._parts.append(
             f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}"{_paint("fill", fill)}{weight}>'
             f"{escape(printable(text), quote=False)}</text>"

@@ -38,6 +38,7 @@ from mcp_binance_server.charts.render.study_look import StudyView
 
 PRICE_LINE = "2 3"
 TIME_SPACING = 8.0  # of the font's size
+MOST_LACKING = 20  # letters that a warning names
 
 
 class Painter:
@@ -78,6 +79,9 @@ class Painter:
             self._axis(index + 1, study_tags)
         self._time_axis(sketches)
         self._notes(sketches)
+        if lacking := "".join(self.canvas.lacking):
+            shown = lacking[:MOST_LACKING]
+            self.warnings.append(f"no_glyph: the picture's typeface has no {shown}; a ? stands for each.")
 
     def _laid_out(self) -> Layout:
         spec, request = self.request.spec, self.request
