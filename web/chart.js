@@ -4,7 +4,7 @@ import { createChart, CrosshairMode } from 'lightweight-charts';
 import { PriceAxis } from './axis.js';
 import { Bands } from './bands.js';
 import { CLOSE, TIME } from './bars.js';
-import { PlotSeries, PriceSeries, seconds } from './series.js';
+import { PlotSeries, PriceSeries, reaching, seconds } from './series.js';
 import { Shapes } from './shapes.js';
 
 const NARROWEST = 3.5; // pixels of a bar that can be read
@@ -26,10 +26,18 @@ export class Chart {
   #bands = [];
   #cursor;
   #above = new Map();
+  #isFitted = true; // until somebody looks elsewhere
 
   constructor(element, onHover) {
     this.#element = element;
     this.#onHover = onHover;
+    for (const kind of ['wheel', 'pointerdown']) {
+      element.addEventListener(kind, () => this.#lookElsewhere(), { capture: true, passive: true });
+    }
+  }
+
+  #lookElsewhere() {
+    this.#isFitted = false;
   }
 
   get isDrawn() {
@@ -67,6 +75,10 @@ export class Chart {
     this.#chart.subscribeCrosshairMove(({ time }) => {
       this.#onHover(time === undefined ? null : this.history.rowAt(time * 1000));
     });
+    // Its width is known when it is laid out, another when the frame is, and used by the library a moment later.
+    this.#chart.timeScale().subscribeSizeChange(() => requestAnimationFrame(() => {
+      if (this.#isFitted) this.fit();
+    }));
   }
 
   #renew(wasNewest) {
@@ -109,6 +121,7 @@ export class Chart {
   // All bars, or the newest that are wide enough to be read.
   fit() {
     if (!this.isDrawn) return;
+    this.#isFitted = true;
     const scale = this.#chart.timeScale();
     const ahead = Math.max(FREE_BARS, ...this.#plots.map((plot) => plot.plot.ahead?.length ?? 0));
     const count = this.history.rows.length;
@@ -158,6 +171,7 @@ export class Chart {
   }
 
   zoom(factor) {
+    this.#lookElsewhere();
     const scale = this.#chart?.timeScale();
     const seen = scale?.getVisibleLogicalRange();
     if (seen) scale.setVisibleLogicalRange({ from: seen.to - (seen.to - seen.from) * factor, to: seen.to });
@@ -166,6 +180,8 @@ export class Chart {
   remove() {
     this.#chart?.remove();
     this.#chart = undefined;
+    this.#plots = [];
+    this.#bands = [];
     this.#cursor = undefined;
     this.#above.clear();
   }
@@ -238,9 +254,7 @@ function widened(info, values) {
   if (!info?.priceRange) return info;
   const { minValue, maxValue } = info.priceRange;
   const reach = (maxValue - minValue) * REACH;
-  const near = values.filter((value) => value > minValue - reach && value < maxValue + reach);
-  const priceRange = { minValue: Math.min(minValue, ...near), maxValue: Math.max(maxValue, ...near) };
-  return { ...info, priceRange };
+  return reaching(info, values.filter((value) => value > minValue - reach && value < maxValue + reach));
 }
 
 // What makes two answers the same chart: all but the numbers.

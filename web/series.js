@@ -21,6 +21,13 @@ const COMPACT_FROM = 100_000; // numbers of a study that its axis writes as 1.2M
 
 export const seconds = (ms) => ms / 1000;
 
+// The library's range of a scale, so wide that values are in it too.
+export function reaching(info, values) {
+  if (!info?.priceRange) return info;
+  const { minValue, maxValue } = info.priceRange;
+  return { ...info, priceRange: { minValue: Math.min(minValue, ...values), maxValue: Math.max(maxValue, ...values) } };
+}
+
 export class PriceSeries {
   constructor(data, axis) {
     this.data = data;
@@ -31,7 +38,6 @@ export class PriceSeries {
 
   addTo(chart, colours) {
     this.series = chart.addSeries(STYLES[this.data.style] ?? CandlestickSeries, this.#options(colours));
-    return this.series;
   }
 
   look(colours) {
@@ -107,12 +113,16 @@ export class PlotSeries {
     const kind = plot.kind === 'columns' ? HistogramSeries : LineSeries;
     this.series = chart.addSeries(kind, this.#options(), plot.pane);
     if (plot.is_volume) this.series.priceScale().applyOptions({ scaleMargins: { top: VOLUME_TOP, bottom: 0 } });
-    for (const { value, colour } of plot.levels ?? []) {
-      const price = this.isPrice ? this.axis.of(value) : value;
+    if (plot.levels?.length) this.#addLevels(plot.levels);
+  }
+
+  #addLevels(levels) {
+    const values = levels.map(({ value }) => (this.isPrice ? this.axis.of(value) : value));
+    levels.forEach(({ colour }, place) => {
       const look = { color: colour, lineWidth: 1, lineStyle: LineStyle.Dashed, axisLabelVisible: false };
-      this.series.createPriceLine({ price, ...look });
-    }
-    return this.series;
+      this.series.createPriceLine({ price: values[place], ...look });
+    });
+    if (!this.isPrice) this.series.applyOptions({ autoscaleInfoProvider: (own) => reaching(own(), values) });
   }
 
   #options() {

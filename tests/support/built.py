@@ -1,4 +1,4 @@
-"""What was built before the tests: the wheel, and the packer of bundles. CI names them, elsewhere their tests skip."""
+"""What was made before the tests: the wheel, and packages of npm. CI names them, elsewhere their tests skip."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 WHEEL = "MCP_TEST_WHEEL"
 MCPB = "MCP_TEST_MCPB"
+APPS = "MCP_TEST_APPS"
 
 
 def built_wheel() -> Path:
@@ -17,6 +18,11 @@ def built_wheel() -> Path:
 def installed_mcpb() -> Path:
     """Return the folder in which the packer of bundles is installed."""
     return _named(MCPB, "no folder with @anthropic-ai/mcpb: npm ci --prefix DIR with the files of mcpb/")
+
+
+def installed_apps() -> Path:
+    """Return the folder in which the packages of the tests' host are installed, and those of the chart's page."""
+    return _named(APPS, "no folder with the packages of tests/apps: npm ci --prefix DIR with its package files")
 
 
 def _named(variable: str, otherwise: str) -> Path:

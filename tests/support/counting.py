@@ -9,7 +9,7 @@ from support.fast import TESTS, folder_of, takes_long
 # Where a case is a server and an exchange of its own, or a process; elsewhere a case costs too little to care.
 COSTLY = ("cli", "simulator", "surface", "transports")
 # They read the source, or run what others run from the outside.
-OUTSIDE = ("conformance", "docs", "examples", "packaging")
+OUTSIDE = ("apps", "conformance", "docs", "examples", "packaging")
 # Where a test that starts a process or lets a market go on runs lines that quicker ones beside it run too.
 RUN_BESIDE = ("faults", "surface")
 

@@ -7,7 +7,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 # Folders that are about all packages together, or about none.
-WHOLES = ("conformance", "docs", "examples", "faults", "fleet", "packaging")
+WHOLES = ("apps", "conformance", "docs", "examples", "faults", "fleet", "packaging")
 MARKS = ("flood", "needs", "slow")
 # Whoever has a name of these starts a process, waits for a real socket, or lets minutes of a live market pass.
 LONG = (
