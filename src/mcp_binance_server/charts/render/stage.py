@@ -15,6 +15,7 @@ from mcp_binance_server.charts.render.spec import Anchor
 from mcp_binance_server.domain.periods import Candle
 
 HOUR_MS = 3_600_000
+FONT = 12.0  # of the words of drawings
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +135,18 @@ class Sketch:
         self, text: str, around: Sequence[Point], *, ink: Colour, plate: Colour | None = None, in_order: bool = False
     ) -> None:
         """Ask for a text with its middle at the first of these points that is free."""
-        size = self.options.number("fontSize", 12, 8, 60)
+        size = words_size(self.options)
         half = width_of(text, size) / 2
         places = tuple((x - half, y + size * 0.36) for x, y in around)
         border = None if plate else ink.faded(0.5)
         self.notes.append(
             Note(text, size, ink, plate or self.stage.theme.paper, places, border=border, in_order=in_order)
         )
+
+
+def words_size(options: OverrideReader) -> float:
+    """Return the size of the words of a drawing."""
+    return options.number("fontSize", FONT, 8, 60)
 
 
 def place_of(times: Sequence[int], step_ms: int, time_ms: int) -> float:

@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from mcp_binance_server.charts.render.canvas import width_of
 from mcp_binance_server.charts.render.drawings.lines import (
-    GREEN,
-    RED,
     arrow,
     arrow_down,
     arrow_up,
@@ -19,61 +17,50 @@ from mcp_binance_server.charts.render.drawings.lines import (
     trend_line,
     vertical_line,
 )  # fmt: skip
+from mcp_binance_server.charts.render.drawings.styles import (
+    GREY,
+    MOVE_DASH,
+    fib_levels,
+    planned_prices,
+    shows_value,
+)
 from mcp_binance_server.charts.render.layout import EDGE, Box
 from mcp_binance_server.charts.render.look import Colour, OverrideReader, ink_on
 from mcp_binance_server.charts.render.marks import Tag
-from mcp_binance_server.charts.render.scale import percent
 from mcp_binance_server.charts.render.spec import DrawingSpec
 from mcp_binance_server.charts.render.stage import Sketch, Stage, place_of
 
-GREY = Colour("#787b86")
-LEVELS = (
-    (0.0, "#787b86"), (0.236, "#f23645"), (0.382, "#ff9800"), (0.5, "#4caf50"), (0.618, "#089981"),
-    (0.786, "#00bcd4"), (1.0, "#787b86"),
-)  # fmt: skip
 LEAST_WIDTH = 60
 
 
 def position(sketch: Sketch, drawing: DrawingSpec) -> None:
     """Draw entry, target and stop with what is won, lost, and their ratio."""
-    entry = drawing.points[0].price or 0.0
-    target, stop = drawing.target or entry, drawing.stop or entry
+    target, stop, entry = planned = planned_prices(drawing, sketch.options, sketch.write)
     left, right = _span(sketch, drawing)
-    canvas, rows = sketch.stage.canvas, {price: round(sketch.y(price)) for price in (entry, target, stop)}
-    profit = sketch.options.colour("profitBackground", GREEN.faded(0.2))
-    loss = sketch.options.colour("stopBackground", RED.faded(0.2))
-    if sketch.options.flag("fillBackground", default=True):
-        for price, fill in ((target, profit), (stop, loss)):
-            top, bottom = sorted((rows[entry], rows[price]))
-            canvas.rects([(left, top, right - left, bottom - top)], fill)
-    line = sketch.options.colour("lineColor", GREY)
-    canvas.lines([(left, rows[entry] + 0.5, right, rows[entry] + 0.5)], line)
-    for price, ink in ((target, GREEN), (stop, RED)):
-        canvas.lines([(left, rows[price] + 0.5, right, rows[price] + 0.5)], ink)
-    risk, reward = abs(entry - stop), abs(target - entry)
-    ratio = f" · R/R {reward / risk:.2f}" if risk else ""
+    canvas, rows = sketch.stage.canvas, {each.price: round(sketch.y(each.price)) for each in planned}
+    for each in (target, stop):
+        if each.fill:
+            top, bottom = sorted((rows[entry.price], rows[each.price]))
+            canvas.rects([(left, top, right - left, bottom - top)], each.fill)
+    for each in (entry, target, stop):
+        canvas.lines([(left, rows[each.price] + 0.5, right, rows[each.price] + 0.5)], each.line)
     middle = (left + right) / 2
-    for name, price, plate in (
-        (f"Target {sketch.write(target)} ({_change(entry, target)})", target, GREEN),
-        (f"Stop {sketch.write(stop)} ({_change(entry, stop)})", stop, RED),
-        (f"Entry {sketch.write(entry)}{ratio}", entry, GREY),
-    ):
+    for each in planned:
         # Outside of the box when there is room: above what lies above the entry, below what lies below.
-        away = 0 if price == entry else (-12 if rows[price] < rows[entry] else 12)
-        half = width_of(name, 12) / 2 + 8
+        row = rows[each.price]
+        away = 0 if each.price == entry.price else (-12 if row < rows[entry.price] else 12)
+        half = width_of(each.words, 12) / 2 + 8
         lowest, highest = sketch.stage.area.left + half, sketch.stage.area.right - half
         columns = [min(max(x, lowest), highest) for x in (middle, left + half, right - half, left - half, right + half)]
-        around = [(x, rows[price] + shift) for shift in (away, -away, 2 * away) for x in columns]
-        sketch.note(name, around, ink=Colour(ink_on(plate)), plate=plate)
-        if sketch.options.flag("showPrice", default=True) and sketch.visible(price):
-            sketch.tags.append(Tag(rows[price], sketch.write(price), plate, rank=2))
+        around = [(x, row + shift) for shift in (away, -away, 2 * away) for x in columns]
+        sketch.note(each.words, around, ink=Colour(ink_on(each.plate)), plate=each.plate)
+        if shows_value(sketch.options) and sketch.visible(each.price):
+            sketch.tags.append(Tag(row, sketch.write(each.price), each.plate, rank=2))
 
 
 def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
     """Draw the levels between two points: one is where the move began, nought where it ended."""
-    first, last = drawing.points[0].price or 0.0, drawing.points[1].price or 0.0
-    if sketch.options.flag("reverseLevel", default=False):
-        first, last = last, first
+    levels = fib_levels(drawing, sketch.options, sketch.write)
     xs = sorted((sketch.x(drawing.points[0].time_ms or 0), sketch.x(drawing.points[1].time_ms or 0)))
     left, right = xs[0], max(xs[1], xs[0] + LEAST_WIDTH)
     if sketch.options.flag("extendLine", default=False):
@@ -81,23 +68,21 @@ def fib_retracement(sketch: Sketch, drawing: DrawingSpec) -> None:
     if sketch.options.flag("extendLeft", default=False):
         left = sketch.stage.area.left
     canvas = sketch.stage.canvas
-    levels = [(part, last + (first - last) * part, Colour(ink)) for part, ink in LEVELS]
-    if sketch.options.flag("fillBackground", default=True):
-        alpha = 1 - sketch.options.number("transparency", 90, 0, 100) / 100
-        for (_, before, _), (_, price, ink) in pairwise(levels):
-            top, bottom = sorted((round(sketch.y(before)), round(sketch.y(price))))
-            canvas.rects([(left, top, right - left, bottom - top)], ink.faded(alpha))
-    canvas.lines([(*sketch.point(drawing.points[0]), *sketch.point(drawing.points[1]))], GREY, 1, "4 4")
-    rows = [round(sketch.y(price)) + 0.5 for _, price, _ in levels]
+    for before, level in pairwise(levels):
+        if level.fill:
+            top, bottom = sorted((round(sketch.y(before.price)), round(sketch.y(level.price))))
+            canvas.rects([(left, top, right - left, bottom - top)], level.fill)
+    ends = (*sketch.point(drawing.points[0]), *sketch.point(drawing.points[1]))
+    canvas.lines([ends], GREY, 1, MOVE_DASH)
+    rows = [round(sketch.y(level.price)) + 0.5 for level in levels]
     at_right = _freer_side(sketch, left, right, rows)
-    for (part, price, ink), row in zip(levels, rows, strict=True):
-        canvas.lines([(left, row, right, row)], ink)
-        if sketch.visible(price):
-            words = f"{part:g} ({sketch.write(price)})"
-            half = width_of(words, 12) / 2 + 8
+    for level, row in zip(levels, rows, strict=True):
+        canvas.lines([(left, row, right, row)], level.ink)
+        if sketch.visible(level.price):
+            half = width_of(level.words, 12) / 2 + 8
             around = [(right + half, row), (left - half, row)] if at_right else [(left - half, row)]
             inside = sorted((left + half, right - half), key=lambda x: _bars_under(sketch, x, half, row))
-            sketch.note(words, [*around, *((x, row) for x in inside)], ink=ink, in_order=True)
+            sketch.note(level.words, [*around, *((x, row) for x in inside)], ink=level.ink, in_order=True)
 
 
 def _freer_side(sketch: Sketch, left: float, right: float, rows: list[float]) -> bool:
@@ -128,10 +113,6 @@ def _span(sketch: Sketch, drawing: DrawingSpec) -> tuple[float, float]:
     right = sketch.x(end) if end is not None else max(left + LEAST_WIDTH * 2, area.right - EDGE)
     seen = Box(min(left, right), 0, max(left, right), 1)
     return round(max(seen.left, area.left)), round(max(min(seen.right, area.right), seen.left + LEAST_WIDTH))
-
-
-def _change(entry: float, price: float) -> str:
-    return percent((price / entry - 1) * 100) if entry else ""
 
 
 @dataclass(frozen=True, slots=True)
