@@ -87,13 +87,14 @@ def test_the_demo_answers_without_a_network(ask: Asker) -> None:
     assert json.loads(done.stdout)["host"] == "simulator.invalid"
 
 
-def test_without_a_tool_every_tool_is_listed(ask: Asker) -> None:
+def test_without_a_tool_every_tool_is_listed_that_is_not_for_a_page(ask: Asker) -> None:
     for_people, for_scripts = ask(), ask("--json")
+    tools = [tool.name for tool in CATALOGUE.tools if not tool.for_view_only]
 
     assert for_people.returncode == for_scripts.returncode == 0
-    assert [each["name"] for each in json.loads(for_scripts.stdout)] == [tool.name for tool in CATALOGUE.tools]
-    for tool in CATALOGUE.tools:
-        assert f"  {tool.name} ".encode() in for_people.stdout
+    assert [each["name"] for each in json.loads(for_scripts.stdout)] == tools
+    for name in tools:
+        assert f"  {name} ".encode() in for_people.stdout
 
 
 def test_only_tools_that_were_picked_are_there(ask: Asker) -> None:

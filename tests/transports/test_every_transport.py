@@ -9,7 +9,9 @@ from mcp import types
 from mcp_binance_server.app import App
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from mcp_binance_server.surface.apps import page
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from mcp_binance_server.surface.uris import CHART_VIEW
 from support.calls import arguments_of, prompt_arguments
 from support.every_transport import TRANSPORTS, AnyTransport, Refused
 
@@ -33,11 +35,15 @@ async def test_every_transport_offers_the_same(transport: AnyTransport) -> None:
 
 async def test_every_page_is_the_same(transport: AnyTransport, app: App) -> None:
     for spec in CATALOGUE.resources:
-        page = await transport.read(spec.uri)
+        read = await transport.read(spec.uri)
 
         (content,) = (await app.dispatcher.read_resource(None, spec.uri)).contents
         assert isinstance(content, types.TextResourceContents)
-        assert page == content.text
+        assert read == content.text
+
+
+async def test_the_page_of_the_live_chart_is_the_same(transport: AnyTransport) -> None:
+    assert await transport.read(CHART_VIEW) == page.text()
 
 
 @pytest.mark.parametrize("name", [spec.name for spec in CATALOGUE.prompts])
