@@ -2,20 +2,39 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from datetime import UTC
 from decimal import Decimal
 from typing import Any, Final
 
+from msgspec import structs
+
+from mcp_binance_server.charts.render.drawings.shapes import Ground, drawing_members
 from mcp_binance_server.charts.render.legend import legend_rows
-from mcp_binance_server.charts.render.look import THEMES, Colour, Theme
+from mcp_binance_server.charts.render.look import THEMES, Colour, OverrideReader, PriceLook, Theme, price_look
 from mcp_binance_server.charts.render.request import Request
-from mcp_binance_server.charts.render.scale import MINUS, fixed
-from mcp_binance_server.charts.render.scaling import study_writer
-from mcp_binance_server.charts.render.series.plots import LEVEL_ALPHA, rising_tints, tints, volume_ink
+from mcp_binance_server.charts.render.scale import MINUS, fixed, zone_of
+from mcp_binance_server.charts.render.scaling import price_writer, quote_of, study_writer
+from mcp_binance_server.charts.render.series.plots import (
+    LEVEL_ALPHA,
+    new_periods,
+    rising_tints,
+    tints,
+    volume_ink,
+)
+from mcp_binance_server.charts.render.spec import Looks
 from mcp_binance_server.charts.render.study_look import PlotLook, StudyView
+from mcp_binance_server.charts.studies.table import repaints
 
 CONTRACT: Final = 1
 _INKS: Final = ("paper", "grid", "axis", "text", "strong", "up", "down", "line")
+_RELATIVE: Final = ("percent", "indexedTo100")
+_PAIRS: Final = {
+    "body": ("up", "down"), "border": ("border_up", "border_down"), "wick": ("wick_up", "wick_down"),
+    "fill": ("fill_top", "fill_bottom"), "base_fill": ("base_fill_up", "base_fill_down"),
+}  # fmt: skip
+# Switches that are heeded, or that a warning speaks of already.
+_HEEDED: Final = ("volume", "main_pane", "style")
 
 Members = dict[str, Any]
 
@@ -24,10 +43,13 @@ def live_members(request: Request, since_ms: int | None) -> Members:
     """Return what moves: the legend, and the bars from a moment on, the newest at least, or all."""
     bars, spec = request.bars, request.spec
     first = 0 if since_ms is None else min(bisect_left(bars.times, since_ms), len(bars) - 1)
-    tinted = {
-        str(place): line[first:]
-        for place, (view, look) in enumerate(_plots(request))
-        if (line := _tints(request, view, look))
+    plots = list(enumerate(_plots(request)))
+    told = {
+        "tints": {str(place): line[first:] for place, each in plots if (line := _tints(request, *each))},
+        "breaks": {str(place): _breaks(request, first) for place, (_, look) in plots if look.plot.anchored},
+        "words": {
+            str(place): _percents(request, view, first) for place, (view, _) in plots if _is_compared(request, view)
+        },
     }
     return {
         "contract": CONTRACT,
@@ -36,31 +58,37 @@ def live_members(request: Request, since_ms: int | None) -> Members:
         "step_ms": bars.step_ms,
         "legend": [asdict(row) for row in legend_rows(request)],
         "rows": _rows(request, first),
-        **({"tints": tinted} if tinted else {}),
+        **{name: member for name, member in told.items() if member},
     }
 
 
 def whole_members(request: Request) -> Members:
-    """Return what stays: how each plot and the price look, and both themes."""
-    spec = request.spec
+    """Return what stays: how each plot and the price look, the drawings, both themes, and what is not drawn live."""
+    spec, bars = request.spec, request.bars
+    ground = Ground(bars.times, bars.step_ms, request.future, price_writer(request), zone_of(spec.timezone) or UTC)
+    drawings, remarks = drawing_members(spec.drawings, ground)
+    price = _price_members(request)
     return {
         "plots": _plot_members(request),
-        "drawings": [],
+        "drawings": drawings,
         "style": spec.style,
         "scale": spec.scale,
+        **({"base": _plain(fixed(quote_of(request).first, request.decimals))} if spec.scale in _RELATIVE else {}),
         "decimals": request.decimals,
         "venue": spec.venue,
+        "future": request.future,
         "themes": {name: _theme(theme) for name, theme in THEMES.items()},
+        **({"price": price} if price else {}),
+        "warnings": [*remarks, *_not_live(request)],
     }
-
-
-def ink(colour: Colour) -> str:
-    """Write a colour as #rrggbb, or as #rrggbbaa where it is translucent."""
-    return colour.hex if colour.alpha >= 1 else f"{colour.hex}{round(colour.alpha * 255):02x}"
 
 
 def _plots(request: Request) -> list[tuple[StudyView, PlotLook]]:
     return [(view, look) for view in request.views for look in view.plots if look.visible]
+
+
+def _is_compared(request: Request, view: StudyView) -> bool:
+    return any(view is each for each in request.compared)
 
 
 def _rows(request: Request, first: int) -> list[list[Any]]:
@@ -80,7 +108,7 @@ def _rows(request: Request, first: int) -> list[list[Any]]:
 def _row_writer(request: Request, view: StudyView) -> Callable[[float], str]:
     if view is request.volume or view.settled.study.unit == "volume":
         return _digits
-    if any(view is each for each in request.compared):  # placed among the prices; percent are its legend's
+    if _is_compared(request, view):  # placed among the prices; its words are percent
         return lambda value: _plain(fixed(value, request.decimals))
     write = study_writer(request, view)
     return lambda value: _plain(write(value))
@@ -103,40 +131,83 @@ def _tints(request: Request, view: StudyView, look: PlotLook) -> Sequence[int | 
         return rising_tints(request.bars)
     if look.kind != "columns" or len(look.colours) < 2:
         return []
-    line = view.lines[look.plot.key]
-    return tints(line, len(look.colours))[: len(request.bars)]
+    return tints(view.lines[look.plot.key], len(look.colours))[: len(request.bars)]
+
+
+def _breaks(request: Request, first: int) -> list[int]:
+    return [request.bars.times[bar] for bar in sorted(new_periods(request.bars)) if bar >= first]
+
+
+def _percents(request: Request, view: StudyView, first: int) -> list[str | None]:
+    write, (line,) = study_writer(request, view), view.lines.values()
+    return [_text(write, value) for value in line[first : len(request.bars)]]
 
 
 def _plot_members(request: Request) -> list[Members]:
     found: list[Members] = []
     for place, view in enumerate(request.views):
-        is_volume = view is request.volume
         pane = next((number for number, each in enumerate(request.panes, 1) if each is view), 0)
         once: Members = {
-            "levels": [{"value": each.value, "colour": ink(each.ink.faded(LEVEL_ALPHA))} for each in view.levels],
+            "levels": [{"value": each.value, "colour": each.ink.faded(LEVEL_ALPHA).css} for each in view.levels],
             "bands": [
-                {"upper": band.upper, "lower": band.lower, "colours": [*map(ink, inks)]} for band, inks in view.bands
+                {"upper": band.upper, "lower": band.lower, "colours": [each.css for each in inks]}
+                for band, inks in view.bands
             ],
+            **({"shade": view.shade.css} if view.shade and len(view.levels) == 2 else {}),
         }
         for look in view.plots:
             if look.visible:
-                found.append(
-                    {
-                        "study": place,
-                        "label": view.settled.label,
-                        "key": look.plot.key,
-                        "pane": pane,
-                        "kind": "columns" if is_volume else look.kind,
-                        "is_volume": is_volume,
-                        "colours": [ink(volume_ink(each) if is_volume else each) for each in look.colours],
-                        "width": look.width,
-                        **once,
-                        "repaints": False,
-                    }
-                )
+                found.append({"study": place, "pane": pane, **_plot_member(request, view, look), **once})
                 once = {"levels": [], "bands": []}  # said with the study's first plot
     return found
 
 
+def _plot_member(request: Request, view: StudyView, look: PlotLook) -> Members:
+    is_volume, shown = view is request.volume, len(request.bars)
+    write = _row_writer(request, view)
+    ahead = [_text(write, value) for value in view.lines[look.plot.key][shown : shown + request.future]]
+    moves = repaints(view.settled, look.plot) or _is_compared(request, view)
+    return {
+        "label": view.settled.label,
+        "key": look.plot.key,
+        "kind": "columns" if is_volume else look.kind,
+        "is_volume": is_volume,
+        "colours": [(volume_ink(each) if is_volume else each).css for each in look.colours],
+        "width": look.width,
+        "repaints": moves or bool(ahead),  # what lies ahead comes with the whole answer alone
+        **({"offset": len(ahead), "ahead": ahead} if ahead else {}),
+    }
+
+
+def _price_members(request: Request) -> Members:
+    usual = price_look(request.spec.style, request.theme, OverrideReader({}))
+    found: Members = {}
+    for part in (each.name for each in fields(PriceLook)):
+        was, now = getattr(usual, part), getattr(request.price, part)
+        if part in _PAIRS:
+            pairs = zip(_PAIRS[part], was, now, strict=True)
+            found |= {name: each.css for name, before, each in pairs if each != before}
+        elif now != was:
+            found[part] = now.css if isinstance(now, Colour) else now
+    return found
+
+
+def _not_live(request: Request) -> list[str]:
+    spec, warnings = request.spec, list[str]()
+    if request.profile:
+        warnings.append(f"not_live: {request.profile.settled.label} is in the picture and in the legend only.")
+    usual = Looks()
+    kept = [
+        each.encode_name
+        for each in structs.fields(Looks)
+        if each.name not in _HEEDED and getattr(spec.looks, each.name) != getattr(usual, each.name)
+    ]
+    if kept:
+        warnings.append(f"not_live: override {', '.join(kept)} changes the picture only.")
+    if zone_of(spec.timezone) not in (UTC, None):
+        warnings.append(f"not_live: times are in UTC here, in {spec.timezone} in the picture.")
+    return warnings
+
+
 def _theme(theme: Theme) -> dict[str, str]:
-    return {name: ink(getattr(theme, name)) for name in _INKS}
+    return {name: getattr(theme, name).css for name in _INKS}

@@ -28,6 +28,11 @@ class Colour:
     hex: str
     alpha: float = 1.0
 
+    @property
+    def css(self) -> str:
+        """#rrggbb, or #rrggbbaa where it is translucent."""
+        return self.hex if self.alpha >= 1 else f"{self.hex}{round(self.alpha * 255):02x}"
+
     def faded(self, alpha: float) -> "Colour":
         """Return the same colour, this much as opaque."""
         return Colour(self.hex, round(self.alpha * alpha, 3))

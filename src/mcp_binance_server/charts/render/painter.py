@@ -19,7 +19,7 @@ from mcp_binance_server.charts.render.marks import (
     draw_times,
 )
 from mcp_binance_server.charts.render.request import Request
-from mcp_binance_server.charts.render.scale import TimeLabel, moment, time_labels, zone_label, zone_of
+from mcp_binance_server.charts.render.scale import TimeLabel, moment, moment_words, time_labels, zone_label, zone_of
 from mcp_binance_server.charts.render.scaling import (
     VOLUME,
     AxisSpan,
@@ -201,8 +201,7 @@ class Painter:
         strip = Strip(self.canvas, theme, below, self._size)
         for sketch in sketches:
             for x, time_ms, ink in sketch.time_tags:
-                at = moment(time_ms, self._zone)
-                draw_time_tag(strip, x, f"{at:%Y-%m-%d %H:%M}", ink)
+                draw_time_tag(strip, x, moment_words(time_ms, self._zone), ink)
         draw_times(strip, self._times, layout.grid.centres)
         last = self.request.bars.times[-1]
         corner = Box(layout.plot_right, layout.axis_top + 1, spec.width, spec.height)

@@ -197,6 +197,11 @@ def moment(time_ms: int, zone: tzinfo) -> datetime:
     return (_EPOCH + timedelta(milliseconds=time_ms)).astimezone(zone)
 
 
+def moment_words(time_ms: int, zone: tzinfo) -> str:
+    """Write a moment to the minute."""
+    return f"{moment(time_ms, zone):%Y-%m-%d %H:%M}"
+
+
 def zone_label(zone: tzinfo, time_ms: int) -> str:
     """Return UTC, or how far the zone is from it: UTC+5:30."""
     offset = moment(time_ms, zone).utcoffset() or timedelta()

@@ -182,7 +182,8 @@ OVERLAYS = (
     Study(
         "Ichimoku Cloud", "Ichimoku",
         (
-            Plot("ConversionLine", BLUE), Plot("BaseLine", "#e53935"), Plot("LaggingSpan", GREEN, width=1),
+            Plot("ConversionLine", BLUE), Plot("BaseLine", "#e53935"),
+            Plot("LaggingSpan", GREEN, width=1, looks_ahead=True),
             Plot("LeadingSpanA", "#81c784", width=1), Plot("LeadingSpanB", "#e57373", width=1),
         ),
         _ichimoku, window("spanB", "lagging"), {"conversion": 9, "base": 26, "spanB": 52, "lagging": 26},

@@ -29,6 +29,7 @@ class Plot:
     width: float = 1.4
     colours: tuple[str, ...] = ()
     anchored: bool = False  # the line is interrupted where it begins anew
+    looks_ahead: bool = False  # its values at closed bars are of later ones
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from mcp_binance_server.charts.studies.overlays import OVERLAYS
 from mcp_binance_server.charts.studies.panes import PANES
-from mcp_binance_server.charts.studies.study import LONGEST, SOURCES, Inputs, Scalar, Study
+from mcp_binance_server.charts.studies.study import LONGEST, SOURCES, Inputs, Plot, Scalar, Study
 
 _CHOICES = {"source": SOURCES, "volume": ("Up/Down", "Total", "Delta")}
 
@@ -22,6 +22,14 @@ class Settled:
     inputs: Inputs
     label: str
     warnings: tuple[str, ...]
+
+
+def repaints(settled: Settled, plot: Plot) -> bool:
+    """Say whether a new bar changes what a plot shows at earlier ones."""
+    if plot.looks_ahead or settled.study.running:
+        return True
+    moved = [value for key, value in settled.inputs.values.items() if "offset" in key.lower()]
+    return any(isinstance(value, int) and value < 0 for value in moved)
 
 
 def settle(study: Study, given: Mapping[str, Scalar]) -> Settled:

@@ -100,7 +100,7 @@ def _tint(value: float, before: float | None, colours: int) -> int:
 
 def _runs(stage: Stage, line: Line, *, anchored: bool = False) -> list[list[Point]]:
     runs: list[list[Point]] = [[]]
-    breaks = _new_periods(stage.bars) if anchored else set[int]()
+    breaks = new_periods(stage.bars) if anchored else set[int]()
     for bar, (x, value) in enumerate(zip(stage.grid.centres, line, strict=False)):
         if (value is None or bar in breaks) and runs[-1]:
             runs.append([])
@@ -109,7 +109,8 @@ def _runs(stage: Stage, line: Line, *, anchored: bool = False) -> list[list[Poin
     return [run for run in runs if run]
 
 
-def _new_periods(bars: Columns) -> set[int]:
+def new_periods(bars: Columns) -> set[int]:
+    """Return the bars at which a line that begins anew with each day or month does so."""
     anchor = usual_anchor(bars.step_ms)
     starts = [period_start(time_ms, anchor) for time_ms in bars.times]
     return {bar for bar in range(1, len(starts)) if starts[bar] != starts[bar - 1]}

@@ -34,7 +34,8 @@ async def get_chart_bars(context: Context, arguments: GetChartBars) -> ToolAnswe
     reading = await context.chart_bars.read(arguments.config)
     members = live_members(reading.request, arguments.since)
     if arguments.since is None:
-        members |= {**whole_members(reading.request), "is_over": reading.is_over, "warnings": [*reading.warnings]}
+        whole = whole_members(reading.request)
+        members |= {**whole, "is_over": reading.is_over, "warnings": [*reading.warnings, *whole["warnings"]]}
     said = [LegendRow(**row).said for row in members["legend"]]
     told = f"{len(members['rows'])} bars for the chart's page as of {instant(reading.as_of_ms)}."
     answer = BarsAnswer(
