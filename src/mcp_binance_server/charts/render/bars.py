@@ -33,6 +33,7 @@ _PAIRS: Final = {
     "body": ("up", "down"), "border": ("border_up", "border_down"), "wick": ("wick_up", "wick_down"),
     "fill": ("fill_top", "fill_bottom"), "base_fill": ("base_fill_up", "base_fill_down"),
 }  # fmt: skip
+_ONLY: Final = {"fill": "area", "base_fill": "baseline", "base": "baseline"}  # what one style alone has
 # Switches that are heeded, or that a warning speaks of already.
 _HEEDED: Final = ("volume", "main_pane", "style")
 
@@ -180,9 +181,10 @@ def _plot_member(request: Request, view: StudyView, look: PlotLook) -> Members:
 
 
 def _price_members(request: Request) -> Members:
-    usual = price_look(request.spec.style, request.theme, OverrideReader({}))
+    style = request.spec.style
+    usual = price_look(style, request.theme, OverrideReader({}))
     found: Members = {}
-    for part in (each.name for each in fields(PriceLook)):
+    for part in (each.name for each in fields(PriceLook) if _ONLY.get(each.name, style) == style):
         was, now = getattr(usual, part), getattr(request.price, part)
         if part in _PAIRS:
             pairs = zip(_PAIRS[part], was, now, strict=True)
