@@ -97,17 +97,18 @@ def base64_of(data: bytes) -> str:
 
 def chart_meta(image: ChartImage, config: dict[str, Any]) -> dict[str, Any]:
     """Return what the chart's page begins with: the legend, and the configuration where that is not too long."""
+    legend = [{"name": row.name, "values": row.values} for row in image.legend]
     facts: dict[str, Any] = {
         "renderer": image.renderer,
         "as_of_ms": image.at_ms if image.as_of_ms is None else image.as_of_ms,
-        "legend": [{"name": row.name, "values": row.values} for row in image.legend],
+        **({"legend": legend} if legend else {}),
         "config": config,
     }
     meta = {CHART_KEY: facts}
     if _size(meta) > MOST_META:
         del facts["config"]  # the page takes it from the call
     while _size(meta) > MOST_META:
-        facts["legend"].pop()
+        legend.pop()
     return meta
 
 
