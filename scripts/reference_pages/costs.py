@@ -39,6 +39,7 @@ COSTS: dict[str, str] = {
     "construct_chart_config": "0",
     "validate_chart_config": "0",
     "generate_chart_image": "2 when it is drawn here, more for many candles; 0 when chart-img.com draws",
+    "get_chart_bars": "2, once a second for all who watch the same pair; a longer range more, when it is opened",
     "search_guides": "0",
     "list_guides": "0",
     "get_content": "0",

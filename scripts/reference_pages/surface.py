@@ -24,8 +24,10 @@ server offers the groups of `MCP_BINANCE_TOOLSETS`; **live** tools also need `MC
 Every answer has text and, with the same facts, these fields, which are text where nothing else is said; sentences
 of the text that no field says stand in `notes`. A failure has
 `success: false` and the fields of [errors](errors.md)."""
+OF_A_PAGE = "Answers with bars as that page reads them; what they hold may change with the page."
 RESOURCES = """Pages that a client reads by their address, as `text/markdown`. `chart://` pictures are not listed: the
-answer of `generate_chart_image` with `storage` names them, and they are kept for an hour.
+answer of `generate_chart_image` with `storage` names them, and they are kept for an hour. Nor is the page of the
+[live chart](../how-to/live-chart.md), `ui://mcp-binance-server/chart-1.html`: the tool's own entry names it.
 
 `binance://market/{symbol}` can be subscribed to where markets are streamed ([how](../how-to/updates.md)); no other page
 tells when it changes."""
@@ -48,13 +50,14 @@ def _tool(spec: ToolSpec[Any]) -> str:
     facts += ["live"] if spec.live else []
     facts += [] if spec.open_world else ["asks nobody outside this machine"]
     facts += ["tells its progress"] if spec.slow else []
+    facts += ["for the page of the [live chart](../how-to/live-chart.md) alone"] if spec.for_view_only else []
     return "\n\n".join(
         (
             f"### {spec.name}",
             spec.description,
             f"*{' · '.join(facts)}*",
             _arguments(fields_of(spec.input_schema)),
-            *_answer(spec.wire.output_schema),
+            *([OF_A_PAGE] if spec.for_view_only else _answer(spec.wire.output_schema)),
         )
     )
 

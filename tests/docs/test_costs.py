@@ -38,6 +38,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "construct_chart_config": {"naturalLanguage": "BTC 4h with RSI"},
     "validate_chart_config": {"config": CHART},
     "generate_chart_image": {"config": CHART},
+    "get_chart_bars": {"config": CHART},
     "search_guides": {"query": "risk"},
     "list_guides": {},
     "get_content": {"context": "risk", "pattern": "risk-policy"},
