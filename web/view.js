@@ -25,7 +25,7 @@ const chart = new Chart(stage, hover);
 const live = new LiveBars(link, { loading, whole, fresh, failed, paused });
 let hoveredMs = null;
 let describedMs = null;
-let notice = ''; // what went wrong, until something is drawn anew
+let notice = { text: '', isPassing: true }; // what went wrong; what passes is gone with the next answer
 let givenConfig; // of the call that the host told of
 let waitForResult;
 
@@ -42,12 +42,17 @@ function utc(ms) {
 
 function showNotes() {
   const warnings = chart.isDrawn ? [...(live.latest.warnings ?? []), ...chart.warnings] : [];
-  const lines = [notice, ...warnings].filter(Boolean).map((text) => {
+  const lines = [notice.text, ...warnings].filter(Boolean).map((text) => {
     const line = document.createElement('div');
     say(line, text);
     return line;
   });
   element('notes').replaceChildren(...lines);
+}
+
+function note(text, { isPassing = false } = {}) {
+  notice = { text, isPassing };
+  showNotes();
 }
 
 // The life of a chart, as LiveBars tells it.
@@ -62,7 +67,7 @@ function pairOf(config) {
 
 function whole() {
   hoveredMs = null;
-  notice = '';
+  notice = { text: '', isPassing: true };
   host.paint(live.latest.themes);
   document.body.dataset.panes = String(Math.max(0, ...live.latest.plots.map((plot) => plot.pane)));
   chart.load(live.latest, live.history, host.theme);
@@ -75,6 +80,7 @@ function whole() {
 }
 
 function fresh(changes) {
+  if (notice.isPassing) notice.text = '';
   chart.draw(changes);
   shown();
 }
@@ -102,8 +108,7 @@ function paused(why) {
 function failed(failure, waitMs) {
   const sentence = failure.message.replace(/[.\s]+$/, '');
   const age = live.latest ? ` The picture is of ${utc(live.latest.as_of_ms)}.` : '';
-  notice = /[?!]$/.test(sentence) ? sentence + age : `${sentence}.${age}`;
-  showNotes();
+  note(/[?!]$/.test(sentence) ? sentence + age : `${sentence}.${age}`, { isPassing: waitMs !== undefined });
   symbolField.setAttribute('aria-invalid', String(failure.isFinal));
   if (failure.isForeign) state('failed', 'Reload this conversation');
   else if (waitMs === undefined) state('failed', 'Not drawn');
@@ -176,8 +181,7 @@ function toolResult(result) {
   clearTimeout(waitForResult);
   if (result.isError) {
     state('failed', 'Not drawn');
-    notice = result.content?.find((block) => block.type === 'text')?.text ?? 'The chart could not be drawn.';
-    showNotes();
+    note(result.content?.find((block) => block.type === 'text')?.text ?? 'The chart could not be drawn.');
     return;
   }
   const meta = result._meta?.[CHART_META] ?? {};
@@ -235,10 +239,7 @@ function askAboutThis() {
   if (!live.latest) return;
   const { symbol, interval, as_of: asOf, legend } = live.latest;
   const text = `About the ${symbol} ${interval} chart as of ${asOf} (${legendWords(legend, '; ')}): what stands out?`;
-  host.ask(text).catch((failure) => {
-    notice = failure.message;
-    showNotes();
-  });
+  host.ask(text).catch((failure) => note(failure.message, { isPassing: true }));
 }
 
 function toggleFullScreen() {

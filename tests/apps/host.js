@@ -44,3 +44,6 @@ window.openView = async ({ address, context, capabilities, size, input, result }
 
 // Answered after everything that the view has sent before.
 window.roundTrip = () => window.bridge.request({ method: 'ping' }, z.looseObject({}));
+
+// Resolves to the code with which the view refuses.
+window.unknownRequest = () => window.bridge.request({ method: 'ui/never-heard-of' }, z.looseObject({})).catch((error) => error.code);
