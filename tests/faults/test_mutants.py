@@ -24,6 +24,8 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tools/call", {"name": "get_ticker", "arguments": {"symbol": "BTCUSDT"}}),
     ("tools/call", {"name": "get_derivatives", "arguments": {"symbol": "BTCUSDT"}}),
     ("tools/call", {"name": "scan_market", "arguments": {"market": "perpetual", "where": ["rsi_14@1h < 50"]}}),
+    ("tools/call", {"name": "get_chart_bars", "arguments": {
+        "config": {"symbol": "BINANCE:BTCUSDT", "interval": "1h", "studies": [{"name": "RSI"}]}, "since": 1}}),
     ("resources/list", {}),
     ("resources/templates/list", {}),
     ("resources/read", {"uri": "binance://market/btcusdt"}),

@@ -44,11 +44,21 @@ def differences(result: types.CallToolResult) -> dict[str, list[str]]:
     return {where: facts for where, facts in found.items() if facts}
 
 
+def unsaid_legend(result: types.CallToolResult) -> dict[str, list[str]]:
+    """Return what the text lacks of an answer for a page: the bars are the page's alone, the legend is everybody's."""
+    structure = result.structured_content
+    lines = [f"{row['name']}: {row['values']}" for row in structure["legend"]]
+    lacking = [line for line in (*lines, structure["as_of"]) if line not in text_of(result)]
+    return {"not in the text": lacking} if lacking else {}
+
+
 async def compared(client: Client, tool: str) -> list[tuple[dict[str, Any], dict[str, list[str]]]]:
     """Return the calls of a tool whose channels differ, and in what."""
     results = [(arguments, await client.call_tool(tool, arguments)) for arguments in EXAMPLES[tool]]
     assert [text_of(result) for _, result in results if result.is_error] == []
     spec = CATALOGUE.tool(tool)
+    if spec is not None and spec.for_view_only:
+        return [(arguments, found) for arguments, result in results if (found := unsaid_legend(result))]
     if spec is not None and spec.answer is None:
         assert [result.structured_content for _, result in results] == [None] * len(results)
         return []

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from decimal import Decimal
 from html import unescape
 from typing import Any, get_args
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from charts.render.market import HOUR_MS, market
+from charts.render.market import HOUR_MS, candle, market
 from charts.render.scenes import SCENES, at, other, study
 from mcp_binance_server.charts.render.bars import live_members, whole_members
 from mcp_binance_server.charts.render.chart import compose
@@ -25,10 +26,12 @@ from mcp_binance_server.charts.render.spec import (
     Looks,
     PriceRange,
     Scalar,
+    Scale,
     StudySpec,
     Style,
 )
 from mcp_binance_server.charts.studies.table import STUDIES
+from mcp_binance_server.domain.periods import Candle
 from support.golden import Golden
 
 LONG = market(bars=1_100)
@@ -286,3 +289,34 @@ def test_the_words_have_twelve_rows_at_most() -> None:
     studies = tuple(StudySpec("Moving Average", {"length": length}) for length in range(5, 25))
 
     assert len(answer(prepared(replace(FEW, studies=studies)))["legend"]) == MOST_ROWS
+
+
+PRICES = st.one_of(
+    st.decimals("0.0000000001", "99999999999999999.9999999999", places=10),
+    st.sampled_from([Decimal("0.0000000001"), Decimal(1), Decimal(10**17 - 1)]),
+)
+VOLUMES = st.one_of(st.just(Decimal(0)), st.decimals(0, "99999999999999999.9999999999", places=10))
+
+
+@given(
+    steps=st.lists(st.sampled_from([0, 1, HOUR_MS, 24 * HOUR_MS]), min_size=1, max_size=70),
+    prices=st.lists(PRICES, min_size=1, max_size=6),
+    volumes=st.lists(VOLUMES, min_size=1, max_size=3),
+    scale=st.sampled_from(get_args(Scale)),
+    style=st.sampled_from(DRAWN),
+)
+def test_whatever_candles_an_exchange_can_write_become_an_answer(
+    steps: list[int], prices: list[Decimal], volumes: list[Decimal], scale: Scale, style: Style
+) -> None:
+    names = ("MACD", "Volume", "VWAP", "Ichimoku Cloud", "On Balance Volume", "Parabolic SAR", "Bollinger Bands %B")
+    candles, time_ms = list[Candle](), 0
+    for place, step in enumerate(steps):
+        time_ms += step
+        ohlc = [prices[(place + part) % len(prices)] for part in range(4)]
+        low, *_, high = sorted(ohlc)
+        candles.append(candle(time_ms, HOUR_MS, (ohlc[0], high, low, ohlc[3]), volumes[place % len(volumes)]))
+    spec = replace(TALL, scale=scale, style=style, as_of_ms=time_ms, studies=tuple(study(name) for name in names))
+
+    members = answer(prepare(candles, spec))
+
+    assert all(NUMBER.fullmatch(text) for row in members["rows"] for text in (*row[1:5], *filter(None, row[5])))

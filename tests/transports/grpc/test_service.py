@@ -34,6 +34,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "construct_chart_config": {"naturalLanguage": "BTC with RSI over the last week"},
     "validate_chart_config": {"config": CHART},
     "generate_chart_image": {"config": CHART},
+    "get_chart_bars": {"config": CHART},
     "search_guides": {"query": "spread"},
     "list_guides": {},
     "scan_market": {},
