@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
-from apps.harness import CHART, Answer, Stage, View
+from apps.harness import Answer, Stage, View
 
 POLLS = 600
 MOST_GROWN = 2_000_000
