@@ -14,7 +14,11 @@ MOST_MODULES = 230
 
 def without_measuring() -> dict[str, str]:
     # A measured run puts its own modules into every child.
-    return {name: value for name, value in clean_environment({}).items() if not name.startswith("COVERAGE_")}
+    return {
+        name: value
+        for name, value in clean_environment({}).items()
+        if not name.startswith(("COVERAGE_", "MCP_TEST_LINES"))
+    }
 
 
 def test_the_parser_loads_nothing_that_a_command_needs() -> None:

@@ -74,7 +74,7 @@ Loaded = Callable[[Callable[[Process], object]], set[str]]
 @pytest.fixture
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
     """A measured run puts its own modules into every child."""
-    for name in [name for name in os.environ if name.startswith("COVERAGE_")]:  # noqa: TID251
+    for name in [name for name in os.environ if name.startswith(("COVERAGE_", "MCP_TEST_LINES"))]:  # noqa: TID251
         monkeypatch.delenv(name)
 
 

@@ -1,4 +1,4 @@
-"""Which tests count lines: counting doubles the time of a test, and not every test runs a line that no other does."""
+"""Which tests count lines: not every test runs a line that no other does, and those that do not say so by a mark."""
 
 from collections.abc import Iterable, Iterator
 

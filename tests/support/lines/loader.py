@@ -1,0 +1,51 @@
+"""Load the package with its marks; installed before all else in a process to which MCP_TEST_LINES tells the folder.
+
+All processes store into one file that is mapped: what one has seen is there even if it was killed.
+"""
+
+import builtins
+import marshal
+import mmap
+import os
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
+
+VARIABLE, UNMEASURED = "MCP_TEST_LINES", "MCP_TEST_UNMEASURED"
+PACKAGE = "mcp_binance_server"
+
+
+class MarkedLoader(SourceFileLoader):
+    """Take the marked code of a module."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        with open(f"{os.environ[VARIABLE]}/{fullname}.code", "rb") as file:  # noqa: PTH123, TID251 - pathlib is slow to load
+            return marshal.load(file)  # noqa: S302 - made by ourselves
+
+
+class MarkedFinder:
+    """Find the modules of the package, and leave all others to others."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] != PACKAGE:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        left_out = os.environ.get(UNMEASURED)  # noqa: TID251 - before any settings
+        if spec is None or spec.origin is None or not isinstance(spec.loader, SourceFileLoader):
+            return spec
+        if spec.origin.endswith("_pb2.py") or (left_out and fnmatch(spec.origin, left_out)):
+            return spec
+        spec.loader = MarkedLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def install() -> None:
+    """Have the package loaded with its marks from now on."""
+    with open(f"{os.environ[VARIABLE]}/seen", "r+b") as file:  # noqa: PTH123, TID251 - likewise
+        builtins.__dict__["__seen__"] = mmap.mmap(file.fileno(), 0)
+    sys.meta_path.insert(0, MarkedFinder)
