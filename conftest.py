@@ -66,7 +66,7 @@ def pytest_report_header() -> list[str]:
     from mcp_binance_server.surface.apps.page import is_built
 
     return (
-        [] if is_built() else ["the live chart's page is not built, and tests of lists expect it: see CONTRIBUTING.md"]
+        [] if is_built() else ["the live chart's page is not built; tests of lists expect it: see CONTRIBUTING.md"]
     )
 
 

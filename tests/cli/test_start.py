@@ -107,6 +107,7 @@ def test_a_client_is_greeted_before_the_catalogue_is_loaded(loaded_by: Loaded) -
         ({"MCP_BINANCE_ORDERBOOK_ANALYTICS": "false"}, False),
         ({"BINANCE_REST_URL": "http://127.0.0.1:9"}, False),
         ({"MCP_BINANCE_TOOLSETS": "guide"}, False),
+        ({"MCP_BINANCE_CHART_APP": "off"}, True),
     ],
 )
 def test_a_greeting_promises_what_the_catalogue_will_keep(settings: dict[str, str], *, tells: bool) -> None:
@@ -121,7 +122,7 @@ def test_a_greeting_promises_what_the_catalogue_will_keep(settings: dict[str, st
 async def capabilities_of(settings: dict[str, str]) -> dict[str, object]:
     async with running_app(read_settings(settings)) as app:
         told = app.server.create_initialization_options().capabilities
-    return told.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"extensions"})
+    return told.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def test_a_client_that_is_ready_finds_the_catalogue_and_nothing_that_it_may_never_need(loaded_by: Loaded) -> None:
