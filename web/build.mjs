@@ -16,7 +16,7 @@ function read(name) {
 
 async function script() {
   const { outputFiles } = await build({
-    entryPoints: [join(here, 'view.js')], bundle: true, minify: true, format: 'esm', target: 'es2022', charset: 'utf8',
+    entryPoints: [join(here, 'page', 'view.js')], bundle: true, minify: true, format: 'esm', target: 'es2022', charset: 'utf8',
     legalComments: 'none', write: false, logLevel: 'error',
   });
   return outputFiles[0].text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
@@ -24,13 +24,13 @@ async function script() {
 
 // A function as replacement: "$&" in minified code must stay what it is.
 function replaced(page, was, now) {
-  if (!page.includes(was)) throw new Error(`index.html has no ${was}`);
+  if (!page.includes(was)) throw new Error(`page/index.html has no ${was}`);
   return page.replace(was, () => now);
 }
 
 const out = process.argv[2];
 if (!out) throw new Error('usage: node build.mjs OUT');
-const noticed = replaced(read('index.html'), HTML, `${HTML}\n<!--\n${read('NOTICE.txt').trim()}\n-->`);
+const noticed = replaced(read('page/index.html'), HTML, `${HTML}\n<!--\n${read('NOTICE.txt').trim()}\n-->`);
 const html = replaced(noticed, TAG, `<script type="module">${await script()}</script>`);
 const size = Buffer.byteLength(html);
 if (size > LARGEST) throw new Error(`the page has ${size} bytes, more than ${LARGEST}`);

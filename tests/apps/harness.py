@@ -3,12 +3,12 @@
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 from mcp import Client
-from playwright.async_api import Browser, ConsoleMessage, Error, Frame, Page, Request, Route
+from playwright.async_api import Browser, ConsoleMessage, Frame, Page, Request, Route
 
 from apps.pixels import Pixels
 from mcp_binance_server.clock import SystemClock
@@ -36,6 +36,9 @@ FRAMES = """() => new Promise(done => {
   const next = left => requestAnimationFrame(() => left ? next(left - 1) : done(true));
   next(6);
 })"""
+
+# But for the time after which an answer is given up.
+FASTER = "const wait = setTimeout; window.setTimeout = (job, ms) => wait(job, ms < 30000 ? ms / SPEED : ms);"
 
 Answer = dict[str, Any]
 PICTURELESS: Answer = {"content": [{"type": "text", "text": "drawn"}]}
@@ -95,6 +98,7 @@ class View:
     frame: Frame
     tools: Tools
     problems: list[str]
+    patience_secs: float
 
     @property
     def answer(self) -> Answer:
@@ -104,25 +108,24 @@ class View:
 
     async def until(self, script: str, given: object = None) -> Any:  # noqa: ANN401 - whatever the script finds
         """Wait for a script to find something, and return that."""
+        return await self._found(self.frame, script, given)
+
+    async def until_host(self, script: str, given: object = None) -> Any:  # noqa: ANN401 - likewise
+        """Wait for a script to find something in the host's page."""
+        return await self._found(self.page.main_frame, script, given)
+
+    async def _found(self, where: Frame, script: str, given: object) -> Any:  # noqa: ANN401 - likewise
         found: Any = None
-        with anyio.move_on_after(PATIENCE_SECS):
+        with anyio.move_on_after(self.patience_secs):
             while not found:
                 # `wait_for_function` needs eval, which the page's policy forbids.
-                found = await self.find(script, given)
+                found = await where.evaluate(script, given)
                 if not found:
                     await SystemClock().sleep_ms(LOOK_AGAIN_MS)
         if not found:
-            shown = await self.find("() => document.body.innerText")
+            shown = await self.frame.evaluate("() => document.body.innerText")
             raise AssertionError(f"never: {script}; the page shows {shown!r}; problems: {self.problems}")
         return found
-
-    async def find(self, script: str, given: object = None) -> Any:  # noqa: ANN401 - likewise
-        try:
-            return await self.frame.evaluate(script, given)
-        except Error as error:
-            if "context was destroyed" in str(error):  # while it is being navigated to
-                return None
-            raise
 
     async def drawn(self) -> None:
         """Wait for the chart and its words, and for the frame in which they are painted."""
@@ -169,7 +172,7 @@ class View:
 
     async def followed(self) -> None:
         """Wait until every question was answered and the newest answer is shown."""
-        with anyio.fail_after(PATIENCE_SECS):
+        with anyio.fail_after(self.patience_secs):
             while self.tools.answered < self.tools.asked:
                 await SystemClock().sleep_ms(LOOK_AGAIN_MS)
         moment = self.tools.calls[-1].answer["structuredContent"]["as_of"][11:19]
@@ -185,7 +188,7 @@ class Stage:
     view_page: str
     client: Client
     clock: FakeClock
-    opened: list[View] = field(default_factory=list[View])
+    patience_secs: float = PATIENCE_SECS
 
     def tools(self) -> Tools:
         return Tools(self.client)
@@ -203,11 +206,12 @@ class Stage:
         has_input: bool = True,
         capabilities: Mapping[str, object] = CAPABILITIES,
         is_timed: bool = False,
+        speed: int = 1,
         scale: float = 1,
     ) -> AsyncGenerator[View]:
         """Open a chart in a host as one call of generate_chart_image does, but for the picture: drawing takes time.
 
-        Where a view is timed, its time passes only if a test lets it.
+        Where a view is timed, its time passes only if a test lets it; with a speed it waits as many times shorter.
         """
         tools = tools or self.tools()
         width, height = size
@@ -221,6 +225,8 @@ class Stage:
             if is_timed:
                 await page.clock.install(time=0)
                 await page.clock.pause_at(1)
+            if speed > 1:
+                await page.add_init_script(FASTER.replace("SPEED", str(speed)))
             await page.route("**/*", self._serve)
             await page.expose_function("callTool", tools.call)
             await page.goto(HOST)
@@ -235,7 +241,7 @@ class Stage:
             await page.evaluate("given => openView(given)", given)
             frame = next(each for each in page.frames if each is not page.main_frame)
             await frame.wait_for_selector("#state", state="attached")
-            yield View(page, frame, tools, problems)
+            yield View(page, frame, tools, problems, self.patience_secs)
         finally:
             await context.close()
 

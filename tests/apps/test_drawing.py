@@ -26,7 +26,9 @@ async def boxes(view: View, selector: str) -> list[Box]:
 
 async def panes(view: View) -> list[Box]:
     """Return where the panes are, from above; the last canvas is the time axis."""
-    return (await boxes(view, PANES))[:-1]
+    found = await boxes(view, PANES)
+    assert len(found) > 1, "the page has no width"
+    return found[:-1]
 
 
 def meet(one: Box, other: Box) -> bool:

@@ -99,7 +99,7 @@ async def test_out_of_sight_it_does_not_ask(stage: Stage) -> None:
 
 async def unseen(view: View) -> None:
     """Let the page learn, as browsers tell it, that nobody sees it."""
-    for _ in range(200):
+    for _ in range(40):
         await view.pass_ms(2_000)
         if (await view.text("#state")).startswith("Paused while out of sight"):
             return
@@ -107,7 +107,7 @@ async def unseen(view: View) -> None:
 
 
 async def asked_more(view: View, than: int) -> None:
-    for _ in range(200):
+    for _ in range(40):
         await view.pass_ms(100)
         if view.tools.asked > than:
             return

@@ -1,17 +1,30 @@
 """The page loads nothing, calls nobody, and hears its host alone; ten minutes of it leave no memory behind."""
 
-from collections.abc import Mapping
-from copy import deepcopy
-from typing import Any
-
 from playwright.async_api import CDPSession, Error
 
-from apps.harness import Answer, Stage, View
+from apps.harness import Stage, View
 
-POLLS = 600
+WARM_UP, POLLS, POLLS_A_BAR = 60, 600, 30
+SPEED = 400  # every two seconds become every five milliseconds
 MOST_GROWN = 2_000_000
-POLL_MS = 2_000
-STEP_MS = 60_000
+# A market that goes on from an answer, in the host itself: six hundred questions shall not cost a test a minute.
+MARKET = """whole => {
+  window.asked = 0;
+  window.callTool = async () => {
+    window.asked += 1;
+    const newest = Math.floor(window.asked / 30);
+    const rows = [newest - 1, newest].map(bar => {
+      const row = structuredClone(whole.rows.at(-1));
+      row[0] += bar * whole.step_ms;
+      row[4] = (Number(row[4]) * (1 + 0.0001 * (window.asked % 7))).toFixed(whole.decimals);
+      return row;
+    });
+    const {plots, drawings, themes, warnings, ...kept} = whole;
+    const tints = Object.fromEntries(Object.entries(whole.tints).map(([plot, all]) => [plot, all.slice(-2)]));
+    const answer = {...kept, rows, tints, as_of_ms: whole.as_of_ms + window.asked * 2000};
+    return JSON.stringify({content: [], structuredContent: answer});
+  };
+}"""
 
 
 async def test_nothing_is_loaded_and_nobody_is_called(stage: Stage) -> None:
@@ -39,51 +52,26 @@ async def test_a_message_from_anybody_but_the_host_is_not_heard(stage: Stage) ->
 
 
 async def test_ten_minutes_of_questions_leave_no_memory_behind(stage: Stage) -> None:
-    async with stage.view(is_timed=True) as view:
-        await view.begun()
-        view.tools.instead = market_of(view.answer)
+    async with stage.view(speed=SPEED) as view:
+        await view.drawn()
+        await view.host(MARKET, view.answer)
         session = await session_of(view)
-        await polled(view, 60)
+        await polled(view, WARM_UP)
         before = await heap(session)
-        await polled(view, POLLS)
+        await polled(view, WARM_UP + POLLS)
         grown = await heap(session) - before
         state = await view.text("#state")
-        label = await view.frame.get_attribute("#chart", "aria-label")
+        bars = await view.until("() => Number(document.getElementById('chart').ariaLabel.split(' ')[2])")
 
     assert grown <= MOST_GROWN
     assert state.startswith("Live")
-    assert label == f"BTCUSDT 1m, {len(view.answer['rows']) + (60 + POLLS) // 30} bars"
+    assert bars > len(view.answer["rows"]) + POLLS // POLLS_A_BAR
     assert view.problems == []
 
 
-def market_of(whole: Answer) -> Any:  # noqa: ANN401 - what a test answers
-    """Return a market that goes on from an answer: thirty questions a bar."""
-    asked = 0
-
-    async def instead(_name: str, _arguments: Mapping[str, Any]) -> Answer:
-        nonlocal asked
-        asked += 1
-        rows: list[list[Any]] = []
-        for bar in (asked // 30 - 1, asked // 30):
-            row = deepcopy(whole["rows"][-1])
-            row[0] += bar * STEP_MS
-            row[4] = f"{float(row[4]) * (1 + 0.0001 * (asked % 7)):.2f}"
-            rows.append(row)
-        kept = ("success", "contract", "symbol", "interval", "legend", "step_ms", "as_of")
-        answer = {name: whole[name] for name in kept}
-        answer |= {"as_of_ms": whole["as_of_ms"] + asked * POLL_MS, "last_bar_closed": False, "rows": rows}
-        tints = {plot: tints[-2:] for plot, tints in whole.get("tints", {}).items()}
-        return {"content": [], "structuredContent": {**answer, "tints": tints}}
-
-    return instead
-
-
 async def polled(view: View, count: int) -> None:
-    """Let a view ask that often."""
-    aim = view.tools.asked + count
-    while view.tools.asked < aim:
-        await view.page.clock.run_for(POLL_MS)
-    await view.pass_ms(100)
+    """Wait until a view has asked that often."""
+    await view.until_host("count => window.asked >= count", count)
 
 
 async def session_of(view: View) -> CDPSession:
