@@ -4,6 +4,7 @@ Whatever takes long to import is imported by the fixture that needs it: a test o
 """
 
 import signal
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,6 +98,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+@pytest.fixture(autouse=True)
+def schemas_checked_once() -> None:
+    # Where the client is loaded; whoever tests a function does not wait for it.
+    if "mcp.client.session" in sys.modules:
+        from support.schemas import check_schemas_once
+
+        check_schemas_once()
+
+
 @pytest.fixture
 def golden(pytestconfig: pytest.Config) -> Golden:
     return Golden(write=bool(pytestconfig.getoption("--golden-write")))
@@ -151,8 +161,5 @@ def era(request: pytest.FixtureRequest) -> str:
 async def client(app: "App", era: str) -> "AsyncIterator[Client]":
     from mcp import Client
 
-    from support.schemas import check_schemas_once
-
-    check_schemas_once()
     async with Client(app.server, mode=era, cache=None) as connected:
         yield connected

@@ -12,7 +12,6 @@ from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
-from support.schemas import check_schemas_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,6 @@ class Place:
         self, environment: Mapping[str, str] | None = None, network: Network = NETWORK
     ) -> AsyncGenerator[Client]:
         """Serve with the account's own key unless an environment is given."""
-        check_schemas_once()
         account = self.exchange.account
         own = {"BINANCE_API_KEY": account.api_key, "BINANCE_SECRET_KEY": account.secret_key}
         settings = read_settings(own if environment is None else environment)
