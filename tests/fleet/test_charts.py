@@ -15,6 +15,7 @@ from support.workers import Surroundings, http_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.flood, pytest.mark.anyio, pytest.mark.usefixtures("patient_engines")]
 
+WORKERS = "2"  # a third and a fourth would load for seconds to do what the second does
 READS = 40
 RACERS = 16
 PICTURE = {"symbol": "BINANCE:BTCUSDT", "interval": "1h", "range": "2D", "width": 400, "height": 300}
@@ -54,7 +55,7 @@ async def generated(http: HttpClient, config: dict[str, Any], **arguments: Any) 
 
 async def test_a_picture_is_read_from_every_worker(around: Surroundings) -> None:
     del around.environment["CHART_IMG_API_KEY"]
-    with http_server(around, "--workers", "4") as (_, port):
+    with http_server(around, "--workers", WORKERS) as (_, port):
         async with client(port) as http:
             drawn = await generated(http, PICTURE, storage=True)
             links = [each["uri"] for each in drawn["content"] if each["type"] == "resource_link"]
@@ -78,7 +79,7 @@ async def test_a_day_of_one_image_draws_one_whoever_asks(around: Surroundings, s
         answer = await generated(http, {**APPLE, "height": 300 + 2 * number})
         (refused if answer.get("isError") else drawn).append(answer)
 
-    with http_server(around, "--workers", "4", CHART_IMG_DAILY_LIMIT="1", CHART_IMG_RPS="1000") as (_, port):
+    with http_server(around, "--workers", WORKERS, CHART_IMG_DAILY_LIMIT="1", CHART_IMG_RPS="1000") as (_, port):
         async with client(port) as http, anyio.create_task_group() as racers:
             for number in range(RACERS):
                 racers.start_soon(race, http, number)
