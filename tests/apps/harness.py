@@ -228,7 +228,7 @@ class Stage:
             if speed > 1:
                 await page.add_init_script(FASTER.replace("SPEED", str(speed)))
             await page.route("**/*", self._serve)
-            await page.expose_function("callTool", tools.call)
+            await page.expose_function("callTool", tools.call)  # pyright: ignore[reportUnknownMemberType] - any callable
             await page.goto(HOST)
             given = {
                 "address": VIEW,
@@ -246,7 +246,7 @@ class Stage:
             await context.close()
 
     async def _serve(self, route: Route) -> None:
-        pages = {
+        pages: dict[str, tuple[str, str, dict[str, str]]] = {
             HOST: (HOST_PAGE, "text/html", {}),
             HOST_SCRIPT: (self.host_script, "text/javascript", {}),
             VIEW: (self.view_page, "text/html", {"Content-Security-Policy": CSP}),

@@ -50,7 +50,7 @@ class Pixels:
         return int((self.grid != other.grid).any(axis=2).sum())
 
     def _like(self, colour: Colour, near: int) -> NDArray[np.bool_]:
-        return (np.abs(self.grid - np.array(colour, dtype=np.int16)) < near).all(axis=2)
+        return np.all(np.abs(self.grid - np.array(colour, dtype=np.int16)) < near, axis=2)
 
     def columns(self, colour: Colour) -> list[int]:
         """Return the columns in which a colour is found."""

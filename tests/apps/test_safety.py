@@ -1,5 +1,7 @@
 """The page loads nothing, calls nobody, and hears its host alone; ten minutes of it leave no memory behind."""
 
+from typing import Any
+
 from playwright.async_api import CDPSession, Error
 
 from apps.harness import Stage, View
@@ -82,5 +84,10 @@ async def session_of(view: View) -> CDPSession:
 
 
 async def heap(session: CDPSession) -> float:
-    await session.send("HeapProfiler.collectGarbage")
-    return float((await session.send("Runtime.getHeapUsage"))["usedSize"])
+    await told(session, "HeapProfiler.collectGarbage")
+    return float((await told(session, "Runtime.getHeapUsage"))["usedSize"])
+
+
+async def told(session: CDPSession, method: str) -> dict[str, Any]:
+    # JSON, which the driver types as a bare Dict.
+    return await session.send(method)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
