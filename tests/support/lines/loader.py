@@ -47,5 +47,12 @@ class MarkedFinder:
 def install() -> None:
     """Have the package loaded with its marks from now on."""
     with open(f"{os.environ[VARIABLE]}/seen", "r+b") as file:  # noqa: PTH123, TID251 - likewise
-        builtins.__dict__["__seen__"] = mmap.mmap(file.fileno(), 0)
+        store_into(mmap.mmap(file.fileno(), 0))
     sys.meta_path.insert(0, MarkedFinder)
+
+
+def store_into(seen: mmap.mmap | bytearray) -> mmap.mmap | bytearray | None:
+    """Have marks stored there from now on; return where they were stored before, if anywhere."""
+    before: mmap.mmap | bytearray | None = builtins.__dict__.get("__seen__")
+    builtins.__dict__["__seen__"] = seen
+    return before
