@@ -66,9 +66,7 @@ def pytest_configure() -> None:
 def pytest_report_header() -> list[str]:
     from mcp_binance_server.surface.apps.page import is_built
 
-    return (
-        [] if is_built() else ["the live chart's page is not built; tests of lists expect it: see CONTRIBUTING.md"]
-    )
+    return [] if is_built() else ["the live chart's page is not built; tests of lists expect it: see CONTRIBUTING.md"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
