@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
+from mcp_binance_server.app import App
 from mcp_binance_server.charts.render.legend import MOST_ROWS
 from mcp_binance_server.charts.render.spec import MOST_BARS, LegendRow
 from mcp_binance_server.charts.studies.table import STUDIES
@@ -19,6 +20,7 @@ from mcp_binance_server.surface.tools.charts.image import CHART_KEY, MOST_META, 
 from support.charts import ENVIRONMENT, answer_of, with_a_key
 from support.clock import FakeClock
 from support.served import Place
+from support.webapp import assembled, http_client
 
 IMAGE, BARS = "generate_chart_image", "get_chart_bars"
 PAST = {"from": "2026-07-13T00:00:00Z", "to": "2026-07-20T00:00:00Z"}
@@ -203,3 +205,13 @@ async def test_a_picture_of_the_service_has_no_legend(clock: FakeClock, exchange
     assert set(image.meta[CHART_KEY]) == {"renderer", "as_of_ms", "config"}
     assert image.meta[CHART_KEY]["renderer"] == "chart-img"
     assert json.loads(text_of(image))["metadata"]["renderer"] == "chart-img"
+
+
+async def test_what_a_page_begins_with_arrives_over_http(app: App) -> None:
+    config = {"symbol": "BINANCE:币安人生USDT", "interval": "1h", "width": 400, "height": 300}
+    async with assembled(app) as http, http_client(http) as client:
+        answer = await client.modern("tools/call", {"name": IMAGE, "arguments": {"config": config}})
+
+    told = answer.json()["result"]["_meta"][CHART_KEY]
+    assert told["config"] == config
+    assert told["legend"][0]["name"] == "币安人生USDT 1h · BINANCE TESTNET"

@@ -75,7 +75,7 @@ async def load_series(client: SpotClient, pair: WatchedPair, count: int) -> Load
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _KeptSeries:
     series: LoadedSeries
     wanted: int
     read_ms: float
@@ -96,8 +96,10 @@ class KeptCandles:
 
     client: SpotClient
     clock: Clock
-    flights: Flights[_Kept] = field(init=False, repr=False)
-    _kept: dict[WatchedPair, _Kept] = field(default_factory=dict[WatchedPair, _Kept], init=False, repr=False)
+    flights: Flights[_KeptSeries] = field(init=False, repr=False)
+    _kept: dict[WatchedPair, _KeptSeries] = field(
+        default_factory=dict[WatchedPair, _KeptSeries], init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         self.flights = Flights(self.clock)
@@ -123,12 +125,12 @@ class KeptCandles:
         self._make_room()
         return found.series.last(count)
 
-    def _is_current(self, pair: WatchedPair, kept: _Kept, now_ms: float) -> bool:
+    def _is_current(self, pair: WatchedPair, kept: _KeptSeries, now_ms: float) -> bool:
         # What lies in the past does not change; its last bar may still run, though.
         is_over = pair.until_ms is not None and (kept.series.last_closed or not kept.series.candles)
         return is_over or now_ms - kept.read_ms < FRESH_MS
 
-    async def _renewed(self, pair: WatchedPair, count: int) -> _Kept:
+    async def _renewed(self, pair: WatchedPair, count: int) -> _KeptSeries:
         kept, series = self._kept.get(pair), None
         if kept is not None and kept.has(count):
             page = await self.client.candles(pair.symbol, pair.interval, NEWEST, until_ms=pair.until_ms)
@@ -137,7 +139,7 @@ class KeptCandles:
         if series is None:
             series = await load_series(self.client, pair, wanted)
         now_ms = self.clock.monotonic_ms()
-        renewed = self._kept[pair] = _Kept(series.last(wanted), wanted, now_ms, now_ms, PARTY.get())
+        renewed = self._kept[pair] = _KeptSeries(series.last(wanted), wanted, now_ms, now_ms, PARTY.get())
         return renewed
 
     def _make_room(self) -> None:
