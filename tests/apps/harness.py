@@ -37,6 +37,8 @@ FRAMES = """() => new Promise(done => {
   next(6);
 })"""
 
+DRAWN_OR_NOT = """() => document.querySelector('#chart canvas') && document.querySelector('.legend') ? 'drawn'
+  : document.getElementById('said').innerText === 'Not drawn' && 'not drawn'"""
 # But for the time after which an answer is given up.
 FASTER = "const wait = setTimeout; window.setTimeout = (job, ms) => wait(job, ms < 30000 ? ms / SPEED : ms);"
 
@@ -129,7 +131,8 @@ class View:
 
     async def drawn(self) -> None:
         """Wait for the chart and its words, and for the frame in which they are painted."""
-        await self.until("() => document.querySelector('#chart canvas') && document.querySelector('.legend')")
+        found = await self.until(DRAWN_OR_NOT)
+        assert found == "drawn", await self.text("#notes")
         await self.painted()
 
     async def painted(self) -> None:

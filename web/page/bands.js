@@ -1,4 +1,4 @@
-// The shaded area between two plots; with two colours it changes where they cross.
+// Shaded areas: between two plots, with two colours changing where they cross, and between two levels.
 
 import { TEXTS } from './bars.js';
 
@@ -68,6 +68,33 @@ export class Bands {
     const { rows } = this.history;
     const text = bar < rows.length ? rows[bar][TEXTS][edge.place] : edge.plot.ahead?.[bar - rows.length];
     return text === null || text === undefined ? null : edge.series.priceToCoordinate(edge.value(text));
+  }
+}
+
+export class Shade {
+  #series;
+  #views = [{ zOrder: () => 'bottom', renderer: () => ({ draw: (target) => this.#draw(target) }) }];
+
+  constructor(levels, colour) {
+    this.levels = levels;
+    this.colour = colour;
+  }
+
+  attached({ series }) {
+    this.#series = series;
+  }
+
+  paneViews() {
+    return this.#views;
+  }
+
+  #draw(target) {
+    const [y0, y1] = this.levels.map((level) => this.#series.priceToCoordinate(level));
+    if (y0 === null || y1 === null) return;
+    target.useMediaCoordinateSpace(({ context, mediaSize }) => {
+      context.fillStyle = this.colour;
+      context.fillRect(0, Math.min(y0, y1), mediaSize.width, Math.abs(y1 - y0));
+    });
   }
 }
 

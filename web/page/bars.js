@@ -4,8 +4,9 @@ export const CONTRACT = 1;
 const MOST_ROWS = 1500;
 const KEPT_ROWS = 1000;
 
-// A row: open time in ms, then open, high, low and close as text, then the text of every plot, then its tints.
-export const [TIME, OPEN, HIGH, LOW, CLOSE, TEXTS, TINTS] = [0, 1, 2, 3, 4, 5, 6];
+// A row: open time in ms, then open, high, low and close as text, then the text of every plot. Beside them come, by the
+// plot's place, the tint of a column, the words of a compared market, and whether a line begins anew.
+export const [TIME, OPEN, HIGH, LOW, CLOSE, TEXTS, TINTS, WORDS, BREAKS] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 export class BarsFailure extends Error {
   // Final: asking again gives the same answer. Foreign: the server speaks a version that this page does not know.
@@ -27,7 +28,7 @@ export async function askBars(link, args) {
   const data = result?.structuredContent;
   if (result?.isError || !data?.success) throw failureOf({ error: textOf(result), retryable: false, ...data });
   if (data.contract !== CONTRACT) throw unknownContract(data.contract);
-  tint(data);
+  putBeside(data);
   return data;
 }
 
@@ -49,10 +50,16 @@ function unknownContract(contract) {
   return new BarsFailure(`The server speaks ${versions}: reload this conversation.`, { isForeign: true });
 }
 
-function tint({ rows, tints = {} }) {
+function putBeside({ rows, tints = {}, words = {}, breaks = {} }) {
   rows.forEach((row, bar) => {
-    row[TINTS] = Object.fromEntries(Object.entries(tints).map(([plot, perRow]) => [plot, perRow[bar]]));
+    row[TINTS] = ofBar(tints, (perBar) => perBar[bar]);
+    row[WORDS] = ofBar(words, (perBar) => perBar[bar]);
+    row[BREAKS] = ofBar(breaks, (times) => times.includes(row[TIME]));
   });
+}
+
+function ofBar(perPlot, pick) {
+  return Object.fromEntries(Object.entries(perPlot).map(([plot, all]) => [plot, pick(all)]));
 }
 
 export class History {

@@ -24,6 +24,7 @@ export class Chart {
   #price;
   #plots = [];
   #bands = [];
+  #shapes = [];
   #cursor;
   #above = new Map();
   #isFitted = true; // until somebody looks elsewhere
@@ -88,6 +89,7 @@ export class Chart {
     this.data.plots.forEach((plot, place) => Object.assign(this.#plots[place], { plot, data: this.data }));
     for (const bands of this.#bands) bands.history = this.history;
     this.#setAll();
+    this.#addDrawings();
     const isAtEnd = seen && seen.to >= this.history.rows.length - 1 - moved;
     const by = isAtEnd ? 0 : -moved;
     if (seen) scale.setVisibleLogicalRange({ from: seen.from + by, to: seen.to + by });
@@ -114,7 +116,7 @@ export class Chart {
     const found = this.#plots.filter((plot) => !plot.isKnown).map((plot) => `${plot.plot.label}: ${plot.plot.kind}`);
     if (!this.#price.isKnown) found.push(`style ${this.data.style} (drawn as candles)`);
     if (!this.axis.isKnown) found.push(`scale ${this.data.scale} (drawn as regular)`);
-    found.push(...this.shapes.unknown);
+    found.push(...this.#shapes.flatMap((shapes) => shapes.unknown));
     return found.map((what) => `not_live: this view cannot draw ${what}`);
   }
 
@@ -123,7 +125,7 @@ export class Chart {
     if (!this.isDrawn) return;
     this.#isFitted = true;
     const scale = this.#chart.timeScale();
-    const ahead = Math.max(FREE_BARS, ...this.#plots.map((plot) => plot.plot.ahead?.length ?? 0));
+    const ahead = Math.max(FREE_BARS, this.data.future ?? 0);
     const count = this.history.rows.length;
     const room = Math.floor(scale.width() / NARROWEST) || count;
     scale.setVisibleLogicalRange({ from: Math.max(0, count + ahead - room) - 0.5, to: count - 0.5 + ahead });
@@ -182,6 +184,7 @@ export class Chart {
     this.#chart = undefined;
     this.#plots = [];
     this.#bands = [];
+    this.#shapes = [];
     this.#cursor = undefined;
     this.#above.clear();
   }
@@ -242,9 +245,15 @@ export class Chart {
   }
 
   #addDrawings() {
-    this.shapes = new Shapes(this.data.drawings ?? [], this.history, this.axis);
-    const values = this.shapes.values;
-    this.#price.series.attachPrimitive(this.shapes);
+    const { drawings = [] } = this.data;
+    const behind = drawings.filter((drawing) => drawing.behind);
+    const above = drawings.filter((drawing) => !drawing.behind);
+    for (const shapes of this.#shapes) this.#price.series.detachPrimitive(shapes);
+    this.#shapes = [
+      new Shapes(behind, this.history, this.axis, 'bottom'), new Shapes(above, this.history, this.axis, 'top'),
+    ];
+    for (const shapes of this.#shapes) this.#price.series.attachPrimitive(shapes);
+    const values = this.#shapes.flatMap((shapes) => shapes.values);
     this.#price.series.applyOptions({ autoscaleInfoProvider: (own) => widened(own(), values) });
   }
 }
@@ -257,8 +266,8 @@ function widened(info, values) {
   return reaching(info, values.filter((value) => value > minValue - reach && value < maxValue + reach));
 }
 
-// What makes two answers the same chart: all but the numbers.
-function outline({ symbol, interval, style, scale, drawings, plots }) {
+// What makes two answers the same chart: all but numbers and drawings.
+function outline({ symbol, interval, style, scale, plots }) {
   const kept = plots.map(({ ahead, ...plot }) => plot);
-  return JSON.stringify([symbol, interval, style, scale, drawings, kept]);
+  return JSON.stringify([symbol, interval, style, scale, kept]);
 }

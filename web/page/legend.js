@@ -1,6 +1,6 @@
 // The words in the panes' corners: at rest the server's, under the crosshair the texts of that bar.
 
-import { CLOSE, HIGH, LOW, OPEN, TEXTS, TIME, TINTS } from './bars.js';
+import { CLOSE, HIGH, LOW, OPEN, TEXTS, TIME, TINTS, WORDS } from './bars.js';
 import { dayAndTime, grouped, say } from './words.js';
 
 const LETTERS = [['O', OPEN], ['H', HIGH], ['L', LOW], ['C', CLOSE]];
@@ -10,8 +10,7 @@ export function legendLines(data, row, newest) {
   const [price, ...studies] = data.legend;
   const values = row ? priceValues(data, row) : price.values;
   const priceLine = { pane: 0, name: price.name, values, hasRisen: rose(row ?? newest) };
-  const others = studies.map((study, place) => studyLine(data, study, place, row));
-  return [priceLine, ...others.filter((line) => line.values !== null)];
+  return [priceLine, ...studies.map((study, place) => studyLine(data, study, place, row, newest))];
 }
 
 function rose(row) {
@@ -24,14 +23,17 @@ function priceValues(data, row) {
   return `${time} ${prices.join(' ')}`;
 }
 
-function studyLine(data, { name, values }, study, row) {
+function studyLine(data, { name, values }, study, row, newest) {
   const plots = data.plots.map((plot, place) => ({ plot, place })).filter(({ plot }) => plot.study === study);
-  const line = { pane: plots[0]?.plot.pane ?? 0, name, values, inks: plots.map(({ plot }) => plot.colours[0]) };
-  if (!row) return line;
-  const said = plots.filter(({ place }) => row[TEXTS][place] !== null);
-  line.values = said.map(({ place }) => grouped(row[TEXTS][place])).join(' ');
-  line.inks = said.map(({ plot, place }) => plot.colours[row[TINTS]?.[place] ?? 0]);
-  return line;
+  const told = row ?? newest;
+  const said = plots.filter(({ place }) => told[TEXTS][place] !== null);
+  const inks = said.map(({ plot, place }) => plot.colours[told[TINTS][place] ?? 0]);
+  const words = row && plots.length ? said.map(({ place }) => plotWords(row, place)).join(' ') : values;
+  return { pane: plots[0]?.plot.pane ?? 0, name, values: words, inks };
+}
+
+function plotWords(row, place) {
+  return row[WORDS][place] ?? grouped(row[TEXTS][place]);
 }
 
 // Boxes, one per pane that has words.

@@ -4,7 +4,8 @@ import {
   AreaSeries, BarSeries, BaselineSeries, CandlestickSeries, HistogramSeries, LineSeries, LineStyle,
 } from 'lightweight-charts';
 import { decimalsOf, numberFormat } from './axis.js';
-import { CLOSE, HIGH, LOW, OPEN, TEXTS, TIME, TINTS } from './bars.js';
+import { Shade } from './bands.js';
+import { BREAKS, CLOSE, HIGH, LOW, OPEN, TEXTS, TIME, TINTS } from './bars.js';
 
 const STYLES = {
   candle: CandlestickSeries, hollowCandle: CandlestickSeries, heikinAshi: CandlestickSeries, bar: BarSeries,
@@ -48,11 +49,11 @@ export class PriceSeries {
   #options(colours) {
     const look = { ...colours, ...this.data.price };
     const { up, down, line } = look;
+    const [upBody, downBody] = look.draw_body === false ? [TRANSPARENT, TRANSPARENT] : [up, down];
     this.colours = { up, down };
-    const width = look.line_width ?? 2;
     return {
-      priceFormat: this.axis.format,
-      upColor: up, downColor: down, color: line, lineColor: line, lineWidth: width,
+      priceFormat: this.axis.format, lineWidth: Math.min(4, Math.round(look.line_width ?? 2)),
+      upColor: upBody, downColor: downBody, color: line, lineColor: line,
       borderUpColor: look.border_up ?? up, borderDownColor: look.border_down ?? down,
       wickUpColor: look.wick_up ?? up, wickDownColor: look.wick_down ?? down,
       borderVisible: look.draw_border ?? true, wickVisible: look.draw_wick ?? true,
@@ -123,6 +124,7 @@ export class PlotSeries {
       this.series.createPriceLine({ price: values[place], ...look });
     });
     if (!this.isPrice) this.series.applyOptions({ autoscaleInfoProvider: (own) => reaching(own(), values) });
+    if (this.plot.shade) this.series.attachPrimitive(new Shade(values, this.plot.shade));
   }
 
   #options() {
@@ -173,10 +175,11 @@ export class PlotSeries {
     return this.isPrice ? this.axis.of(Number(text)) : Number(text);
   }
 
-  // The library draws a line over a gap: the piece that begins before one is not seen.
+  // The library draws a line over a gap: the piece that leads into one, or to where it begins anew, is not seen.
   #colour(row, next) {
     const { colours, kind } = this.plot;
-    if (kind === 'line' && next && next[TEXTS][this.place] === null) return TRANSPARENT;
-    return colours.length > 1 ? colours[row[TINTS]?.[this.place] ?? 0] : undefined;
+    const isCut = next && (next[TEXTS][this.place] === null || next[BREAKS][this.place]);
+    if (kind === 'line' && isCut) return TRANSPARENT;
+    return colours.length > 1 ? colours[row[TINTS][this.place] ?? 0] : undefined;
   }
 }

@@ -1,7 +1,7 @@
 // Drawings: lines, boxes, labels, marks and tags at times and prices, as the server resolved them.
 
-const FONT = '12px system-ui, sans-serif';
-const ROW = 18; // pixels of a line of text with its plate
+const FONT = 12; // pixels
+const AROUND = 6; // pixels of a plate above and below its words, together
 const AWAY = 4; // pixels between a point and its words
 const FAR = 10_000; // pixels beyond every pane
 const HEAD = { length: 12, angle: 0.42 };
@@ -11,16 +11,17 @@ const KNOWN = ['line', 'box', 'label', 'mark', 'tag'];
 export class Shapes {
   #chart;
   #series;
-  #place; // of a moment, counted in bars
   #axis;
   #shapes;
   #tags;
-  #views = [{ zOrder: () => 'top', renderer: () => ({ draw: (target) => this.#draw(target) }) }];
+  #views;
 
-  constructor(drawings, history, axis) {
+  // They stand at the top or at the bottom: over the bars or behind them.
+  constructor(drawings, history, axis, zOrder) {
+    this.history = history;
     this.#shapes = drawings.flatMap((drawing) => drawing.shapes);
-    this.#place = (timeMs) => history.placeOf(timeMs);
     this.#axis = axis;
+    this.#views = [{ zOrder: () => zOrder, renderer: () => ({ draw: (target) => this.#draw(target) }) }];
     this.#tags = this.#shapes.filter((shape) => shape.is === 'tag').map((tag) => this.#axisView(tag));
   }
 
@@ -65,7 +66,7 @@ export class Shapes {
   }
 
   #x(timeMs) {
-    const place = this.#place(timeMs);
+    const place = this.history.placeOf(timeMs);
     const bar = Math.floor(place);
     const scale = this.#chart.timeScale();
     const [left, right] = [scale.logicalToCoordinate(bar), scale.logicalToCoordinate(bar + 1)];
@@ -133,15 +134,15 @@ export class Shapes {
     }
   }
 
-  #label(context, { at, text, colour, plate, side }, pane) {
+  #label(context, { at, text, colour, plate, side, size }, pane) {
     const [edgeX, edgeY] = edgeOf(side, pane);
     const x = at[0] === null ? edgeX : this.#x(at[0]);
     const y = at[1] === null ? edgeY : this.#y(at[1]);
     const isSeen = y !== null && x >= 0 && x <= pane.width;
-    if (isSeen) words(context, text, [x, y], { colour, plate, side, pane });
+    if (isSeen) words(context, text, [x, y], { colour, plate, side, size, pane });
   }
 
-  #mark(context, { at, up, colour, text }, pane) {
+  #mark(context, { at, up, colour, text, text_colour: ink = colour }, pane) {
     const [x, y] = [this.#x(at[0]), this.#y(at[1])];
     if (y === null || x < 0 || x > pane.width) return;
     const away = up ? 1 : -1;
@@ -152,7 +153,7 @@ export class Shapes {
     context.closePath();
     context.fill();
     const below = [x, tip + 16 * away];
-    if (text) words(context, text, below, { colour, side: up ? 'below' : 'above', pane });
+    if (text) words(context, text, below, { colour: ink, side: up ? 'below' : 'above', pane });
   }
 }
 
@@ -190,19 +191,20 @@ function arrowHead(context, [x0, y0], [x1, y1], colour) {
   context.fill();
 }
 
-function words(context, text, [x, y], { colour, plate, side, pane }) {
-  context.font = FONT;
+function words(context, text, [x, y], { colour, plate, side, pane, size = FONT }) {
+  context.font = `${size}px system-ui, sans-serif`;
+  const tall = size + AROUND;
   const wide = context.measureText(text).width + 8;
   const left = { left: x - AWAY - wide, right: x + AWAY }[side] ?? x - wide / 2;
-  const top = { above: y - AWAY - ROW, below: y + AWAY }[side] ?? y - ROW / 2;
+  const top = { above: y - AWAY - tall, below: y + AWAY }[side] ?? y - tall / 2;
   const kept = Math.max(0, Math.min(left, pane.width - wide)); // what is half outside says nothing
   if (plate) {
     context.fillStyle = plate;
     context.beginPath();
-    context.roundRect(kept, top, wide, ROW, 3);
+    context.roundRect(kept, top, wide, tall, 3);
     context.fill();
   }
   context.fillStyle = colour;
   context.textBaseline = 'middle';
-  context.fillText(text, kept + 4, top + ROW / 2 + 0.5);
+  context.fillText(text, kept + 4, top + tall / 2 + 0.5);
 }
