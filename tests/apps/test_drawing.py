@@ -1,11 +1,12 @@
 """What is seen of a chart, by pixel: candles, volume, bands and studies in their places, at every width and theme."""
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from apps.harness import CHART, Stage, View
+from apps.harness import CHART, Answer, Stage, View
 from apps.pixels import Box, Pixels, rgb
 
 THEMES = ("dark", "light")
@@ -154,3 +155,40 @@ async def test_a_logarithmic_scale_draws_other_heights(stage: Stage) -> None:
 
     assert regular.within(price).differing(logarithmic.within(price)) > 1_000
     assert other.problems == []
+
+
+async def test_overrides_of_the_price_are_seen(stage: Stage) -> None:
+    style = {"candleStyle.upColor": "#ff00aa", "candleStyle.downColor": "#88ff00", "candleStyle.wickUpColor": "#00e5ff"}
+    async with stage.view({**CHART, "studies": [], "override": {"style": style}}) as view:
+        answer, (price,), seen = await looked_at(view)
+
+    left, top, right, bottom = price
+    plot = seen.within((left, top + 40, right, bottom))
+    assert answer["price"]["up"] == "#ff00aa"
+    for ink in style.values():
+        assert plot.count(rgb(ink)) > 50, ink
+    assert plot.count(rgb(answer["themes"]["dark"]["up"])) == 0
+
+
+async def test_what_the_page_does_not_know_is_said_under_the_chart(stage: Stage) -> None:
+    tools = stage.tools()
+
+    async def newer(name: str, arguments: Mapping[str, Any]) -> Answer:
+        answer = await tools.answer(name, arguments)
+        whole = answer["structuredContent"]
+        whole |= {"style": "renko", "scale": "square", "drawings": [{"name": "Pen", "shapes": [{"is": "spline"}]}]}
+        whole["plots"][0]["kind"] = "ribbon"
+        return answer
+
+    tools.instead = newer
+    async with stage.view(tools=tools) as view:
+        answer, (price, _), seen = await looked_at(view)
+        notes = (await view.text("#notes")).split("\n")
+
+    assert notes == [
+        "not_live: this view cannot draw BB 20 2: ribbon",
+        "not_live: this view cannot draw style renko (drawn as candles)",
+        "not_live: this view cannot draw scale square (drawn as regular)",
+        "not_live: this view cannot draw spline",
+    ]
+    assert seen.within(price).count(rgb(answer["themes"]["dark"]["up"])) > 80

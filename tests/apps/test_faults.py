@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from apps import test_drawing, test_failing, test_moving, test_safety, test_words
-from apps.conftest import HERE, bundled
 from apps.harness import Stage
+from apps.programs import HERE, bundled
 
 WEB = HERE.parents[1] / "web"
 # What is wrong on purpose is not waited for long.
@@ -99,6 +99,11 @@ def built_page(place: Path, packages: Path, fault: Fault | None = None) -> str:
     return (place / "chart.html").read_text(encoding="utf-8")
 
 
+async def repeated(fault: Fault, broken: Stage) -> None:
+    for _ in range(fault.tries):
+        await fault.check(broken)
+
+
 @pytest.mark.parametrize("name", FAULTS)
 async def test_every_fault_is_caught(stage: Stage, packages: Path, tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
@@ -110,8 +115,7 @@ async def test_every_fault_is_caught(stage: Stage, packages: Path, tmp_path: Pat
         broken = replace(stage, view_page=page, patience_secs=PATIENCE_SECS)
 
     with pytest.raises(AssertionError):
-        for _ in range(fault.tries):
-            await fault.check(broken)
+        await repeated(fault, broken)
 
 
 def test_the_page_under_test_is_what_these_sources_give(stage: Stage, packages: Path, tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from mcp import Client, StdioServerParameters
 
 from apps.harness import CHART, Answer, Stage, View
+from apps.programs import page_of
+from support.process import COMMAND, clean_environment
 
 SECONDS: Mapping[str, Any] = {**CHART, "interval": "1s"}
 BARE: Mapping[str, Any] = {**CHART, "studies": []}
@@ -172,6 +176,23 @@ async def test_missed_bars_are_loaded_anew_instead_of_a_hole(stage: Stage) -> No
     assert shown == written(bars)
 
 
+async def test_what_repaints_is_loaded_anew_at_each_bar_into_the_same_chart(stage: Stage) -> None:
+    cloud = {**SECONDS, "studies": [{"name": "Ichimoku Cloud"}]}
+    async with stage.view(cloud, is_timed=True) as view:
+        await view.begun()
+        await view.frame.evaluate("() => { document.querySelector('#chart table').dataset.kept = 'yes' }")
+        for _ in range(2):
+            await pass_both(view, stage, 1_000)
+        await view.pass_ms(100)
+        kept = await view.frame.get_attribute("#chart table", "data-kept")
+        shown, bars = await view.legend(), await view.tools.bars(cloud)
+
+    assert [("since" in call.arguments) for call in view.tools.calls] == [False, True, False, True, False]
+    assert kept == "yes"
+    assert shown == written(bars)
+    assert view.problems == []
+
+
 async def test_an_answer_to_a_pair_no_longer_chosen_is_dropped(stage: Stage) -> None:
     release = anyio.Event()
     async with stage.view(BARE) as view:
@@ -224,4 +245,23 @@ async def test_torn_down_it_asks_no_more(stage: Stage) -> None:
         left = await view.frame.evaluate("() => document.querySelectorAll('#chart canvas').length")
 
     assert (view.tools.asked, left) == (asked, 0)
+    assert view.problems == []
+
+
+async def test_one_call_of_the_demo_opens_a_chart_that_moves(stage: Stage) -> None:
+    demo = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "demo"], env=clean_environment({}))
+    async with Client(demo, cache=None) as client:
+        there = replace(stage, client=client, view_page=await page_of(client))
+        tools = there.tools()
+        drawn = await tools.image(SECONDS)
+        async with there.view(SECONDS, tools=tools, result=drawn) as view:
+            await view.drawn()
+            first, rows = await view.legend(), view.answer["rows"]
+            await view.until(
+                "first => document.getElementById('legends').innerText.split('\\n')[0] !== first", first[0]
+            )
+            last = tools.calls[-1]
+
+    assert last.arguments["since"] >= rows[-2][0]
+    assert len(last.rows) < len(rows)
     assert view.problems == []

@@ -25,6 +25,7 @@ export class Chart {
   #plots = [];
   #bands = [];
   #shapes = [];
+  #ground = { paper: '', above: 0 };
   #cursor;
   #above = new Map();
   #isFitted = true; // until somebody looks elsewhere
@@ -140,6 +141,7 @@ export class Chart {
   keepFree(pane, height) {
     const whole = this.panes[pane]?.clientHeight;
     if (!whole) return;
+    if (pane === 0) this.#ground.above = height;
     const top = Math.min(MOST_ABOVE, Math.max(LEAST_ABOVE, (height + 6) / whole));
     if (Math.abs(top - (this.#above.get(pane) ?? 0)) < 0.01) return;
     this.#above.set(pane, top);
@@ -195,6 +197,7 @@ export class Chart {
 
   #look() {
     const { paper, text, grid, axis, strong } = this.#colours;
+    this.#ground.paper = paper;
     const crosshair = { color: text, labelBackgroundColor: axis };
     return {
       // The logo is a link that the library's licence asks for: it is never off.
@@ -204,7 +207,7 @@ export class Chart {
       },
       crosshair: { mode: CrosshairMode.Normal, vertLine: crosshair, horzLine: crosshair },
       grid: { vertLines: { color: grid }, horzLines: { color: grid } },
-      rightPriceScale: { borderColor: axis, mode: this.axis.mode },
+      rightPriceScale: { borderColor: axis, mode: this.axis.mode, entireTextOnly: true },
       timeScale: {
         borderColor: axis, timeVisible: true, secondsVisible: this.data.step_ms < 60_000, rightOffset: FREE_BARS,
       },
@@ -221,14 +224,14 @@ export class Chart {
   #setAll() {
     const { rows } = this.history;
     this.#price.series.setData(rows.map((_, place) => this.#price.point(rows, place)));
-    for (const plot of this.#plots) plot.series.setData(plot.points(rows));
+    for (const plot of this.#plots) plot.setAll(rows);
     for (const bands of this.#bands) bands.changed();
   }
 
   #put(place, isOld) {
     const { rows } = this.history;
     this.#price.series.update(this.#price.point(rows, place), isOld);
-    for (const plot of this.#plots) plot.series.update(plot.point(rows, place), isOld || plot.reachesAhead);
+    for (const plot of this.#plots) plot.put(rows, place, isOld);
   }
 
   #addBands() {
@@ -250,7 +253,8 @@ export class Chart {
     const above = drawings.filter((drawing) => !drawing.behind);
     for (const shapes of this.#shapes) this.#price.series.detachPrimitive(shapes);
     this.#shapes = [
-      new Shapes(behind, this.history, this.axis, 'bottom'), new Shapes(above, this.history, this.axis, 'top'),
+      new Shapes(behind, this.history, this.axis, { zOrder: 'bottom', ground: this.#ground }),
+      new Shapes(above, this.history, this.axis, { zOrder: 'top', ground: this.#ground }),
     ];
     for (const shapes of this.#shapes) this.#price.series.attachPrimitive(shapes);
     const values = this.#shapes.flatMap((shapes) => shapes.values);

@@ -58,17 +58,22 @@ function lineElement(line, colours) {
   return element;
 }
 
-// One ink per value where the words are one per plot; otherwise the words as they are.
+// Words that stay together: a letter and its number, a change and its percent.
+const TOGETHER = /[A-Z]+ \S+|\S+ \([^)]*\)|\S+/g;
+
 function inked({ values, inks = [], hasRisen }, { up, down }) {
-  const words = values.split(' ');
-  if (hasRisen !== undefined) return [inkedWord(values, hasRisen ? up : down)];
-  if (words.length !== inks.length) return [values];
-  return words.flatMap((word, place) => [inkedWord(word, inks[place]), ' ']).slice(0, -1);
+  const groups = values.match(TOGETHER) ?? [];
+  const hasOneEach = groups.length === inks.length; // otherwise nobody knows whose value it is
+  const inkOf = (place) => {
+    if (hasRisen !== undefined) return hasRisen ? up : down;
+    return hasOneEach ? inks[place] : '';
+  };
+  return groups.flatMap((group, place) => [inkedWords(group, inkOf(place)), ' ']).slice(0, -1);
 }
 
-function inkedWord(word, ink) {
+function inkedWords(words, ink) {
   const element = document.createElement('span');
-  say(element, word);
+  say(element, words);
   element.style.color = ink.slice(0, 7); // a shade of a column is too faint for words
   return element;
 }

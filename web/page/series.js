@@ -18,7 +18,6 @@ const SOURCES = {
 };
 const TRANSPARENT = 'rgba(0, 0, 0, 0)';
 const VOLUME_TOP = 0.82; // of the price pane
-const COMPACT_FROM = 100_000; // numbers of a study that its axis writes as 1.2M
 
 export const seconds = (ms) => ms / 1000;
 
@@ -131,7 +130,7 @@ export class PlotSeries {
     const { plot } = this;
     const options = {
       color: plot.colours[0], lineWidth: Math.min(4, Math.max(1, Math.round(plot.width))),
-      priceLineVisible: false, lastValueVisible: !plot.is_volume, crosshairMarkerVisible: false,
+      priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false,
       priceFormat: this.#format(),
     };
     if (plot.is_volume) return { ...options, priceScaleId: 'volume' };
@@ -142,13 +141,30 @@ export class PlotSeries {
   #format() {
     if (this.isPrice) return this.axis.format;
     const texts = this.data.rows.map((row) => row[TEXTS][this.place]).filter((text) => text !== null);
-    const isLarge = texts.some((text) => Math.abs(Number(text)) >= COMPACT_FROM);
-    if (this.plot.is_volume || isLarge) return { type: 'volume' };
-    return numberFormat(Math.max(0, ...texts.map(decimalsOf)));
+    const decimals = [...new Set(texts.map(decimalsOf))];
+    // Volumes have as many digits as they have; other numbers have the same everywhere.
+    return decimals.length > 1 || this.plot.is_volume ? { type: 'volume' } : numberFormat(decimals[0] ?? 0);
+  }
+
+  setAll(rows) {
+    this.series.setData(this.#points(rows));
+    this.#labelLast(rows);
+  }
+
+  put(rows, place, isOld) {
+    this.series.update(this.point(rows, place), isOld || this.#reachesAhead);
+    this.#labelLast(rows);
+  }
+
+  // On the axis stands what a line says of the last bar, not of an earlier or a later one.
+  #labelLast(rows) {
+    const text = rows.at(-1)[TEXTS][this.place];
+    const lastValueVisible = !this.plot.is_volume && !this.#reachesAhead && text !== null;
+    if (this.series.options().lastValueVisible !== lastValueVisible) this.series.applyOptions({ lastValueVisible });
   }
 
   // All points, those ahead of the last bar too.
-  points(rows) {
+  #points(rows) {
     const last = rows.at(-1)[TIME];
     const known = rows.map((_, place) => this.point(rows, place));
     const ahead = (this.plot.ahead ?? []).map((text, place) => {
@@ -158,7 +174,7 @@ export class PlotSeries {
     return [...known, ...ahead];
   }
 
-  get reachesAhead() {
+  get #reachesAhead() {
     return (this.plot.ahead ?? []).length > 0;
   }
 

@@ -3,6 +3,7 @@
 const FONT = 12; // pixels
 const AROUND = 6; // pixels of a plate above and below its words, together
 const AWAY = 4; // pixels between a point and its words
+const HALO = 4; // pixels of paper around words, so that bars do not strike them through
 const FAR = 10_000; // pixels beyond every pane
 const HEAD = { length: 12, angle: 0.42 };
 const ARROW = [[0, 0], [7, 8], [3, 8], [3, 16], [-3, 16], [-3, 8], [-7, 8]];
@@ -16,9 +17,11 @@ export class Shapes {
   #tags;
   #views;
 
-  // They stand at the top or at the bottom: over the bars or behind them.
-  constructor(drawings, history, axis, zOrder) {
+  // They stand at the top or at the bottom: over the bars or behind them. On their ground `paper` is behind words without
+  // a plate, and what is `above` is kept for the pane's own words.
+  constructor(drawings, history, axis, { zOrder, ground }) {
     this.history = history;
+    this.ground = ground;
     this.#shapes = drawings.flatMap((drawing) => drawing.shapes);
     this.#axis = axis;
     this.#views = [{ zOrder: () => zOrder, renderer: () => ({ draw: (target) => this.#draw(target) }) }];
@@ -76,7 +79,7 @@ export class Shapes {
   #draw(target) {
     if (!this.#chart) return;
     target.useMediaCoordinateSpace(({ context, mediaSize }) => {
-      const pane = { width: mediaSize.width, height: mediaSize.height };
+      const pane = { width: mediaSize.width, height: mediaSize.height, ...this.ground };
       for (const shape of this.#shapes) {
         context.save();
         this.#one(context, shape, pane);
@@ -139,7 +142,8 @@ export class Shapes {
     const x = at[0] === null ? edgeX : this.#x(at[0]);
     const y = at[1] === null ? edgeY : this.#y(at[1]);
     const isSeen = y !== null && x >= 0 && x <= pane.width;
-    if (isSeen) words(context, text, [x, y], { colour, plate, side, size, pane });
+    const isBeside = at[1] === null && !plate; // of an upright line, which would strike it through
+    if (isSeen) words(context, text, [x, y], { colour, plate, side, size, pane, isBeside });
   }
 
   #mark(context, { at, up, colour, text, text_colour: ink = colour }, pane) {
@@ -158,9 +162,9 @@ export class Shapes {
 }
 
 // Where words without a time or a price stand: at the edge from which they reach into the pane.
-function edgeOf(side, { width, height }) {
+function edgeOf(side, { width, height, above }) {
   const x = { left: width, right: 0 }[side] ?? width / 2;
-  return [x, side === 'above' ? height : 0];
+  return [x, side === 'above' ? height : above];
 }
 
 function beyond([x0, y0], [x1, y1]) {
@@ -191,11 +195,12 @@ function arrowHead(context, [x0, y0], [x1, y1], colour) {
   context.fill();
 }
 
-function words(context, text, [x, y], { colour, plate, side, pane, size = FONT }) {
+function words(context, text, [x, y], { colour, plate, side, pane, size = FONT, isBeside = false }) {
   context.font = `${size}px system-ui, sans-serif`;
   const tall = size + AROUND;
   const wide = context.measureText(text).width + 8;
-  const left = { left: x - AWAY - wide, right: x + AWAY }[side] ?? x - wide / 2;
+  const middle = isBeside ? x + wide / 2 + AWAY : x;
+  const left = { left: x - AWAY - wide, right: x + AWAY }[side] ?? middle - wide / 2;
   const top = { above: y - AWAY - tall, below: y + AWAY }[side] ?? y - tall / 2;
   const kept = Math.max(0, Math.min(left, pane.width - wide)); // what is half outside says nothing
   if (plate) {
@@ -204,7 +209,14 @@ function words(context, text, [x, y], { colour, plate, side, pane, size = FONT }
     context.roundRect(kept, top, wide, tall, 3);
     context.fill();
   }
-  context.fillStyle = colour;
   context.textBaseline = 'middle';
-  context.fillText(text, kept + 4, top + tall / 2 + 0.5);
+  const at = [kept + 4, top + tall / 2 + 0.5];
+  if (!plate) {
+    context.strokeStyle = pane.paper;
+    context.lineWidth = HALO;
+    context.lineJoin = 'round';
+    context.strokeText(text, ...at);
+  }
+  context.fillStyle = colour;
+  context.fillText(text, ...at);
 }

@@ -165,10 +165,19 @@ function describeCursor(row) {
 
 function hostChanged() {
   host.paint(live?.latest?.themes);
-  element('full').hidden = !host.offersFullScreen;
-  say(element('full'), host.isFullScreen ? 'Close' : 'Full screen');
+  showFullScreenButton();
   chart?.theme(host.theme);
   showLegends();
+}
+
+function showFullScreenButton() {
+  const button = element('full');
+  const wide = document.createElement('span');
+  wide.className = 'wide';
+  say(wide, ' screen');
+  button.hidden = !host.offersFullScreen;
+  button.setAttribute('aria-label', host.isFullScreen ? 'Close full screen' : 'Full screen');
+  button.replaceChildren(host.isFullScreen ? 'Close' : 'Full', ...(host.isFullScreen ? [] : [wide]));
 }
 
 function toolInput({ arguments: given }) {

@@ -1,0 +1,59 @@
+"""Photograph the live chart for the documentation: dark and light, at three widths.
+
+    python scripts/chart_pictures.py docs/images
+
+Wants what tests/apps wants: MCP_TEST_APPS, chromium, and a package with the page. The market is simulated and its clock
+stands still, so the same sources give the same pictures.
+"""
+
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import anyio
+from PIL import Image
+from playwright.async_api import async_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from apps.harness import Stage
+from apps.programs import BROWSERS, HERE, bundled, launched, serving
+from support.built import installed_apps
+from support.clock import FakeClock
+
+NOW_MS = 1_794_924_123_456
+THEMES = ("dark", "light")
+HEIGHTS = {420: 470, 760: 470, 1280: 560}
+COLOURS = 96  # a chart has few, and a page should load quickly
+CHART = {
+    "symbol": "BINANCE:BTCUSDT",
+    "interval": "1h",
+    "studies": [{"name": "Volume"}, {"name": "Bollinger Bands"}, {"name": "Relative Strength Index"}],
+}
+
+
+async def photograph(folder: Path) -> None:
+    """Write one picture per theme and width."""
+    clock = FakeClock(NOW_MS)
+    script = bundled(HERE / "host.js", installed_apps() / "node_modules")
+    async with async_playwright() as driver, serving(clock) as (client, page):
+        browser = await launched(driver, BROWSERS[0])
+        stage = Stage(browser, script, page, client, clock)
+        for theme in THEMES:
+            for width, height in HEIGHTS.items():
+                async with stage.view(CHART, theme=theme, size=(width, height)) as view:
+                    await view.drawn()
+                    taken = await view.page.screenshot()
+                write(taken, folder / f"live-chart-{theme}-{width}.png")
+        await browser.close()
+
+
+def write(png: bytes, path: Path) -> None:
+    """Write a picture with a palette, and say how large it is."""
+    with Image.open(BytesIO(png)) as image:
+        image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    anyio.run(photograph, Path(sys.argv[1]))
