@@ -7,6 +7,7 @@ stands still, so the same sources give the same pictures.
 """
 
 import sys
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from apps.harness import Stage
 from apps.programs import BROWSERS, HERE, bundled, launched, serving
 from support.built import installed_apps
 from support.clock import FakeClock
+from support.desk import NETWORK
 
 NOW_MS = 1_794_924_123_456
 THEMES = ("dark", "light")
@@ -36,7 +38,7 @@ async def photograph(folder: Path) -> None:
     """Write one picture per theme and width."""
     clock = FakeClock(NOW_MS)
     script = bundled(HERE / "host.js", installed_apps() / "node_modules")
-    async with async_playwright() as driver, serving(clock) as (client, page):
+    async with async_playwright() as driver, serving(clock, replace(NETWORK, simulated=True)) as (client, page):
         browser = await launched(driver, BROWSERS[0])
         stage = Stage(browser, script, page, client, clock)
         for theme in THEMES:

@@ -12,6 +12,7 @@ from mcp import Client, types
 from playwright.async_api import Browser, Playwright
 
 from mcp_binance_server.app import running_app
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.surface.apps.page import is_built
@@ -42,13 +43,13 @@ def bundled(script: Path, packages: Path) -> str:
 
 
 @asynccontextmanager
-async def serving(clock: FakeClock) -> AsyncGenerator[tuple[Client, str]]:
+async def serving(clock: FakeClock, network: Network = NETWORK) -> AsyncGenerator[tuple[Client, str]]:
     """Run a server on a simulated exchange; yield a client of it, and the page that it serves."""
     if not is_built():
         pytest.skip("no page of the live chart: python web/build.py src/mcp_binance_server/surface/apps/chart.html")
     transport = Loop(SimulatedExchange(clock))
     async with (
-        running_app(read_settings({}), clock=clock, network=NETWORK, transport=transport) as app,
+        running_app(read_settings({}), clock=clock, network=network, transport=transport) as app,
         Client(app.server, cache=None) as client,
     ):
         yield client, await page_of(client)
