@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from apps.harness import CHART, Answer, Stage
-from apps.pixels import Pixels, rgb
+from apps.harness import CHART, Stage
+from apps.pixels import rgb
 from apps.test_drawing import blended, looked_at
 from mcp_binance_server.charts.render.drawings.plans import KINDS
 
@@ -66,41 +66,28 @@ def test_no_kind_is_forgotten() -> None:
     assert set(drawings([[0, "1", "2", "1", "2", []]] * 120)) == set(KINDS)
 
 
-async def shown(stage: Stage, name: str) -> tuple[Answer, Pixels, Pixels, str]:
-    """Return the answer, the pane with a drawing, its axis, and the notes."""
-    tools = stage.tools()
-    rows = (await tools.bars(BARE))["rows"]
+@pytest.mark.parametrize("name", KINDS)
+async def test_every_drawing_is_seen(stage: Stage, name: str) -> None:
+    rows = (await stage.tools().bars(BARE))["rows"]
     drawing = {"name": name, **drawings(rows)[name]}
     async with stage.view({**BARE, "drawings": [drawing]}, size=SIZE) as view:
         answer, (box,), seen = await looked_at(view)
         notes = await view.text("#notes")
-        assert view.problems == []
-    axis = seen.within((box[2], box[1], SIZE[0], box[3]))
-    return answer, seen.within(box), axis, notes
 
-
-@pytest.mark.parametrize("name", KINDS)
-async def test_every_drawing_is_seen(stage: Stage, name: str) -> None:
-    answer, pane, axis, notes = await shown(stage, name)
-
+    pane, axis = seen.within(box), seen.within((box[2], box[1], SIZE[0], box[3]))
     paper = answer["themes"]["dark"]["paper"]
-    [drawing] = answer["drawings"]
-    assert drawing["name"] == name
-    assert notes == ""
-    for ink, least in opaque_inks(drawing["shapes"]).items():
+    [told] = answer["drawings"]
+    assert told["name"] == name
+    assert (notes, view.problems) == ("", [])
+    for ink, least in opaque_inks(told["shapes"]).items():
         assert pane.count(rgb(ink), near=30) >= least, ink
-    for shape in drawing["shapes"]:
+    if name == "Horizontal Line":
+        assert len(pane.columns(rgb(PINK))) > pane.size[0] * 0.95
+    if name == "Vertical Line":
+        assert len(pane.rows(rgb(PINK))) > pane.size[1] * 0.9
+        assert len(pane.columns(rgb(PINK))) < pane.size[0] * 0.3
+    for shape in told["shapes"]:
         if fill := shape.get("fill"):
             assert pane.count(blended(fill, paper)) > 100, fill
         if shape["is"] == "tag":
             assert axis.count(rgb(shape["colour"])) > 100, shape["text"]
-
-
-async def test_a_level_goes_through_the_pane_and_a_moment_from_top_to_bottom(stage: Stage) -> None:
-    _, level, _, _ = await shown(stage, "Horizontal Line")
-    _, moment_pane, _, _ = await shown(stage, "Vertical Line")
-
-    width, height = level.size
-    assert len(level.columns(rgb(PINK))) > width * 0.95
-    assert len(moment_pane.rows(rgb(PINK))) > height * 0.9
-    assert len(moment_pane.columns(rgb(PINK))) < width * 0.3

@@ -15,6 +15,7 @@ NOT_LIVE = "Volume Profile Visible Range"
 OVERLAYS = [name for name, study in STUDIES.items() if study.overlay and name != NOT_LIVE]
 OTHERS = [name for name, study in STUDIES.items() if not study.overlay]
 SIZE = (1000, 760)
+PLATE = 400  # pixels that the smallest has at least
 
 
 def groups() -> list[list[str]]:
@@ -58,8 +59,8 @@ async def test_every_study_is_seen(stage: Stage, studies: list[str]) -> None:
             for ink in seen_inks(plot, tints.get(str(place))):
                 pane = panes[int(plot["pane"])]
                 assert count(seen.within(pane), ink, paper) >= 8, (plot["label"], plot["key"], ink)
-    # On the axis the library labels the last value that it knows, and in black where its piece is not to be seen.
-    assert seen.within((panes[0][2], panes[0][1], SIZE[0], panes[-1][3])).count((0, 0, 0), near=4) == 0
+    # The library labels the last value that it knows of, on a black plate where that piece of a line is not to be seen.
+    assert seen.within((panes[0][2], panes[0][1], SIZE[0], panes[-1][3])).count((0, 0, 0), near=4) < PLATE
     assert notes == ""
     assert view.problems == []
 

@@ -15,7 +15,7 @@ from apps.programs import HERE, bundled
 
 WEB = HERE.parents[1] / "web"
 # What is wrong on purpose is not waited for long.
-PATIENCE_SECS = 10
+PATIENCE_SECS = 5
 
 Check = Callable[[Stage], Awaitable[None]]
 
@@ -54,7 +54,7 @@ FAULTS = {
     ),
     "an old bar sent as new": Fault(
         "page/chart.js",
-        {"this.#put(place, place < rows.length - 1)": "this.#put(place, false)"},
+        {"this.#put(place, isOld)": "this.#put(place, false)"},
         test_moving.test_it_moves_and_new_bars_follow_the_last,
     ),
     "a rounded legend": Fault(

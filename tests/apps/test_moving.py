@@ -53,6 +53,23 @@ async def test_it_moves_and_new_bars_follow_the_last(stage: Stage) -> None:
     assert view.problems == []
 
 
+async def test_several_bars_may_end_between_two_questions(stage: Stage) -> None:
+    async with stage.view(SECONDS, is_timed=True) as view:
+        await view.begun()
+        stage.clock.advance(6_000)
+        await view.pass_ms(1_000)
+        await view.followed()
+        await view.pass_ms(100)
+        shown, bars = await view.legend(), await view.tools.bars(SECONDS)
+        label, state = await view.frame.get_attribute("#chart", "aria-label"), await view.text("#state")
+
+    assert [len(call.rows) for call in view.tools.calls] == [len(view.answer["rows"]), 8]
+    assert shown == written(bars)
+    assert label == f"BTCUSDT 1s, {len(view.answer['rows']) + 6} bars"
+    assert state.startswith("Live")
+    assert view.problems == []
+
+
 @pytest.mark.parametrize(
     ("interval", "every_ms"), [("1s", 1_000), ("1m", 2_000), ("1h", 2_000), ("4h", 5_000), ("1D", 15_000)]
 )

@@ -89,19 +89,20 @@ export class History {
     return fresh.length > 0 && fresh.at(-1)[TIME] > this.last?.[TIME];
   }
 
-  // Oldest first. Returns the places that changed, and whether the oldest rows were let go.
+  // Oldest first. Returns the places that changed, whether each was before the last of its time, and whether the oldest
+  // rows were let go.
   take(fresh) {
-    const places = fresh.map((row) => this.#put(row)).filter((place) => place >= 0);
+    const places = fresh.map((row) => this.#put(row)).filter(({ place }) => place >= 0);
     const isCut = this.rows.length > MOST_ROWS;
     if (isCut) this.rows = this.rows.slice(-KEPT_ROWS);
     return { places, isCut };
   }
 
   #put(row) {
-    if (row[TIME] > this.last[TIME]) return this.rows.push(row) - 1;
+    if (row[TIME] > this.last[TIME]) return { place: this.rows.push(row) - 1, isOld: false };
     const place = this.rows.findLastIndex((each) => each[TIME] === row[TIME]);
     if (place >= 0) this.rows[place] = row;
-    return place;
+    return { place, isOld: place < this.rows.length - 1 };
   }
 
   // Where a moment lies, counted in bars; between two bars, before the first or after the last it is a fraction.

@@ -98,9 +98,8 @@ export class Chart {
 
   // What changed, by place; the library must be told of a bar that is not its last one.
   draw({ places, isCut }) {
-    const { rows } = this.history;
     if (isCut) this.#setAll();
-    else for (const place of places) this.#put(place, place < rows.length - 1);
+    else for (const { place, isOld } of places) this.#put(place, isOld);
     for (const bands of this.#bands) bands.changed();
   }
 
