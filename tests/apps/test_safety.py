@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.async_api import CDPSession, Error
 
 from apps.harness import Stage, View
@@ -53,6 +54,7 @@ async def test_a_message_from_anybody_but_the_host_is_not_heard(stage: Stage) ->
     assert state.startswith("Live")
 
 
+@pytest.mark.slow
 async def test_ten_minutes_of_questions_leave_no_memory_behind(stage: Stage) -> None:
     async with stage.view(speed=SPEED) as view:
         await view.drawn()
