@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import anyio
@@ -17,6 +18,10 @@ SECONDS: Mapping[str, Any] = {**CHART, "interval": "1s"}
 BARE: Mapping[str, Any] = {**CHART, "studies": []}
 IDLE_MS = 15 * 60_000
 OUT_OF_SIGHT = "() => { frame.style.marginTop = '5000px' }"
+HIDE = """isHidden => {
+  Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}"""
 IN_SIGHT = "() => { frame.style.marginTop = '0' }"
 
 
@@ -118,6 +123,19 @@ async def test_out_of_sight_it_does_not_ask(stage: Stage) -> None:
     assert view.problems == []
 
 
+async def test_in_a_hidden_window_it_does_not_ask(stage: Stage) -> None:
+    async with stage.view(BARE, is_timed=True) as view:
+        await view.begun()
+        await view.frame.evaluate(HIDE, True)  # noqa: FBT003 - given to a script
+        await view.pass_ms(60_000)
+        silent, state = view.tools.asked, await view.text("#state")
+        await view.frame.evaluate(HIDE, False)  # noqa: FBT003 - likewise
+        await view.pass_ms(100)
+
+    assert (silent, view.tools.asked) == (1, 2)
+    assert state.startswith("Paused while out of sight")
+
+
 async def unseen(view: View) -> None:
     """Let the page learn, as browsers tell it, that nobody sees it."""
     for _ in range(40):
@@ -208,6 +226,54 @@ async def test_what_repaints_is_loaded_anew_at_each_bar_into_the_same_chart(stag
     assert [("since" in call.arguments) for call in view.tools.calls] == [False, True, False, True, False]
     assert kept == "yes"
     assert shown == written(bars)
+    assert view.problems == []
+
+
+async def test_an_answer_that_was_overtaken_is_dropped(stage: Stage) -> None:
+    async with stage.view(BARE, is_timed=True) as view:
+        await view.begun()
+        before = await view.legend()
+
+        async def late(name: str, arguments: Mapping[str, Any]) -> Answer:
+            answer = await view.tools.answer(name, arguments)
+            answer["structuredContent"]["as_of_ms"] = view.answer["as_of_ms"] - 1
+            answer["structuredContent"]["legend"] = [{"name": "of a moment ago", "values": "1"}]
+            return answer
+
+        view.tools.instead = late
+        await view.pass_ms(2_000)
+        await view.pass_ms(2_000)
+        shown, state = await view.legend(), await view.text("#state")
+
+    assert view.tools.asked == 3
+    assert shown == before
+    assert state.startswith("Live")
+
+
+async def test_a_chart_that_has_grown_long_lets_the_oldest_bars_go(stage: Stage) -> None:
+    labels: list[str | None] = []
+    async with stage.view(SECONDS, is_timed=True) as view:
+        await view.begun()
+        whole, tints = view.answer, view.answer["tints"]
+
+        async def long(_name: str, arguments: Mapping[str, Any]) -> Answer:
+            first, last = arguments["since"], whole["rows"][-1]
+            rows = [[first + place * 1_000, *last[1:]] for place in range(702)]
+            answer = {**whole, "rows": rows, "tints": {plot: [tints[plot][-1]] * 702 for plot in tints}}
+            as_of_ms = rows[-1][0] + 1
+            as_of = datetime.fromtimestamp(as_of_ms / 1_000, tz=UTC).isoformat()
+            return {"content": [], "structuredContent": {**answer, "as_of": as_of, "as_of_ms": as_of_ms}}
+
+        view.tools.instead = long
+        for _ in range(2):
+            await view.pass_ms(1_000)
+            await view.followed()
+            labels.append(await view.frame.get_attribute("#chart", "aria-label"))
+        state = await view.text("#state")
+
+    assert len(whole["rows"]) == 200
+    assert labels == ["BTCUSDT 1s, 900 bars", "BTCUSDT 1s, 1000 bars"]
+    assert state.startswith("Live")
     assert view.problems == []
 
 

@@ -65,6 +65,12 @@ async def test_under_the_crosshair_stand_the_texts_of_that_bar(stage: Stage) -> 
         shown, cursor = await view.legend(), await hidden_text(view, "cursor")
         await view.page.keyboard.press("Escape")
         rested = await view.legend()
+        await view.page.mouse.move(450, 250)
+        await view.until(
+            "() => /\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d O /.test(document.getElementById('legends').innerText)"
+        )
+        await view.page.mouse.move(450, 20)
+        await view.until("rested => document.getElementById('legends').innerText.startsWith(rested)", rested[0])
 
     answer = view.answer
     row = answer["rows"][-3]
