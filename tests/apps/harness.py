@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 from mcp import Client
 from playwright.async_api import Browser, ConsoleMessage, Frame, Page, Request, Route
+from playwright.async_api import TimeoutError as NeverCame
 
 from apps.pixels import Pixels
 from mcp_binance_server.clock import SystemClock
@@ -182,6 +183,13 @@ class View:
         await self.until("moment => document.getElementById('moment').innerText.includes(moment)", moment)
 
 
+async def _begun(frame: Frame, patience_secs: float) -> None:
+    try:
+        await frame.wait_for_selector("#state", state="attached", timeout=patience_secs * 1000)
+    except NeverCame as late:
+        raise AssertionError("the page never began") from late
+
+
 @dataclass
 class Stage:
     """Where views are opened: a browser, the built pages, a server and its clock."""
@@ -243,7 +251,7 @@ class Stage:
             }
             await page.evaluate("given => openView(given)", given)
             frame = next(each for each in page.frames if each is not page.main_frame)
-            await frame.wait_for_selector("#state", state="attached")
+            await _begun(frame, self.patience_secs)
             yield View(page, frame, tools, problems, self.patience_secs)
         finally:
             await context.close()
