@@ -93,9 +93,9 @@ class ToolSpec(Generic[ArgumentsT]):
     scope_of_call: Callable[[ArgumentsT], Scope] | None = None
     """What one call needs, where that depends on its arguments."""
     view: str | None = None
-    """Address of the page in which a host with MCP Apps shows its answer."""
+    """The page that a host may show its answer in."""
     for_view_only: bool = False
-    """Whether such a page calls it, and no model."""
+    """Whether it is a page's to call and no model's."""
 
     @property
     def scope(self) -> Scope:
@@ -125,7 +125,7 @@ class ToolSpec(Generic[ArgumentsT]):
     def _meta(self) -> dict[str, Any] | None:
         if self.for_view_only:
             return {"ui": {"visibility": ["app"]}}
-        # The flat spelling is deprecated, yet some hosts know no other; it is sent to all, since lists are kept by all.
+        # The flat spelling is deprecated, and all that some hosts read.
         return None if self.view is None else {"ui": {"resourceUri": self.view}, "ui/resourceUri": self.view}
 
 
