@@ -110,10 +110,10 @@ def _named(text: str, now_ms: int, edge: Edge) -> int | None:
         begins = today if word == "today" else today - DAY_MS
         return begins if edge == "start" else begins + DAY_MS - 1
     if word == "this week":
-        begins = today - _moment(today).weekday() * DAY_MS
+        begins = today - moment_of(today).weekday() * DAY_MS
         return begins if edge == "start" else begins + 7 * DAY_MS - 1
     if word in {"this month", "this year"}:
-        first = _moment(today).replace(day=1)
+        first = moment_of(today).replace(day=1)
         begins = first.replace(month=1) if word == "this year" else first
         return _ms(begins) if edge == "start" else now_ms
     return None
@@ -144,7 +144,7 @@ def _relative(text: str, now_ms: int, _edge: Edge) -> int | None:
 
 
 def _months_before(now_ms: int, months: int) -> int:
-    today = _moment(now_ms // DAY_MS * DAY_MS)
+    today = moment_of(now_ms // DAY_MS * DAY_MS)
     year, month = divmod(today.year * 12 + today.month - 1 - months, 12)
     if year < _EPOCH.year:
         return 0
@@ -161,7 +161,8 @@ def _iso(text: str, _now_ms: int, edge: Edge) -> int | None:
     return begins + DAY_MS - 1 if edge == "end" and _DATE.fullmatch(text) else begins
 
 
-def _moment(epoch_ms: int) -> datetime:
+def moment_of(epoch_ms: int) -> datetime:
+    """Return the moment, in UTC, of so many milliseconds since 1970."""
     return _EPOCH + timedelta(milliseconds=epoch_ms)
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue
+from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.services.charts.kept_candles import KeptCandles, LoadedSeries, WatchedPair
 from mcp_binance_server.services.charts.local import LocalCharts, name_of
 from mcp_binance_server.services.charts.turns import in_turn
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 AT_A_TIME: Final = 1
 MOST_READY: Final = 16
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class ChartBars:
         # Loaded late: a server whose user draws nothing should not start slower for it.
         from mcp_binance_server.charts.spec import to_spec  # noqa: PLC0415
 
-        now = _EPOCH + timedelta(milliseconds=self.local.market.time.now_ms())
+        now = moment_of(self.local.market.time.now_ms())
         chart = to_spec(config, catalogue=self.catalogue(), now=now)
         read_ms: list[int] = []
 

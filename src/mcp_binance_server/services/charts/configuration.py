@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -14,6 +13,7 @@ from mcp_binance_server.charts.catalogue import ChartCatalogue, bundled_catalogu
 from mcp_binance_server.charts.chartimg.plan_memory import PlanInUse, PlanMemory
 from mcp_binance_server.charts.dialect.symbol import is_binance_spot
 from mcp_binance_server.charts.plans import PLANS, doubts, key_needed, usage_of
+from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.domain.symbols import SymbolTable
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 # Who describes a chart waits for the network no longer; loading goes on for the next one.
 LONGEST_WAIT_MS: Final = 300
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -58,7 +57,7 @@ class ChartLanguageService:
         from mcp_binance_server.charts.language.construct import construct  # noqa: PLC0415
 
         knowledge = await self._knowledge(await self._symbols())
-        now = _EPOCH + timedelta(milliseconds=self.time.now_ms())
+        now = moment_of(self.time.now_ms())
         in_use = self.plans.current()
         made = construct(text, now=now, knowledge=knowledge, preferences=preferences, plan=in_use.limit)
         made = replace(made, warnings=(*made.warnings, *self._obstacles(made.config, in_use)))
@@ -132,7 +131,7 @@ class ChartValidationService:
             by = PlanInUse(catalogue.plans.get(plan_level) or PLANS[plan_level], "requested")
         conditions = Conditions(
             plan=by.plan,
-            now=_EPOCH + timedelta(milliseconds=self.time.now_ms()),
+            now=moment_of(self.time.now_ms()),
             asked=plan_level is not None,
             binds=by.binds,
             drawn_here=not self.plans.has_key,

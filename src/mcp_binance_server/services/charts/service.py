@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
 from mcp_binance_server.charts.errors import ChartKeyRefused, ChartServiceError, InvalidChartConfig
 from mcp_binance_server.charts.pictures import KEPT_MS, MISSING, JpegEncoder, Pictures
+from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import EngineUnavailable, ExchangeError, RateLimited
 from mcp_binance_server.services.charts.local import LocalCharts
 from mcp_binance_server.services.charts.remote import ChartImage, ChartOrder, ImageFormat, RemoteCharts, Translated
@@ -21,7 +21,6 @@ LOG = logging.getLogger(__name__)
 
 # Problems of these fields alone say that the chart is chart-img.com's to draw.
 _SERVICE_ONLY: Final = frozenset({"symbol", "interval"})
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class ChartingService:
             ChartServiceError: only chart-img.com could draw it, and did not.
             ChartNotDrawn: our own renderer failed.
         """
-        order = ChartOrder(config, storage, image_format, _EPOCH + timedelta(milliseconds=self._now_ms()))
+        order = ChartOrder(config, storage, image_format, moment_of(self._now_ms()))
         there, here = self.remote.translated(order), self._drawable(order)
         if isinstance(here, InvalidChartConfig):
             return await self._drawn_there_only(order, there, here)
@@ -142,7 +141,7 @@ class ChartingService:
             url, svg_url = await self.pictures.keep(data, image.format), await self.pictures.keep(svg, "svg")
         except EngineUnavailable as failure:
             return _not_kept(image, failure.message)
-        expires = _EPOCH + timedelta(milliseconds=self._now_ms() + KEPT_MS)
+        expires = moment_of(self._now_ms() + KEPT_MS)
         return replace(
             image,
             url=url,
