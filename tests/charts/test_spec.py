@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from charts.configs import CATALOGUE, CHART, NOW, SAMPLE, drawing_in_full
-from mcp_binance_server.charts.dialect.times import epoch_ms
 from mcp_binance_server.charts.errors import InvalidChartConfig
 from mcp_binance_server.charts.render.spec import Anchor, StudySpec
 from mcp_binance_server.charts.spec import LocalChart, to_spec
 from mcp_binance_server.charts.studies.table import STUDIES
 from mcp_binance_server.charts.wire import from_wire, to_wire
+from mcp_binance_server.domain.periods import epoch_ms
 
 
 def local(config: dict[str, Any]) -> LocalChart:

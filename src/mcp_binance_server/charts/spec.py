@@ -10,7 +10,7 @@ import msgspec
 from mcp_binance_server.charts.catalogue import ChartCatalogue, Scalar
 from mcp_binance_server.charts.config import DEFAULT_SIZE, Findings, is_object
 from mcp_binance_server.charts.dialect.symbol import BinancePair, binance_pair
-from mcp_binance_server.charts.dialect.times import bars_opened, epoch_ms
+from mcp_binance_server.charts.dialect.times import bars_opened
 from mcp_binance_server.charts.plans import check_local, usage_of
 from mcp_binance_server.charts.render.spec import (
     MOST_BARS,
@@ -26,7 +26,7 @@ from mcp_binance_server.charts.render.spec import (
 )
 from mcp_binance_server.charts.studies.table import STUDIES
 from mcp_binance_server.charts.wire import read_chart
-from mcp_binance_server.domain.periods import Interval
+from mcp_binance_server.domain.periods import Interval, epoch_ms
 
 # Bars as Binance spells them; the rest of the intervals it does not have.
 _CANDLES: Final[Mapping[str, Interval]] = {

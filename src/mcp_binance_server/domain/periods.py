@@ -21,7 +21,7 @@ SECOND_MS = 1_000
 DAY_MS = 86_400_000
 LATEST_MS = 10**14
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WORDS = {
     "s": "s sec secs second seconds",
     "m": "m min mins minute minutes",
@@ -115,7 +115,7 @@ def _named(text: str, now_ms: int, edge: Edge) -> int | None:
     if word in {"this month", "this year"}:
         first = moment_of(today).replace(day=1)
         begins = first.replace(month=1) if word == "this year" else first
-        return _ms(begins) if edge == "start" else now_ms
+        return epoch_ms(begins) if edge == "start" else now_ms
     return None
 
 
@@ -146,10 +146,10 @@ def _relative(text: str, now_ms: int, _edge: Edge) -> int | None:
 def _months_before(now_ms: int, months: int) -> int:
     today = moment_of(now_ms // DAY_MS * DAY_MS)
     year, month = divmod(today.year * 12 + today.month - 1 - months, 12)
-    if year < _EPOCH.year:
+    if year < EPOCH.year:
         return 0
     day = min(today.day, monthrange(year, month + 1)[1])
-    return _ms(today.replace(year=year, month=month + 1, day=day)) + now_ms % DAY_MS
+    return epoch_ms(today.replace(year=year, month=month + 1, day=day)) + now_ms % DAY_MS
 
 
 def _iso(text: str, _now_ms: int, edge: Edge) -> int | None:
@@ -157,17 +157,18 @@ def _iso(text: str, _now_ms: int, edge: Edge) -> int | None:
         moment = datetime.fromisoformat(text.upper())
     except ValueError:
         return None
-    begins = _ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    begins = epoch_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     return begins + DAY_MS - 1 if edge == "end" and _DATE.fullmatch(text) else begins
 
 
-def moment_of(epoch_ms: int) -> datetime:
+def moment_of(time_ms: int) -> datetime:
     """Return the moment, in UTC, of so many milliseconds since 1970."""
-    return _EPOCH + timedelta(milliseconds=epoch_ms)
+    return EPOCH + timedelta(milliseconds=time_ms)
 
 
-def _ms(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+def epoch_ms(moment: datetime) -> int:
+    """Return a moment as milliseconds since 1970."""
+    return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import Final
 
 from mcp_binance_server.charts.catalogue import ChartCatalogue
 from mcp_binance_server.charts.config import Findings, is_object, shown
+from mcp_binance_server.domain.periods import EPOCH, moment_of
 
 # An epoch in seconds, read as milliseconds, would lie in 1970.
 _EARLIEST_EPOCH_MS: Final = 10**11
 _LATEST_EPOCH_MS: Final = 4 * 10**12
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MONDAY: Final = datetime(1970, 1, 5, tzinfo=UTC)
 _MONTHS: Final = {"M": 1, "Y": 12}
 _SPANS: Final = {
@@ -44,7 +44,7 @@ def read_instant(value: object, where: str, findings: Findings) -> datetime | No
     """Read an ISO 8601 text (UTC unless it names a zone) or milliseconds since 1970."""
     if isinstance(value, int) and not isinstance(value, bool):
         if _EARLIEST_EPOCH_MS <= value <= _LATEST_EPOCH_MS:
-            return _EPOCH + timedelta(milliseconds=value)
+            return moment_of(value)
         findings.error(where, f"{shown(value)} is no time: a number must be milliseconds since 1970")
         return None
     moment = _iso(value) if isinstance(value, str) else None
@@ -64,7 +64,7 @@ def _iso(text: str) -> datetime | None:
 def months_before(moment: datetime, months: int) -> datetime | None:
     """Step back by calendar months; the 31st becomes the last day of a shorter month."""
     year, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
-    if year < _EPOCH.year:
+    if year < EPOCH.year:
         return None
     return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
 
@@ -74,7 +74,7 @@ def bars_before(moment: datetime, interval: str, bars: int) -> datetime:
     count, unit = int(interval[:-1]), interval[-1]
     if unit in _MONTHS:
         earlier = months_before(bar_open(moment, interval), bars * count * _MONTHS[unit])
-        return earlier or _EPOCH
+        return earlier or EPOCH
     return bar_open(moment - bars * count * _SPANS[unit], interval)
 
 
@@ -90,7 +90,7 @@ def bar_open(moment: datetime, interval: str) -> datetime:
         return midnight - (midnight - _MONDAY) % timedelta(weeks=1)
     if unit == "D":
         return midnight
-    return moment - (moment - _EPOCH) % (count * _SPANS[unit])
+    return moment - (moment - EPOCH) % (count * _SPANS[unit])
 
 
 def bars_between(start: datetime, end: datetime, interval: str) -> int:
@@ -107,11 +107,6 @@ def bars_opened(start: datetime, end: datetime, interval: str) -> int:
     """Return how many bars open between two moments, at least one: the last fifty are fifty, whatever the minute."""
     is_cut = bar_open(start, interval) < start
     return max(1, bars_between(start, end, interval) - is_cut)
-
-
-def epoch_ms(moment: datetime) -> int:
-    """Return a moment as milliseconds since 1970."""
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def span_of(interval: str) -> timedelta:

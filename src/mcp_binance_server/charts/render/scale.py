@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from mcp_binance_server.charts.render.spec import Scale
 from mcp_binance_server.domain.money import decimals_of
-from mcp_binance_server.domain.periods import Candle
+from mcp_binance_server.domain.periods import Candle, moment_of
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 MANTISSAS = ((1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0), (1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
@@ -23,7 +23,6 @@ _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "O
 DAY_MS = 86_400_000
 STRIDES = (1, 2, 3, 4, 5, 7, 10, 14, 31)  # days between labels; months begin anew
 EDGE = 0.3  # of the spacing: nearer to the left border half a label would be cut off
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HOURS = ((12, 10), (6, 9), (3, 8), (1, 7))
 _MINUTES = ((30, 6), (15, 5), (5, 4), (1, 3))
 DAY, MONTH, YEAR = 12, 16, 20
@@ -194,7 +193,7 @@ def zone_of(name: str) -> tzinfo | None:
 
 def moment(time_ms: int, zone: tzinfo) -> datetime:
     """Return a moment on the clocks of a zone."""
-    return (_EPOCH + timedelta(milliseconds=time_ms)).astimezone(zone)
+    return moment_of(time_ms).astimezone(zone)
 
 
 def moment_words(time_ms: int, zone: tzinfo) -> str:
