@@ -11,6 +11,7 @@ import termios
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any, Self
 
 from support.evidence import evidence_folder
@@ -35,6 +36,31 @@ def _cold(
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, bufsize=0, env=environment)
 
 
+def run_warm(
+    *arguments: str, given: bytes = b"", environment: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run a command to its end, forked warm, as `subprocess.run` would; what is given has room in a pipe."""
+    theirs, ours = os.pipe()
+    os.write(ours, given)
+    os.close(ours)
+    with TemporaryFile() as out, TemporaryFile() as errors:
+        process = WarmProcess(
+            [*arguments], None, (theirs, out.fileno(), errors.fileno()), clean_environment(environment or {})
+        )
+        os.close(theirs)
+        try:
+            code = process.wait(PATIENCE_SECS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return subprocess.CompletedProcess([*arguments], code, *(_all_of(each) for each in (out, errors)))
+
+
+def _all_of(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
 class Process:
     """A running command: lines in, lines out, standard error kept as evidence."""
 
@@ -51,7 +77,7 @@ class Process:
         own = clean_environment({"MCP_BINANCE_LOG_LEVEL": "DEBUG", **(environment or {})})
         with self.errors.open("wb") as stderr:
             self._process = (
-                WarmProcess([*arguments], code, stderr, own) if warm else _cold(arguments, code, stderr, own)
+                WarmProcess.piped([*arguments], code, stderr, own) if warm else _cold(arguments, code, stderr, own)
             )
         self._buffer = b""
         self._kept = self.output.open("wb")

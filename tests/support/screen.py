@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from support.process import COMMAND, PATIENCE_SECS, clean_environment
+from support.warm import WarmProcess
 
 CTRL_C = b"\x03"
 # Makes the terminal the one that sends signals, and becomes the command.
@@ -30,18 +31,20 @@ class Screen:
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
         command: tuple[str, ...] = COMMAND,
+        warm: bool = False,
     ) -> None:
+        """Start it; a warm one is always our command, see support/warm.py."""
         self._keys, theirs = pty.openpty()
         self._shown = b""
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", TAKE_THE_TERMINAL, *command, *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-            cwd=folder,
-            env=clean_environment({"TERM": "xterm", "COLUMNS": "100", **(environment or {})}),
-        )
+        own = clean_environment({"TERM": "xterm", "COLUMNS": "100", **(environment or {})})
+        self._process = (
+            WarmProcess([*arguments], None, (theirs, theirs, theirs), own, folder=folder, in_terminal=True)
+            if warm
+            else subprocess.Popen(
+                [sys.executable, "-c", TAKE_THE_TERMINAL, *command, *arguments],
+                stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, cwd=folder, env=own,
+            )
+        )  # fmt: skip
         os.close(theirs)
 
     @property

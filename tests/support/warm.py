@@ -4,6 +4,7 @@ For tests about what a server does. What is about starting, its time or its memo
 """
 
 import atexit
+import fcntl
 import gc
 import importlib
 import json
@@ -13,10 +14,12 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 import uuid
 from collections.abc import Mapping
 from functools import cache
+from io import TextIOWrapper
 from mmap import mmap
 from pathlib import Path
 from typing import IO, Any
@@ -30,7 +33,7 @@ TESTS = Path(__file__).parents[1]
 LOADED = (
     "mcp_binance_server.cli.main", "mcp_binance_server.cli.demo", "mcp_binance_server.cli.serve_http",
     "mcp_binance_server.cli.simulator", "mcp_binance_server.cli.workers", "mcp_binance_server.app",
-    "mcp_binance_server.surface.catalogue", "support.desk",
+    "mcp_binance_server.surface.catalogue", "support.desk", "support.warm_workers",
 )  # fmt: skip
 # These say what a process is to count of itself; the one that all come from counts nothing.
 COUNTING = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
@@ -42,20 +45,41 @@ class WarmProcess:
     """What is used of `subprocess.Popen`, for a process whose parent is the one that all come from."""
 
     def __init__(
-        self, arguments: list[str], code: str | None, stderr: IO[bytes], environment: Mapping[str, str]
+        self,
+        arguments: list[str],
+        code: str | None,
+        streams: tuple[int, int, int],
+        environment: Mapping[str, str],
+        *,
+        folder: Path | None = None,
+        in_terminal: bool = False,
     ) -> None:
+        """Begin on these descriptors; in a terminal they are one, and it becomes the one that sends signals."""
         self.args: list[str] = arguments
-        theirs_in, ours_in = os.pipe()
-        ours_out, theirs_out = os.pipe()
-        told = {"arguments": arguments, "code": code, "environment": {**environment}, "folder": str(Path.cwd())}
-        self.pid: int = int(origin().asked(told, [theirs_in, theirs_out, stderr.fileno()]))
+        told = {
+            "arguments": arguments, "code": code, "environment": {**environment},
+            "folder": str(folder or Path.cwd()), "in_terminal": in_terminal,
+        }  # fmt: skip
+        self.pid: int = int(origin().asked(told, [*streams]))
         # It is collected when it is asked about, so until then its number is nobody else's.
         self._handle = os.pidfd_open(self.pid)
+        self.stdin: IO[bytes] | None = None
+        self.stdout: IO[bytes] | None = None
+        self.returncode: int | None = None
+
+    @classmethod
+    def piped(
+        cls, arguments: list[str], code: str | None, stderr: IO[bytes], environment: Mapping[str, str]
+    ) -> "WarmProcess":
+        """Begin one that is spoken to."""
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+        process = cls(arguments, code, (theirs_in, theirs_out, stderr.fileno()), environment)
         os.close(theirs_in)
         os.close(theirs_out)
-        self.stdin: IO[bytes] | None = open(ours_in, "wb", buffering=0)  # noqa: PTH123, SIM115 - a descriptor
-        self.stdout: IO[bytes] | None = open(ours_out, "rb", buffering=0)  # noqa: PTH123, SIM115 - likewise
-        self.returncode: int | None = None
+        process.stdin = open(ours_in, "wb", buffering=0)  # noqa: PTH123, SIM115 - a descriptor
+        process.stdout = open(ours_out, "rb", buffering=0)  # noqa: PTH123, SIM115 - likewise
+        return process
 
     def poll(self) -> int | None:
         return self.returncode if self.returncode is not None else self._collected(0)
@@ -163,6 +187,12 @@ def begin(told: dict[str, Any], descriptors: list[int]) -> None:
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    if told["in_terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        for stream in (sys.stdout, sys.stderr):
+            assert isinstance(stream, TextIOWrapper)
+            stream.reconfigure(line_buffering=True)
     os.chdir(told["folder"])
     os.environ.clear()  # noqa: TID251 - likewise
     os.environ.update(told["environment"])  # noqa: TID251 - likewise
@@ -171,7 +201,9 @@ def begin(told: dict[str, Any], descriptors: list[int]) -> None:
         coverage.process_startup()
     if told["code"] is None:
         from mcp_binance_server import __main__ as command
+        from support.warm_workers import fork_workers
 
+        fork_workers()
         sys.argv = [command.__file__, *told["arguments"]]
         sys.exit(command.main())
     sys.argv = ["-c", *told["arguments"]]
