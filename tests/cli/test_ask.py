@@ -13,7 +13,7 @@ from mcp_binance_server.cli.ask import arguments_of
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.surface.catalogue import CATALOGUE
 from support.exchange_socket import ServedExchange, served_exchange
-from support.process import COMMAND, PATIENCE_SECS, clean_environment
+from support.process import COMMAND, PATIENCE_SECS, clean_environment, run_warm
 
 PNG = b"\x89PNG\r\n\x1a\n"
 CHART = '{"symbol": "BINANCE:BTCUSDT", "interval": "1h"}'
@@ -51,22 +51,15 @@ def ask(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
     return Asker(monkeypatch, capsysbinary)
 
 
-def ask_process(
-    *words: str, served: ServedExchange | None = None, given: bytes = b""
-) -> subprocess.CompletedProcess[bytes]:
-    around = served.environment() if served else {}
-    return subprocess.run(
-        [*COMMAND, "ask", *words],
-        input=given,
+def test_an_answer_is_the_only_thing_on_standard_output(served: ServedExchange) -> None:
+    done = subprocess.run(
+        [*COMMAND, "ask", "get_ticker", "btcusdt"],
+        input=b"",
         capture_output=True,
         timeout=PATIENCE_SECS,
         check=False,
-        env=clean_environment(around),
+        env=clean_environment(served.environment()),
     )
-
-
-def test_an_answer_is_the_only_thing_on_standard_output(served: ServedExchange) -> None:
-    done = ask_process("get_ticker", "btcusdt", served=served)
 
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"# BTCUSDT Market Data\n")
@@ -183,8 +176,8 @@ def test_a_value_becomes_what_the_tool_takes(tool: str, words: list[str], meant:
 def test_a_value_can_come_from_a_file_or_from_standard_input(tmp_path: Path) -> None:
     (tmp_path / "chart.json").write_text(CHART, encoding="utf-8")
 
-    from_file = ask_process("--demo", "validate_chart_config", f"config=@{tmp_path}/chart.json", "--json")
-    piped = ask_process("--demo", "validate_chart_config", "@-", "--json", given=CHART.encode())
+    from_file = run_warm("ask", "--demo", "validate_chart_config", f"config=@{tmp_path}/chart.json", "--json")
+    piped = run_warm("ask", "--demo", "validate_chart_config", "@-", "--json", given=CHART.encode())
 
     assert from_file.returncode == piped.returncode == 0, piped.stderr
     assert json.loads(from_file.stdout) == json.loads(piped.stdout)
@@ -202,7 +195,7 @@ def test_a_picture_is_saved_and_its_place_is_said(ask: Asker, tmp_path: Path) ->
 
 
 def test_a_picture_goes_to_standard_output_alone() -> None:
-    done = ask_process("--demo", "generate_chart_image", CHART, "--output", "-")
+    done = run_warm("ask", "--demo", "generate_chart_image", CHART, "--output", "-")
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(PNG)

@@ -3,26 +3,27 @@
 import json
 import socket
 import subprocess
+from dataclasses import dataclass
 
 import pytest
 
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.cli.terminal import Verbosity
-from support.process import COMMAND, Process, clean_environment
+from support.process import COMMAND, PATIENCE_SECS, Process, clean_environment, run_warm
 from support.requirement import requirement
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=clean_environment(environment),
-    )
+@dataclass(frozen=True, slots=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str, **environment: str) -> Done:
+    done = run_warm(*arguments, environment=environment)
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,9 +103,16 @@ def test_settings_that_cannot_be_used_end_with_two_and_name_the_variable(
 
 
 def test_the_server_without_a_client_ends_quietly() -> None:
-    done = run()
+    done = subprocess.run(
+        [*COMMAND],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        timeout=PATIENCE_SECS,
+        check=False,
+        env=clean_environment({}),
+    )
 
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout) == (0, b"")
 
 
 @requirement("ruling/43")
@@ -160,7 +168,7 @@ def test_a_simulator_with_an_unknown_scenario_says_which_there_are() -> None:
 
 
 def test_the_simulators_first_line_is_json_with_addresses_and_a_funded_key() -> None:
-    with Process("simulator", "--seed", "11") as process:
+    with Process("simulator", "--seed", "11", warm=True) as process:
         described = json.loads(process.line())
 
         assert set(described) == {

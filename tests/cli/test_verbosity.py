@@ -1,30 +1,22 @@
 """How much a command says: what was typed wins over the environment."""
 
 import json
-import subprocess
 
 import pytest
 
 from mcp_binance_server.cli.arguments import parse, parser
 from mcp_binance_server.cli.terminal import Verbosity
-from support.process import COMMAND, clean_environment
+from support.process import run_warm
 
 pytestmark = pytest.mark.flood
 
 
 def told(*arguments: str, **environment: str) -> list[str]:
     """Return what a server writes on standard error that has one thing to warn of: a line that is no message."""
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        input="hello\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-        env=clean_environment(environment),
-    )
+    done = run_warm(*arguments, given=b"hello\n", environment=environment)
+    done.check_returncode()
     assert json.loads(done.stdout)["error"]["code"] == -32700
-    return done.stderr.splitlines()
+    return done.stderr.decode().splitlines()
 
 
 def test_logs_are_text_or_json_as_the_setting_says() -> None:
@@ -57,15 +49,7 @@ def test_what_was_typed_wins_over_the_environment(typed: list[str], level: str) 
 
 
 def test_an_unknown_format_of_logs_stops_the_start() -> None:
-    done = subprocess.run(
-        [*COMMAND],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=clean_environment({"MCP_BINANCE_LOG_FORMAT": "xml"}),
-    )
+    done = run_warm(environment={"MCP_BINANCE_LOG_FORMAT": "xml"})
 
     assert done.returncode == 2
-    assert "MCP_BINANCE_LOG_FORMAT" in done.stderr
+    assert b"MCP_BINANCE_LOG_FORMAT" in done.stderr
