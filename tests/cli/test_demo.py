@@ -2,7 +2,6 @@
 
 import os
 import pty
-import subprocess
 from pathlib import Path
 
 import anyio
@@ -12,8 +11,9 @@ from mcp import Client
 
 from mcp_binance_server.cli.demo import BANNER, GREETING
 from mcp_binance_server.clock import SystemClock
-from support.process import COMMAND, PATIENCE_SECS, Process, clean_environment
+from support.process import PATIENCE_SECS, Process, clean_environment
 from support.raw import request
+from support.warm import WarmProcess
 
 pytestmark = pytest.mark.flood
 
@@ -30,7 +30,7 @@ async def announced(demo: Process) -> str:
 
 
 async def test_a_demo_over_http_answers_a_client_and_a_browser_and_its_prices_move() -> None:
-    with Process("demo", "--http", "--port", "0") as demo:
+    with Process("demo", "--http", "--port", "0", warm=True) as demo:
         address = await announced(demo)
         async with httpx2.AsyncClient() as browser:
             page = await browser.get(f"{address}/", headers={"accept": "text/html"})
@@ -38,6 +38,7 @@ async def test_a_demo_over_http_answers_a_client_and_a_browser_and_its_prices_mo
             prices = {await price(client)}
             with anyio.fail_after(PATIENCE_SECS):
                 while len(prices) < 2:
+                    await SystemClock().sleep_ms(50)
                     prices.add(await price(client))
         said = demo.errors.read_text(encoding="utf-8")
 
@@ -71,14 +72,9 @@ def test_a_demo_at_a_terminal_says_what_to_try_unless_it_is_to_be_quiet(
     flags: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
     ours, theirs = pty.openpty()
-    with (tmp_path / "errors").open("wb") as errors:
-        demo = subprocess.Popen(
-            [*COMMAND, "demo", *flags],
-            stdin=theirs,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            env=clean_environment({}),
-        )
+    with (tmp_path / "errors").open("wb") as errors, Path(os.devnull).open("wb") as nothing:
+        streams = (theirs, nothing.fileno(), errors.fileno())
+        demo = WarmProcess(["demo", *flags], None, streams, clean_environment({}))
         os.close(theirs)
         os.write(ours, b"\x04")  # Ctrl-D: the end of what is typed
         assert demo.wait(PATIENCE_SECS) == 0

@@ -111,7 +111,7 @@ def test_a_client_is_greeted_before_the_catalogue_is_loaded(loaded_by: Loaded) -
     ],
 )
 def test_a_greeting_promises_what_the_catalogue_will_keep(settings: dict[str, str], *, tells: bool) -> None:
-    with Process("--stdio", environment=settings) as process:
+    with Process("--stdio", environment=settings, warm=True) as process:
         early = process.shake_hands()["result"]["capabilities"]
     late = anyio.run(capabilities_of, settings)
 

@@ -1,18 +1,16 @@
 """A process that leads a symbol dies or stands still: another takes over, and nothing old is ever taken for new."""
 
-import asyncio
 import json
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
+from anyio import to_thread
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.symbols import Symbol
@@ -21,12 +19,12 @@ from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.feeds.feed import SymbolFeed
 from mcp_binance_server.state.engine import Fenced, Lease
 from support.engine_calls import is_answered
-from support.fleet_member import Member, member
+from support.fleet_member import LEADS, Member, member
+from support.process import Process
 from support.state_server import Connect, StateServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.flood]
 
-WORKER = Path(__file__).parent.parent / "support" / "fleet_member.py"
 BTC = Symbol("BTCUSDT")
 CLOCK = SystemClock()
 RUNS, RUNS_AT_SCALE = 3, 20
@@ -37,33 +35,22 @@ TAKEOVER_MS, TAKEOVER_MS_AT_SCALE = 30_000, 2_000
 
 @pytest.fixture
 def addresses() -> Iterator[dict[str, str]]:
-    command = [sys.executable, "-m", "mcp_binance_server", "simulator"]
-    exchange = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        yield json.loads(exchange.stdout.readline() if exchange.stdout else "{}")
-    finally:
-        exchange.terminate()
-        exchange.wait()
-        if exchange.stdout is not None:
-            exchange.stdout.close()
+    with Process("simulator", warm=True) as exchange:
+        try:
+            yield json.loads(exchange.line())
+        finally:
+            exchange.terminate()
 
 
 @asynccontextmanager
-async def leader(
-    server: StateServer, addresses: dict[str, str]
-) -> AsyncGenerator[tuple[asyncio.subprocess.Process, Lease]]:
+async def leader(server: StateServer, addresses: dict[str, str]) -> AsyncGenerator[tuple[Process, Lease]]:
     """Run a process that leads the symbol."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(WORKER), server.url, addresses["rest"], addresses["streams"], BTC, stdout=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    try:
-        lines = [(await asyncio.wait_for(process.stdout.readline(), 60)).decode() for _ in range(2)]
-        yield process, Lease(**json.loads(lines[1]))
-    finally:
-        if process.returncode is None:
+    with Process(server.url, addresses["rest"], addresses["streams"], BTC, code=LEADS, warm=True) as process:
+        try:
+            lines = [await to_thread.run_sync(process.line) for _ in range(2)]
+            yield process, Lease(**json.loads(lines[1]))
+        finally:
             process.kill()
-        await process.wait()
 
 
 @dataclass
@@ -138,13 +125,13 @@ async def test_a_leader_that_stood_still_writes_nothing_more_and_leaves_its_stre
         key = f"feeds:{one.hub.url}:{BTC}"
         stolen = await one.engine.get(key)
         assert stolen is not None
-        process.send_signal(signal.SIGSTOP)
+        os.kill(process.pid, signal.SIGSTOP)
         with anyio.fail_after(60):
             while one.leader(BTC) is None or not reader.look():
                 await CLOCK.sleep_ms(5)
         refused = [await one.engine.put_fenced(key, b"late", lease=old, ttl_ms=60_000) for _ in range(20)]
         assert set(refused) == {Fenced.STALE}
-        process.send_signal(signal.SIGCONT)
+        os.kill(process.pid, signal.SIGCONT)
         with anyio.fail_after(60):
             while set((await streams(addresses)).values()) != {1}:
                 reader.look()

@@ -1,12 +1,10 @@
 """One process of a fleet as far as the live market goes: in a test's own process, or as a process of its own.
 
-Started as `python fleet_member.py STATE_URL REST_URL STREAM_URL SYMBOL` it reads a symbol until it is ended; it prints
-`follows`, and its lease as JSON when it leads.
+What `LEADS` starts with STATE_URL REST_URL STREAM_URL SYMBOL reads a symbol until it is ended; it prints `follows`, and
+its lease as JSON when it leads.
 """
 
-import asyncio
 import json
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -31,6 +29,13 @@ from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.pace import LoopPace
+
+LEADS = """
+import sys
+import anyio
+from support.fleet_member import main
+anyio.run(main, *sys.argv[1:])
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,3 @@ async def main(state_url: str, rest_url: str, stream_url: str, symbol: str) -> N
                 await clock.sleep_ms(20)
             print(json.dumps(asdict(leader.lease)), flush=True)  # noqa: T201 - the parent reads it
             await clock.sleep_ms(600_000)
-
-
-if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))

@@ -37,16 +37,18 @@ def _cold(
 
 
 def run_warm(
-    *arguments: str, given: bytes = b"", environment: Mapping[str, str] | None = None
+    *arguments: str,
+    given: bytes = b"",
+    stdout: IO[bytes] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run a command to its end, forked warm, as `subprocess.run` would; what is given has room in a pipe."""
     theirs, ours = os.pipe()
     os.write(ours, given)
     os.close(ours)
     with TemporaryFile() as out, TemporaryFile() as errors:
-        process = WarmProcess(
-            [*arguments], None, (theirs, out.fileno(), errors.fileno()), clean_environment(environment or {})
-        )
+        streams = (theirs, (stdout or out).fileno(), errors.fileno())
+        process = WarmProcess([*arguments], None, streams, clean_environment(environment or {}))
         os.close(theirs)
         try:
             code = process.wait(PATIENCE_SECS)

@@ -33,7 +33,7 @@ TESTS = Path(__file__).parents[1]
 LOADED = (
     "mcp_binance_server.cli.main", "mcp_binance_server.cli.demo", "mcp_binance_server.cli.serve_http",
     "mcp_binance_server.cli.simulator", "mcp_binance_server.cli.workers", "mcp_binance_server.app",
-    "mcp_binance_server.surface.catalogue", "support.desk", "support.warm_workers",
+    "mcp_binance_server.surface.catalogue", "mcp_binance_server.state.redis", "support.desk", "support.warm_workers",
 )  # fmt: skip
 # These say what a process is to count of itself; the one that all come from counts nothing.
 COUNTING = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
