@@ -9,13 +9,15 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from support.pages import ROOT, blocks, name_of
-from support.process import COMMAND, PATIENCE_SECS, clean_environment
+from support.process import PATIENCE_SECS, Process, clean_environment
 from support.setups import read_until
 from support.state_server import BINARY, state_server
+from support.warm_command import NAME, warm_command
 
 # Why a command on a page is not run here, by how it begins.
 NOT_RUN = {
@@ -29,26 +31,36 @@ TOLD = [
     ROOT / "docs" / "hosting.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
 ]
-BLOCKS = [
-    pytest.param(block.commands, id=f"{name_of(page)}:{block.line}")
-    for page in TOLD
-    for block in blocks(page, "sh", "console")
-]
+COMMANDS = {f"{name_of(page)}:{block.line}": block.commands for page in TOLD for block in blocks(page, "sh", "console")}
+BLOCKS = [pytest.param(commands, id=place) for place, commands in COMMANDS.items()]
+# Where a command of ours is told first, it starts as it is installed; where it is told again, it is forked warm.
+FIRST_TOLD = {
+    command.split()[1]: place
+    for place, commands in reversed(COMMANDS.items())
+    for command in commands
+    if command.startswith(f"{NAME} ")
+}
 
 
 @pytest.fixture(scope="module")
 def exchange() -> Iterator[dict[str, str]]:
-    command = [*COMMAND, "simulator"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment({})) as simulator:
-        assert simulator.stdout is not None
-        told = json.loads(simulator.stdout.readline())
+    with Process("simulator", warm=True) as simulator:
+        told = json.loads(simulator.line())
         yield {"BINANCE_REST_URL": told["rest"], "BINANCE_STREAM_URL": told["streams"]}
         simulator.terminate()
 
 
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Path]:
+    with TemporaryDirectory() as folder, warm_command(Path(folder)) as first_on_path:
+        yield first_on_path
+
+
 @pytest.fixture
-def environment(exchange: dict[str, str], tmp_path: Path) -> dict[str, str]:
+def environment(request: pytest.FixtureRequest, exchange: dict[str, str], warm: Path, tmp_path: Path) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+    if request.node.callspec.id not in FIRST_TOLD.values():
+        path = f"{warm}:{path}"
     return clean_environment({**exchange, "PATH": path, "HOME": str(tmp_path), "XDG_CONFIG_HOME": ""})
 
 
@@ -112,7 +124,7 @@ def shared_state(command: str) -> Generator[dict[str, str]]:
 
 
 def assert_serves(command: str, environment: dict[str, str], folder: Path) -> None:
-    free = [*COMMAND, *command.replace("--port 3000", "").split()[1:], "--port", "0"]
+    free = [*command.replace("--port 3000", "").split(), "--port", "0"]
     with subprocess.Popen(free, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder) as server:
         assert server.stderr is not None
         first = server.stderr.readline()

@@ -53,12 +53,16 @@ class WarmProcess:
         *,
         folder: Path | None = None,
         in_terminal: bool = False,
+        program: str | None = None,
     ) -> None:
-        """Begin on these descriptors; in a terminal they are one, and it becomes the one that sends signals."""
+        """Begin on these descriptors; in a terminal they are one, and it becomes the one that sends signals.
+
+        What has the path of a program was started by that.
+        """
         self.args: list[str] = arguments
         told = {
             "arguments": arguments, "code": code, "environment": {**environment},
-            "folder": str(folder or Path.cwd()), "in_terminal": in_terminal,
+            "folder": str(folder or Path.cwd()), "in_terminal": in_terminal, "program": program,
         }  # fmt: skip
         self.pid: int = int(origin().asked(told, [*streams]))
         # It is collected when it is asked about, so until then its number is nobody else's.
@@ -89,6 +93,10 @@ class WarmProcess:
             raise subprocess.TimeoutExpired(self.args, timeout or 0)
         assert self.returncode is not None
         return self.returncode
+
+    def fileno(self) -> int:
+        """Return what can be read once it has ended."""
+        return self._handle
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
@@ -187,8 +195,9 @@ def begin(told: dict[str, Any], descriptors: list[int]) -> None:
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    if told["in_terminal"] or told["program"]:
+        os.setsid()  # the terminal of whoever runs the tests is not its own
     if told["in_terminal"]:
-        os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         for stream in (sys.stdout, sys.stderr):
             assert isinstance(stream, TextIOWrapper)
@@ -204,7 +213,7 @@ def begin(told: dict[str, Any], descriptors: list[int]) -> None:
         from support.warm_workers import fork_workers
 
         fork_workers()
-        sys.argv = [command.__file__, *told["arguments"]]
+        sys.argv = [told["program"] or command.__file__, *told["arguments"]]
         sys.exit(command.main())
     sys.argv = ["-c", *told["arguments"]]
     exec(compile(told["code"], "<string>", "exec"), vars(sys.modules["__main__"]))  # noqa: S102 - a test's own program
