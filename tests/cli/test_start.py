@@ -1,4 +1,4 @@
-"""A start on a pipe: what is loaded before a client is greeted and what after."""
+"""A start on a pipe: what is loaded before a client is greeted and what after; and what `setup` does without."""
 
 import os
 from collections.abc import Callable
@@ -57,7 +57,7 @@ import os, sys
 from pathlib import Path
 from mcp_binance_server.cli.main import main
 
-code = main(["--stdio"])
+code = main()
 Path(os.environ["TOLD"]).write_text(" ".join(sys.modules))
 sys.exit(code)
 """
@@ -84,7 +84,7 @@ def loaded_by(tmp_path: Path, unmeasured: None) -> Loaded:  # noqa: ARG001 - ask
 
     def loaded(talk: Callable[[Process], object]) -> set[str]:
         told = tmp_path / "modules"
-        with Process(code=TELLING, environment={"TOLD": str(told)}) as process:
+        with Process("--stdio", code=TELLING, environment={"TOLD": str(told)}) as process:
             talk(process)
             process.close_input()
             assert process.wait() == 0
@@ -166,3 +166,16 @@ def test_a_catalogue_that_cannot_be_loaded_is_told_to_all_who_need_it() -> None:
     log = process.errors.read_text(encoding="utf-8")
     assert all(each["error"]["data"]["error_id"] in log for each in failures)
     assert "mcp_binance_server.services.market.service" in log
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_who_has_no_key_tried_does_not_wait_until_a_server_is_loaded(tmp_path: Path) -> None:
+    told = tmp_path / "modules"
+    settings = {"TOLD": str(told), "HOME": str(tmp_path)}
+
+    with Process("setup", "--client", "cursor", "--dry-run", code=TELLING, environment=settings) as process:
+        assert process.wait() == 0
+
+    loaded = {*told.read_text(encoding="utf-8").split()}
+    assert "mcp_binance_server.cli.setup.run" in loaded
+    assert sorted(loaded & {"mcp", "httpx2", *NOT_YET}) == []

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.setup.clients import CLIENTS, Client, Machine, this_machine
 from mcp_binance_server.cli.setup.command import CLIENT_NAMES, client_name
 from mcp_binance_server.cli.setup.files import ATTEMPTS, Talk, UnreadableConfig, read_text
@@ -19,13 +19,15 @@ from mcp_binance_server.cli.setup.one_client import Setup, Trial
 from mcp_binance_server.cli.setup.plan import entry_of
 from mcp_binance_server.cli.terminal import Colour, Terminal
 from mcp_binance_server.clock import Clock, SystemClock
-from mcp_binance_server.domain.account import KeyRights
 from mcp_binance_server.errors import AppError, InvalidCredentials, SettingsError
 from mcp_binance_server.exchange.endpoints import host_of
-from mcp_binance_server.exchange.spot.account import TELLS_RIGHTS, read_key_rights
 from mcp_binance_server.key_file import PAIR
 from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 from mcp_binance_server.settings import read_settings, surroundings
+
+if TYPE_CHECKING:
+    from mcp_binance_server.app import App
+    from mcp_binance_server.domain.account import KeyRights
 
 Which = Callable[[str], str | None]
 
@@ -135,6 +137,8 @@ class KeyTrial:
 
 async def try_key(environment: Mapping[str, str], keys: Path, network: str) -> KeyTrial | None:
     """Read the account with the keys of a file, as the server will; none if the file holds no Binance key."""
+    from mcp_binance_server.app import running_app  # noqa: PLC0415 - seconds to load, and often no key is tried
+
     around = {name: value for name, value in environment.items() if name not in PAIR}
     around |= {KEY_FILE: str(keys), "BINANCE_NETWORK": network}
     try:
@@ -145,7 +149,7 @@ async def try_key(environment: Mapping[str, str], keys: Path, network: str) -> K
         return KeyTrial("The key cannot be used.", "\n".join(error.problems), "red")
 
 
-async def _read_with(app: App, network: str) -> KeyTrial:
+async def _read_with(app: "App", network: str) -> KeyTrial:
     host = host_of(app.network.rest_url)
     try:
         await app.account.account()
@@ -157,14 +161,16 @@ async def _read_with(app: App, network: str) -> KeyTrial:
     return _accepted(host, await _rights(app, network))
 
 
-async def _rights(app: App, network: str) -> KeyRights | None:
+async def _rights(app: "App", network: str) -> "KeyRights | None":
+    from mcp_binance_server.exchange.spot.account import TELLS_RIGHTS, read_key_rights  # noqa: PLC0415 - likewise
+
     try:
         return await read_key_rights(app.account) if network == TELLS_RIGHTS else None
     except AppError:
         return None  # the account was read: that matters, and not every host tells the rest
 
 
-def _accepted(host: str, rights: KeyRights | None) -> KeyTrial:
+def _accepted(host: str, rights: "KeyRights | None") -> KeyTrial:
     if rights is None:
         return KeyTrial(f"{host} accepts the key: it may read the account.")
     if rights.withdrawals:
