@@ -2,12 +2,11 @@
 
 import os
 import pty
-import subprocess
 import sys
 
 import pytest
 
-from support.process import COMMAND, clean_environment
+from support.process import run_warm
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is a Unix thing")
@@ -20,19 +19,12 @@ from support.process import COMMAND, clean_environment
 )
 def test_a_person_at_a_terminal_is_told_what_to_do(arguments: list[str], words: list[str]) -> None:
     terminal, end = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdin=end,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment({}),
-    )
-    os.close(end)
     os.write(terminal, b"\x04")  # Ctrl-D: the end of input
-    output, shown = process.communicate(timeout=60)
-    os.close(terminal)
 
-    assert output == ""
-    assert all(word in shown for word in words)
-    assert process.returncode == 0
+    done = run_warm(*arguments, stdin=end)
+
+    os.close(end)
+    os.close(terminal)
+    assert done.stdout == b""
+    assert all(word in done.stderr.decode() for word in words)
+    assert done.returncode == 0

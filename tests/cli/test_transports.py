@@ -50,7 +50,7 @@ def test_sse_serves_mcp_over_event_streams() -> None:
         async with Client(sse_client(f"{address}/sse"), mode="legacy", cache=None) as client:
             return [each.name for each in (await client.list_prompts()).prompts]
 
-    with Process("--sse", "--port", "0") as product:
+    with Process("--sse", "--port", "0", warm=True) as product:
         names = anyio.run(listed, anyio.run(announced, product))
         code = product.terminate()
 
@@ -64,7 +64,7 @@ def test_grpc_serves_the_provider_and_not_mcp() -> None:
         async with insecure_channel(address) as channel:
             return [each.name for each in (await Provider(channel).capabilities()).prompts]
 
-    with Process("--grpc", "--port", "0") as product:
+    with Process("--grpc", "--port", "0", warm=True) as product:
         names = anyio.run(listed, anyio.run(announced_by_grpc, product))
         code = product.terminate()
 

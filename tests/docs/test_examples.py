@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from mcp import Client
@@ -12,6 +13,7 @@ from mcp import Client
 from support.pages import PAGES, ROOT, blocks, name_of
 from support.process import PATIENCE_SECS, clean_environment
 from support.stepped import live_market
+from support.warm_command import warm_command
 
 UPDATES = ROOT / "docs" / "how-to" / "updates.md"
 SAMPLE = ROOT / "docs" / "examples" / "order-flow.md"
@@ -23,7 +25,7 @@ CONFIGURATIONS = [
 @pytest.mark.flood
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "quickstart.md"], ids=name_of)
 def test_the_program_on_the_page_prints_a_market(page: Path) -> None:
-    said = run(page)
+    said = run(page, Path(sys.executable).parent)
 
     assert said.startswith("# BTCUSDT Market Data\n")
     assert "simulated exchange, no real market" in said
@@ -31,15 +33,17 @@ def test_the_program_on_the_page_prints_a_market(page: Path) -> None:
 
 @pytest.mark.flood
 def test_the_program_that_listens_is_told_three_times_and_reads_the_page() -> None:
-    said = run(UPDATES).splitlines()
+    with TemporaryDirectory() as folder, warm_command(Path(folder)) as warm:
+        said = run(UPDATES, warm).splitlines()
 
     assert said[:3] == ["ResourceUpdated(uri='binance://market/btcusdt')"] * 3
     assert said[3] == "# BTCUSDT Market Data"
 
 
-def run(page: Path) -> str:
+def run(page: Path, installed: Path) -> str:
+    """Run the program of a page with our command from this folder."""
     (example,) = blocks(page, "python")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
+    path = f"{installed}{os.pathsep}{os.defpath}"
 
     done = subprocess.run(
         [sys.executable, "-c", example.text], capture_output=True, text=True, timeout=PATIENCE_SECS, check=True,

@@ -39,6 +39,7 @@ def _cold(
 def run_warm(
     *arguments: str,
     given: bytes = b"",
+    stdin: int | None = None,
     stdout: IO[bytes] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> "subprocess.CompletedProcess[bytes]":
@@ -47,7 +48,7 @@ def run_warm(
     os.write(ours, given)
     os.close(ours)
     with TemporaryFile() as out, TemporaryFile() as errors:
-        streams = (theirs, (stdout or out).fileno(), errors.fileno())
+        streams = (theirs if stdin is None else stdin, (stdout or out).fileno(), errors.fileno())
         process = WarmProcess([*arguments], None, streams, clean_environment(environment or {}))
         os.close(theirs)
         try:

@@ -60,7 +60,7 @@ async def test_a_client_can_show_who_the_server_is(client: Client) -> None:
 
 
 def test_an_answer_names_its_server_without_the_icon() -> None:
-    with Process("demo") as server:
+    with Process("demo", warm=True) as server:
         discovered = server.ask(1, "server/discover", {}, modern=True)["result"]["_meta"]
         answered = server.ask(2, "tools/call", {"name": "get_server_time", "arguments": {}}, modern=True)["result"]
         server.close_input()
@@ -71,7 +71,7 @@ def test_an_answer_names_its_server_without_the_icon() -> None:
 
 
 def test_a_demo_offers_the_toolsets_it_is_told_and_says_no_more() -> None:
-    with Process("demo", "--quiet", environment={"MCP_BINANCE_TOOLSETS": "market,charts"}) as demo:
+    with Process("demo", "--quiet", environment={"MCP_BINANCE_TOOLSETS": "market,charts"}, warm=True) as demo:
         told = demo.shake_hands()["result"]["instructions"]
         listed = demo.ask(2, "tools/list", {})["result"]["tools"]
 
@@ -83,9 +83,9 @@ def test_a_demo_offers_the_toolsets_it_is_told_and_says_no_more() -> None:
 
 def test_on_a_pipe_the_greeting_is_small_and_says_what_the_settings_offer() -> None:
     settings = {"MCP_BINANCE_TOOLSETS": "analysis,guide", "MCP_BINANCE_ORDERBOOK_ANALYTICS": "false"}
-    with Process(environment=settings) as server:
+    with Process(environment=settings, warm=True) as server:
         few = server.shake_hands()["result"]["instructions"]
-    with Process() as server:
+    with Process(warm=True) as server:
         everything = server.shake_hands()["result"]
 
     assert few == instructions(frozenset({"analysis", "guide"}), live=False)

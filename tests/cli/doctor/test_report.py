@@ -4,7 +4,6 @@ import io
 import os
 import pty
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,8 @@ from mcp_binance_server.simulator.faults import Fault
 from support.exchange_socket import ServedExchange
 from support.golden import Golden
 from support.patient import Patient, rung, statuses
-from support.process import COMMAND, clean_environment
+from support.process import clean_environment
+from support.warm import WarmProcess
 
 VOLATILE = (
     (re.compile(r"127\.0\.0\.1:\d+"), "HOST"),
@@ -199,7 +199,7 @@ def test_a_terminal_shows_colour_unless_asked_not_to(
     terminal, end = pty.openpty()
     environment = {**served.environment(), "HOME": str(tmp_path), "TERM": "xterm", "COLUMNS": "80"}
     environment |= {"NO_COLOR": "1"} if colourless else {}
-    process = subprocess.Popen([*COMMAND, "doctor"], stdout=end, stdin=end, env=clean_environment(environment))
+    process = WarmProcess(["doctor"], None, (end, end, end), clean_environment(environment), in_terminal=True)
     os.close(end)
     said = _everything(terminal)
 
