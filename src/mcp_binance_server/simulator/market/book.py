@@ -11,11 +11,14 @@ SLOTS = 1 << 16  # orders rest on slots: every tick of a low price, every 2, 4, 
 BLOCK = 4  # neighbouring slots are redrawn together
 CHUNK = 16 * BLOCK  # the book reaches further when the price has moved this many slots
 TOP_BUCKETS = 2  # how long the best quantity stays
+SCHEDULED_BUCKETS = 256  # which blocks are redrawn is worked out for so many buckets at once
 
 Level = tuple[int, int]  # price in ticks, lots
 Turn = tuple[int, int, int]  # block, pace and phase: when the block's quantities are redrawn
 
 Reach = tuple[int, int]  # the first slot of the book, and the first beyond it
+Schedule = dict[int, list[int]]  # the blocks redrawn in each bucket, in order; not those in which none is
+Held = dict[int, tuple[int, ...]]  # blocks as they are at one moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Book:
         self._usual_lots = max(2, usual_lots)
         self._blocks: Lru[tuple[int, int], tuple[int, ...]] = Lru(15_000)
         self._turns: Lru[int, tuple[Turn, ...]] = Lru(2_000)
+        self._schedules: Lru[tuple[int, int, int], Schedule] = Lru(8)
 
     def update_id(self, trade_id: int, now_ms: int) -> int:
         """Return an id that grows whenever the book may have changed."""
@@ -88,8 +92,10 @@ class Book:
         prices.update(map(_price, self._touched(before, after, old_reach, reach)))
         bids: list[Level] = []
         asks: list[Level] = []
+        old_held, held = Held(), Held()
         for price in prices:
-            (old_bid, old_ask), (bid, ask) = self._at(price, before, old_reach), self._at(price, after, reach)
+            old_bid, old_ask = self._at(price, before, old_reach, old_held)
+            bid, ask = self._at(price, after, reach, held)
             if bid != old_bid:
                 bids.append((price, bid))
             if ask != old_ask:
@@ -99,17 +105,33 @@ class Book:
     def _touched(self, before: Moment, after: Moment, old_reach: Reach, reach: Reach) -> Iterator[int]:
         (old_low, old_high), (low, high) = old_reach, reach
         if before.bucket != after.bucket:
-            for chunk in range(min(low, old_low) // CHUNK, -(-max(high, old_high) // CHUNK)):
-                for block, pace, phase in self._turns.get(chunk, lambda chunk=chunk: self._draw_turns(chunk)):
-                    if not (after.bucket + phase) % pace:
-                        yield from range(block * BLOCK, block * BLOCK + BLOCK)
+            first, last = min(low, old_low) // CHUNK, -(-max(high, old_high) // CHUNK)
+            for block in self._redrawn(first, last, after.bucket):
+                yield from range(block * BLOCK, block * BLOCK + BLOCK)
         lowest = min(before.top.bid[0], after.top.bid[0])
         highest = max(before.top.ask[0], after.top.ask[0])
         yield from range(_slot(lowest), _slot(highest) + 2)
         yield from range(min(low, old_low), max(low, old_low))
         yield from range(min(high, old_high), max(high, old_high))
 
-    def _at(self, price: int, moment: Moment, reach: Reach) -> tuple[int, int]:
+    def _redrawn(self, first_chunk: int, last_chunk: int, bucket: int) -> list[int]:
+        """Return the blocks of these chunks that are redrawn with a bucket: of thousands, a handful."""
+        part = bucket // SCHEDULED_BUCKETS
+        schedule = self._schedules.get(
+            (first_chunk, last_chunk, part), lambda: self._draw_schedule(range(first_chunk, last_chunk), part)
+        )
+        return schedule.get(bucket, [])
+
+    def _draw_schedule(self, chunks: range, part: int) -> Schedule:
+        schedule: Schedule = {}
+        begin, end = part * SCHEDULED_BUCKETS, (part + 1) * SCHEDULED_BUCKETS
+        for chunk in chunks:
+            for block, pace, phase in self._turns_of(chunk):
+                for bucket in range(begin + -(begin + phase) % pace, end, pace):
+                    schedule.setdefault(bucket, []).append(block)
+        return schedule
+
+    def _at(self, price: int, moment: Moment, reach: Reach, held: Held) -> tuple[int, int]:
         """Return the lots bid and asked at a price."""
         (bid, bid_lots), (ask, ask_lots) = moment.top.bid, moment.top.ask
         if price == bid:
@@ -119,8 +141,11 @@ class Book:
         slot = _slot(price)
         if bid < price < ask or not reach[0] <= slot < reach[1] or _price(slot) != price:
             return 0, 0
-        lots = self._lots(slot, moment.bucket)
-        return (lots, 0) if price < bid else (0, lots)
+        block, place = divmod(slot, BLOCK)
+        found = held.get(block)
+        if found is None:
+            found = held[block] = self._block(block, moment.bucket)
+        return (found[place], 0) if price < bid else (0, found[place])
 
     def _reach(self, moment: Moment) -> Reach:
         middle = _slot(moment.top.bid[0]) // CHUNK * CHUNK
@@ -128,14 +153,14 @@ class Book:
         low = _slot(lowest) if _price(_slot(lowest)) == lowest else _slot(lowest) + 1
         return max(low, middle - self._reach_slots), min(_slot(highest) + 1, middle + CHUNK + self._reach_slots)
 
-    def _lots(self, slot: int, bucket: int) -> int:
-        return self._block(slot // BLOCK, bucket)[slot % BLOCK]
-
     def _block(self, block: int, bucket: int) -> tuple[int, ...]:
         chunk, place = divmod(block, CHUNK // BLOCK)
-        _, pace, phase = self._turns.get(chunk, lambda: self._draw_turns(chunk))[place]
+        _, pace, phase = self._turns_of(chunk)[place]
         epoch = (bucket + phase) // pace
         return self._blocks.get((block, epoch), lambda: self._draw(block, epoch))
+
+    def _turns_of(self, chunk: int) -> tuple[Turn, ...]:
+        return self._turns.get(chunk, lambda: self._draw_turns(chunk))
 
     def _draw_turns(self, chunk: int) -> tuple[Turn, ...]:
         blocks = range(chunk * CHUNK // BLOCK, (chunk + 1) * CHUNK // BLOCK)
