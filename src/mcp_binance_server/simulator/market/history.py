@@ -138,7 +138,7 @@ class History:
 
     def price_at(self, hour: int) -> int:
         """Return the price in ticks at a full hour: that of the last trade before it, without looking for the trade."""
-        return ticks_at(self.symbol, self._prices.marks(self.symbol.base, self.symbol.quote, hour // 24)[hour % 24])
+        return ticks_at(self.symbol, self._prices.mark(self.symbol.base, self.symbol.quote, hour))
 
     def forward(self, start_ms: int, end_ms: int) -> Iterator[Trade]:
         """Yield the trades with start <= time < end, oldest first."""

@@ -114,8 +114,7 @@ def decimal_string(units: int) -> str:
     """Format a whole number of 0.00000001 with eight decimals."""
     if units < 0:
         return f"-{decimal_string(-units)}"
-    digits = f"{units:09d}"
-    return f"{digits[:-8]}.{digits[-8:]}"
+    return "%d.%08d" % divmod(units, UNIT)  # noqa: UP031 - half the time of an f-string, a million times in a test
 
 
 def _symbol(record: SymbolRecord) -> Symbol:

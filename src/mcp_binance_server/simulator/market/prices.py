@@ -178,6 +178,11 @@ class Prices:
             math.exp(one - other) for one, other in zip(self._asset(base, day), self._asset(quote, day), strict=True)
         ]
 
+    def mark(self, base: str, quote: str, hour: int) -> float:
+        """Return the price of base in quote at one full hour."""
+        day, place = divmod(hour, 24)
+        return math.exp(self._asset(base, day)[place] - self._asset(quote, day)[place])
+
     def wicks(self, base: str, quote: str, day: int) -> list[float]:
         """Return how far each hour of the day may reach beyond its open and its close, as a share of the price."""
         return [WICK * max(pair) for pair in zip(self._restless(base, day), self._restless(quote, day), strict=True)]

@@ -33,31 +33,33 @@ PLAIN = {"aggTrade": FAST_MS, "trade": FAST_MS, "bookTicker": FAST_MS, "miniTick
 PARTIAL = {"5": 5, "10": 10, "20": 20}
 
 
+@dataclass(frozen=True, slots=True)
 class Interval:
     """One kline interval in one time zone."""
 
-    def __init__(self, name: str, offset_ms: int = 0) -> None:
-        self._name = name
-        self._offset_ms = offset_ms
+    name: str
+    offset_ms: int = 0
 
     def opening(self, at_ms: int) -> int:
         """Return when the candle that holds the moment opened."""
-        if self._name == MONTH:
-            local = datetime.fromtimestamp((at_ms + self._offset_ms) // 1000, UTC)
-            return _month_ms(local.year, local.month) - self._offset_ms
-        length = LENGTHS_MS[self._name]
-        shift = self._offset_ms - (WEEK_OFFSET_MS if self._name == "1w" else 0)
+        if self.name == MONTH:
+            local = datetime.fromtimestamp((at_ms + self.offset_ms) // 1000, UTC)
+            return _month_ms(local.year, local.month) - self.offset_ms
+        length = LENGTHS_MS[self.name]
+        shift = self.offset_ms - (WEEK_OFFSET_MS if self.name == "1w" else 0)
         return (at_ms + shift) // length * length - shift
 
     def following(self, opening_ms: int) -> int:
         """Return the opening of the next candle."""
-        if self._name == MONTH:
+        if self.name == MONTH:
             return self.opening(opening_ms + 32 * DAY_MS)
-        return opening_ms + LENGTHS_MS[self._name]
+        return opening_ms + LENGTHS_MS[self.name]
 
     def preceding(self, opening_ms: int) -> int:
         """Return the opening of the candle before."""
-        return self.opening(opening_ms - 1)
+        if self.name == MONTH:
+            return self.opening(opening_ms - 1)
+        return opening_ms - LENGTHS_MS[self.name]
 
 
 def known(name: str) -> bool:

@@ -1,7 +1,10 @@
 """Trades and klines."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import groupby, islice
+
+import msgspec
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.futures.listing import Contract
@@ -31,8 +34,23 @@ def klines(call: Call) -> object:
     history = call.market.history(symbol)
     until = history.until(call.now_ms)
     chosen = openings(interval, limit, start_ms, min(until - 1, until if end_ms is None else end_ms))
-    rows = [_row(history, opening, interval.following(opening), until) for opening in chosen]
-    return [row for row in rows if row is not None]
+    if not chosen:
+        return []
+    # What has closed is the same in every market with this history, and at every moment.
+    return _written(history, interval, chosen[0], len(chosen), min(until, interval.following(chosen[-1])))
+
+
+@lru_cache(maxsize=256)
+def _written(history: Chronicle, interval: Interval, first_ms: int, count: int, until_ms: int) -> msgspec.Raw:
+    rows: list[list[object]] = []
+    opening = first_ms
+    for _ in range(count):
+        following = interval.following(opening)
+        row = _row(history, opening, following, until_ms)
+        if row is not None:
+            rows.append(row)
+        opening = following
+    return msgspec.Raw(msgspec.json.encode(rows))
 
 
 def openings(interval: Interval, limit: int, start_ms: int | None, newest_ms: int) -> list[int]:
