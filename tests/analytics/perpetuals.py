@@ -52,18 +52,18 @@ def open_interest(contracts: Number = 1_000) -> OpenInterest:
 
 def interest_hours(contracts: Sequence[Number], worth: Number = 2, *, last: int = THIS_HOUR) -> list[InterestPoint]:
     """Return rows that end at an hour, each worth so much a contract."""
-    first = last - len(contracts) + 1
+    first, each_worth = last - len(contracts) + 1, exact(worth)
     return [
-        InterestPoint((first + place) * HOUR_MS, quantity(each), quantity(exact(each) * exact(worth)))
-        for place, each in enumerate(contracts)
+        InterestPoint((first + place) * HOUR_MS, quantity(held), quantity(held * each_worth))
+        for place, held in enumerate(map(exact, contracts))
     ]
 
 
 def share_hours(shares: Sequence[Number], *, last: int = THIS_HOUR) -> list[SharePoint]:
     first = last - len(shares) + 1
     return [
-        SharePoint((first + place) * HOUR_MS, exact(each), exact(each) / (1 - exact(each)))
-        for place, each in enumerate(shares)
+        SharePoint((first + place) * HOUR_MS, share, share / (1 - share))
+        for place, share in enumerate(map(exact, shares))
     ]
 
 

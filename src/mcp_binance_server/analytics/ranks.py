@@ -42,8 +42,7 @@ def percentile_of(value: Decimal | None, past: Mapping[int, Decimal]) -> Percent
 def mid_rank(value: Decimal, others: Sequence[Decimal]) -> float:
     """Return the percentage of others below a value, and half of those that equal it."""
     below = sum(other < value for other in others)
-    equal = sum(other == value for other in others)
-    return 100 * (below + equal / 2) / len(others)
+    return 100 * (below + others.count(value) / 2) / len(others)
 
 
 def quartiles(values: Sequence[float | None]) -> Quartiles:

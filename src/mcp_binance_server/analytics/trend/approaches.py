@@ -38,17 +38,18 @@ def approaches(level: float, bars: Sequence[Bar], unit: float) -> Approaches:
     """Count returns to a level from a unit away: a unit back is held, a unit through is broken, neither is open."""
     held = n = 0
     side = coming_from = 0
+    near, away = NEAR * unit, AWAY * unit
     for high, low, close in bars:
         gap = close - level
         if coming_from:
-            if abs(gap) >= AWAY * unit:
+            if abs(gap) >= away:
                 n += 1
                 side = 1 if gap > 0 else -1
                 held += side == coming_from
                 coming_from = 0
-        elif side and low - NEAR * unit <= level <= high + NEAR * unit:
+        elif side and low - near <= level <= high + near:
             coming_from = side
-        elif abs(gap) >= AWAY * unit:
+        elif abs(gap) >= away:
             side = 1 if gap > 0 else -1
     return Approaches(held, n)
 
