@@ -9,7 +9,7 @@ from mcp_binance_server.simulator.futures.liquidations import Liquidations
 from mcp_binance_server.simulator.futures.listing import Contract, ContractListing
 from mcp_binance_server.simulator.futures.premium import premiums_of
 from mcp_binance_server.simulator.futures.ratios import Ratios
-from mcp_binance_server.simulator.futures.tape import ContractTape
+from mcp_binance_server.simulator.futures.tape import ContractTape, tape_of
 from mcp_binance_server.simulator.market.book import Top
 from mcp_binance_server.simulator.market.candles import Candle
 from mcp_binance_server.simulator.market.crowd import Member, build_crowd
@@ -81,8 +81,7 @@ class FuturesMarket:
         """Return what was traded of a contract."""
         found = self._tapes.get(contract.name)
         if found is None:
-            found = ContractTape(contract, self.spot.history(contract.spot), self.premiums)
-            self._tapes[contract.name] = found
+            found = self._tapes[contract.name] = tape_of(contract, self.spot.history(contract.spot), self.premiums)
         return found
 
     def funding(self, contract: Contract) -> Funding | None:

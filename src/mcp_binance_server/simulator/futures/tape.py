@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mcp_binance_server.simulator.futures.listing import Contract
 from mcp_binance_server.simulator.futures.premium import Premiums
@@ -121,3 +122,9 @@ class ContractTape:
     def _part(self, start_ms: int, stop_ms: int) -> Candle | None:
         found = self.spot.window(start_ms, stop_ms)
         return None if found is None else self.scale(start_ms).candle(found)
+
+
+@lru_cache(maxsize=64)
+def tape_of(contract: Contract, spot: Chronicle, premiums: Premiums) -> ContractTape:
+    """Return the tape of a contract; what was worked out once is kept for every market that has it."""
+    return ContractTape(contract, spot, premiums)

@@ -53,8 +53,8 @@ class Trade(NamedTuple):
 def merge(candles: Iterable[Candle]) -> Candle | None:
     """Add candles up in order of time; None when there are none."""
     parts = list(candles)
-    if not parts:
-        return None
+    if len(parts) < 2:
+        return parts[0] if parts else None
     columns = list(zip(*parts, strict=True))
     starts, opens, highs, lows, closes = columns[:5]
     totals = [sum(column) for column in columns[5:11]]

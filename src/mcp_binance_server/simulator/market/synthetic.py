@@ -16,6 +16,7 @@ from mcp_binance_server.simulator.market.source import Changes, Chronicle, Depth
 
 DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
 REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
+REMEMBERED_BUCKETS = 3_000  # five minutes: who begins again where another began is told the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Ladder:
 def _ladder(symbol: Symbol, origins: Origins, ended_ms: int | None) -> Ladder:
     usual = _history(symbol, origins, ended_ms).window(DELISTED_MS - DAY_MS, DELISTED_MS)
     book = Book(symbol, origins.seed, 0 if usual is None else usual.lots // 20_000, origins.temper)
-    return Ladder(book, Lru(1_000))
+    return Ladder(book, Lru(REMEMBERED_BUCKETS))
 
 
 @lru_cache(maxsize=16)
