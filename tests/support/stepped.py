@@ -1,11 +1,12 @@
 """A clock that only a test moves, and a live market that runs as many simulated seconds as a test asks for."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sized
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sized
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
+from typing import TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -23,6 +24,7 @@ from support.desk import NETWORK, Loop
 
 STREAMED = Network(NETWORK.name, NETWORK.rest_url, NETWORK.help_url, stream_url="ws://exchange.test")
 BUCKET_MS = 100
+AnswerT = TypeVar("AnswerT")
 
 
 class SteppedClock:
@@ -106,6 +108,20 @@ class LiveMarket:
         """Begin to stream a symbol and let it run."""
         await self.client.call_tool("get_order_flow", {"symbol": symbol})
         await self.run(seconds)
+
+    async def answered(self, ask: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
+        """Ask, and let time pass until there is an answer: who tries again sleeps first."""
+        answers: list[AnswerT] = []
+
+        async def asked() -> None:
+            answers.append(await ask())
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(asked)
+            await settled()
+            while not answers:
+                await self.run(BUCKET_MS / 1000)
+        return answers[0]
 
     async def page(self, prompt: str, **arguments: str) -> str:
         """Return the text of a prompt."""

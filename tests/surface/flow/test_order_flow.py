@@ -183,7 +183,7 @@ async def test_a_past_that_cannot_be_had_is_not_judged_and_a_rate_limit_is_an_er
         await market.page("liquidity_mapping", symbol="ETHUSDT")
         await market.run(25)
         market.exchange.faults.add(Fault(kind="html", path="*/klines", times=None))
-        answer = await flow(market.client, "ETHUSDT", 20)
+        answer = await market.answered(lambda: flow(market.client, "ETHUSDT", 20))
         market.exchange.faults.clear()
         market.exchange.faults.add(Fault(kind="status", path="*/klines", status=429, code=-1003))
         refused = await market.client.call_tool("get_order_flow", {"symbol": "ETHUSDT", "window_duration_secs": 20})
