@@ -73,6 +73,7 @@ class Text:
     def __init__(self, text: str) -> None:
         self.whole = squeezed(text)
         self.lines = [*_lines(text)]
+        self._naming: dict[str, list[Line]] = {}
 
     def says(self, fact: Fact) -> bool:
         """Tell whether a line has both the value and the name of a fact."""
@@ -82,8 +83,12 @@ class Text:
         if isinstance(fact.value, str) and len(fact.value) > 60:
             return squeezed(fact.value).casefold() in self.whole.casefold()
         needs_name = _is_number(fact) or fact.name != fact.path[-1]
-        lines = [line for line in self.lines if _names(line.scope, fact.name)] if needs_name else self.lines
-        return any(map(_told_by(fact), lines))
+        return any(map(_told_by(fact), self._lines_naming(fact.name) if needs_name else self.lines))
+
+    def _lines_naming(self, name: str) -> list[Line]:
+        if name not in self._naming:
+            self._naming[name] = [line for line in self.lines if _names(line.scope, name)]
+        return self._naming[name]
 
     def missing(self, structure: Mapping[str, Any]) -> list[str]:
         """Return the facts of a structure that this text does not say."""
