@@ -8,6 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.rest.endpoints import Call
@@ -158,5 +160,5 @@ class Past:
 
     def _candle(self, symbol: str, opening_ms: int, at_ms: int) -> list[Decimal]:
         asked = f"symbol={symbol}&interval=1m&startTime={opening_ms}&limit=1".encode()
-        rows: Any = klines(Call(self.exchange, Params(asked), at_ms))
+        rows: Any = msgspec.json.decode(msgspec.json.encode(klines(Call(self.exchange, Params(asked), at_ms))))
         return [Decimal(part) for part in rows[0][1:6]] if rows else [Decimal(0)] * 5
