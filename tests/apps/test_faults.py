@@ -128,7 +128,7 @@ async def test_every_fault_is_caught(stage: Stage, packages: Path, tmp_path: Pat
         await repeated(fault, broken)
 
 
-def test_the_page_under_test_is_what_these_sources_give(stage: Stage, packages: Path, tmp_path: Path) -> None:
+async def test_the_page_under_test_is_what_these_sources_give(stage: Stage, packages: Path, tmp_path: Path) -> None:
     assert built_page(tmp_path, packages) == stage.view_page
 
 
