@@ -19,12 +19,20 @@ AppError
 ├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
 ├── InvalidChartConfig        -32602  a chart that cannot be drawn as it is described; with the rest in charts/errors.py
 ├── OrderRuleBroken           -32602  an order that the exchange would refuse, found out here; in services/errors.py
+├── OrderDenied               -32602  a guard or limit says no; with the rest in trading/errors.py
+├── PreviewNotFound           -32602  no such preview, or no longer
+├── PreviewStale              -32602  the market has moved away from the preview
+├── OrderDeclined             -32602  the user said no
+├── AskedTooOften             -32602  the user said no too often of late
+├── ApprovalImpossible        -32602  an approval is needed, and nobody can give it
+├── TradingStopped            -32603  no new order is taken
+├── JournalUnavailable        -32603  nothing can be written down, so nothing is sent
 ├── ExchangeError             -32603  Binance answered, or did not, and nobody here can fix it
 │   ├── ExchangeRejected              definite: it was not executed
 │   ├── ExchangeUnavailable           a read that failed; asking again may work
 │   ├── RegionRestricted              HTTP 451: the exchange does not serve this place
 │   └── OutcomeUnknown                a write that may have been executed; ask, never resend; in trading/errors.py
-├── FuturesNotOffered         -32602  perpetuals were asked for, and this server was set up without them
+├── FuturesNotOffered         -32602  perpetuals of a server that was set up without them; in exchange/futures/side.py
 ├── ChartServiceError         -32603  chart-img.com answered, or did not, and nobody here can fix it
 │   ├── ChartKeyRefused       -32002  it needs a key, or refuses the one it got
 │   ├── ChartLimitReached     -32001  too fast, or the day's images are used up
@@ -319,25 +327,6 @@ class RegionRestricted(ExchangeError):
     def data(self) -> dict[str, Any]:
         instead = {"recovery_suggestion": "Use the spot tools; no setting of this server changes what is served here"}
         return {**super().data(), **(instead if self.market else {})}
-
-
-@dataclass(kw_only=True, eq=False)
-class FuturesNotOffered(AppError):
-    code: ClassVar[int] = -32602
-    error_type: ClassVar[str] = "futures_not_offered"
-    guide: ClassVar[str] = f"{_PLAYBOOKS}data/freshness.md"
-
-    setting: str
-
-    @property
-    def message(self) -> str:
-        return f"This server was set up without Binance's futures: {self.setting} is not set."
-
-    def data(self) -> dict[str, Any]:
-        instead = (
-            f"Ask about the spot market; or set {self.setting} in the environment of this server and start it again"
-        )
-        return {**super().data(), "recovery_suggestion": instead}
 
 
 @dataclass(kw_only=True, eq=False)

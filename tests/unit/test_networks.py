@@ -2,8 +2,8 @@
 
 import pytest
 
-from mcp_binance_server.errors import FuturesNotOffered
 from mcp_binance_server.exchange.endpoints import NETWORKS, OFFLINE, Network, network_at
+from mcp_binance_server.exchange.futures.side import FuturesNotOffered
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.startup_checks import missing_for_futures, network_of
 

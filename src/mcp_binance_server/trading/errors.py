@@ -33,3 +33,109 @@ class OutcomeUnknown(ExchangeError):
     @property
     def message(self) -> str:
         return "Binance did not say whether the request was executed; it may have been."
+
+
+@dataclass(kw_only=True, eq=False)
+class JournalUnavailable(AppError):
+    error_type: ClassVar[str] = "journal_unavailable"
+
+    reason: str
+    fix: str
+
+    @property
+    def message(self) -> str:
+        return f"The journal of orders cannot be used: {self.reason}. {self.fix}. No order is placed without it."
+
+
+@dataclass(kw_only=True, eq=False)
+class OrderDenied(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "order_denied"
+    guide: ClassVar[str] = "guide://document/errors/order-denied.md"
+    recovery_suggestion: ClassVar[str] = "Tell the user; a limit is the operator's and cannot be changed here"
+
+    guard: str
+    received: str
+    limit: str
+    left: str | None = None
+    client_order_id: str | None = None
+
+    @property
+    def message(self) -> str:
+        left = "" if self.left is None else f", {self.left} left"
+        return f"Not placed: {self.guard} allows {self.limit}{left}; this is {self.received}."
+
+
+@dataclass(kw_only=True, eq=False)
+class PreviewNotFound(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "preview_not_found"
+    recovery_suggestion: ClassVar[str] = "Call preview_order, show the user what it says, then place that preview"
+
+    @property
+    def message(self) -> str:
+        return "There is no such preview, or no longer. Nothing was sent."
+
+
+@dataclass(kw_only=True, eq=False)
+class PreviewStale(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "preview_stale"
+    recovery_suggestion: ClassVar[str] = "Call preview_order again and show the user the new prices"
+
+    guard: str
+    received: str
+    limit: str
+
+    @property
+    def message(self) -> str:
+        return f"The market has moved away from the preview: {self.received}, {self.limit}. Nothing was sent."
+
+
+@dataclass(kw_only=True, eq=False)
+class OrderDeclined(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "declined"
+    recovery_suggestion: ClassVar[str] = "Do not ask again unless the user brings it up"
+
+    @property
+    def message(self) -> str:
+        return "The user declined this order. Nothing was sent."
+
+
+@dataclass(kw_only=True, eq=False)
+class AskedTooOften(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "asked_too_often"
+    recovery_suggestion: ClassVar[str] = "Stop proposing orders until the user asks for one"
+
+    retry_after_secs: int
+
+    @property
+    def message(self) -> str:
+        return f"The user has declined several orders; they are not asked again for {self.retry_after_secs} seconds."
+
+
+@dataclass(kw_only=True, eq=False)
+class ApprovalImpossible(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "approval_impossible"
+    recovery_suggestion: ClassVar[str] = "The operator must name an approver in trading.toml, or raise client_per_order"
+
+    @property
+    def message(self) -> str:
+        return "This order needs an approval apart from the assistant, and no approver is set up. Nothing was sent."
+
+
+@dataclass(kw_only=True, eq=False)
+class TradingStopped(AppError):
+    error_type: ClassVar[str] = "trading_stopped"
+    recovery_suggestion: ClassVar[str] = "Only the user can start trading again, outside of this chat"
+
+    why: str
+    since: str
+    how_to_resume: str = "mcp-binance-server resume"
+
+    @property
+    def message(self) -> str:
+        return f"Trading is stopped since {self.since}: {self.why}. Nothing was sent; cancels still work."

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.domain.board import Board, BoardField
-from mcp_binance_server.errors import ExchangeUnavailable, FuturesNotOffered, RateLimited
+from mcp_binance_server.errors import ExchangeUnavailable, RateLimited
+from mcp_binance_server.exchange.futures.side import FuturesNotOffered
 from mcp_binance_server.services.market.board import BoardService
 from mcp_binance_server.services.market.board_parts import OpenBoard, pack, unpack
 from mcp_binance_server.simulator.exchange import SimulatedExchange

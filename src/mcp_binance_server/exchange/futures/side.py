@@ -2,12 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from mcp_binance_server.errors import FuturesNotOffered
+from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.allowance import Allowance
 from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.futures.contracts import ContractList
 from mcp_binance_server.exchange.futures.rest import FuturesClient
+
+
+@dataclass(kw_only=True, eq=False)
+class FuturesNotOffered(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "futures_not_offered"
+    guide: ClassVar[str] = "guide://document/data/freshness.md"
+
+    setting: str
+
+    @property
+    def message(self) -> str:
+        return f"This server was set up without Binance's futures: {self.setting} is not set."
+
+    def data(self) -> dict[str, Any]:
+        instead = (
+            f"Ask about the spot market; or set {self.setting} in the environment of this server and start it again"
+        )
+        return {**super().data(), "recovery_suggestion": instead}
 
 
 @dataclass(frozen=True, slots=True)

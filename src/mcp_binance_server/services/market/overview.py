@@ -7,7 +7,8 @@ import anyio
 from mcp_binance_server.analytics.market.scan.summary import MarketOverview, MarketSummary, summarised
 from mcp_binance_server.domain.board import BoardView
 from mcp_binance_server.domain.symbols import fold
-from mcp_binance_server.errors import AppError, FuturesNotOffered
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.exchange.futures.side import FuturesNotOffered
 from mcp_binance_server.services.market.board import BoardService
 from mcp_binance_server.services.market.scan import ScanService, least_volume, no_such_quote
 

@@ -1,0 +1,243 @@
+"""What stands between an order and the exchange, one function a guard, in the order in which they are asked. Pure.
+
+Each looks at the same situation and passes or denies; a denial names its guard, what it met, and what is allowed.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from typing import Literal
+
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.trading.charges import Charge, charges, first_broken
+from mcp_binance_server.trading.intent import DIGITS, OrderIntent, Side, Touch
+from mcp_binance_server.trading.policy import Policy, Way, cents_text
+from mcp_binance_server.trading.preview import BPS, FillWalk, written
+from mcp_binance_server.trading.terms import Terms, TradingMode
+
+FRESH_MS = 2_000
+DUPLICATE_MS = 10_000
+PERCENT = Decimal(100)
+
+GuardName = Literal[
+    "mode", "ready", "stop", "key", "symbol", "type", "per_order", "limits", "position", "daily_loss", "book",
+    "collar", "slippage", "duplicate", "unresolved",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """Which guard said no, to what, and what it would have let pass."""
+
+    guard: str
+    received: str
+    limit: str
+    left: str | None = None
+    client_order_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecentOrder:
+    """An order that was placed a moment ago, or whose outcome nobody knows."""
+
+    client_order_id: str
+    terms: Terms
+    prepared_ms: int
+    is_unresolved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything that guards look at; `used` is by the name of a charge, money in whole hundredths."""
+
+    mode: TradingMode
+    policy: Policy
+    terms: Terms
+    way: Way
+    now_ms: int
+    touch: Touch
+    book_age_ms: int
+    fill: FillWalk | None = None
+    waits_for: str = ""
+    stopped: str = ""
+    key: str = ""
+    used: Mapping[str, int] = field(default_factory=dict[str, int])
+    asset: str = ""
+    held: int = 0
+    open_buys: int = 0
+    lost_today: int = 0
+    recent: tuple[RecentOrder, ...] = ()
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        return charges(self.terms, self.policy, self.way)
+
+
+Guard = Callable[[Situation], Denied | None]
+
+
+def mode(at: Situation) -> Denied | None:
+    if at.mode == "off" or at.terms.mode != at.mode:
+        return Denied("mode", f"an order for {at.terms.mode}", f"this server trades {at.mode}")
+    return None
+
+
+def ready(at: Situation) -> Denied | None:
+    return Denied("ready", "an order", f"none before {at.waits_for}") if at.waits_for else None
+
+
+def stop(at: Situation) -> Denied | None:
+    return Denied("stop", "an order", f"none: trading is stopped ({at.stopped})") if at.stopped else None
+
+
+def key(at: Situation) -> Denied | None:
+    if at.mode == "live" and at.policy.keys.get(at.key) != "live":
+        return Denied("key", f"the key {at.key}", "keys that the policy file names for live")
+    return None
+
+
+def symbol(at: Situation) -> Denied | None:
+    allowed = at.policy.limits.symbols
+    if allowed is not None and at.terms.symbol not in allowed:
+        return Denied("symbol", at.terms.symbol, ", ".join(sorted(allowed)) or "no symbol")
+    return None
+
+
+def kind(at: Situation) -> Denied | None:
+    allowed = at.policy.limits.types
+    if at.terms.kind not in allowed:
+        return Denied("type", at.terms.kind, ", ".join(sorted(allowed)) or "no type")
+    return None
+
+
+def per_order(at: Situation) -> Denied | None:
+    most = at.policy.limits.per_order
+    if most is not None and at.terms.counted > most:
+        asset = at.policy.counting_asset
+        return Denied("per_order", f"{cents_text(at.terms.counted)} {asset}", f"{cents_text(most)} {asset}")
+    return None
+
+
+def limits(at: Situation) -> Denied | None:
+    used = dict(at.used)
+    broken = first_broken(at.charges, used)
+    return None if broken is None else denied_by(broken, used.get(broken.name, 0))
+
+
+def denied_by(broken: Charge, used: int) -> Denied:
+    """Word a limit that would be passed."""
+    most = broken.most or 0
+    return Denied(broken.name, broken.told(broken.amount), broken.told(most), left=broken.told(max(0, most - used)))
+
+
+def position(at: Situation) -> Denied | None:
+    most = at.policy.limits.position.get(at.asset)
+    if most is None or at.terms.side == "SELL":
+        return None
+    after = at.held + at.open_buys + at.terms.counted
+    if after <= most:
+        return None
+    left = max(0, most - at.held - at.open_buys)
+    return Denied(f"position:{at.asset}", cents_text(after), cents_text(most), left=cents_text(left))
+
+
+def daily_loss(at: Situation) -> Denied | None:
+    most = at.policy.limits.daily_loss
+    if most is None or at.lost_today < most:
+        return None
+    return Denied("daily_loss", f"{cents_text(at.lost_today)} lost today", cents_text(most))
+
+
+def book(at: Situation) -> Denied | None:
+    if at.touch.bid is None or at.touch.ask is None or at.touch.is_crossed:
+        return Denied("book", "an order book without two sides", "one with bids and asks")
+    if at.book_age_ms > FRESH_MS:
+        return Denied("book", f"an order book {at.book_age_ms} ms old", f"at most {FRESH_MS} ms")
+    return None
+
+
+def collar(at: Situation) -> Denied | None:
+    with localcontext(prec=DIGITS):
+        edge = collar_edge(at.policy, at.terms.side, at.terms.stop_price or at.touch.mid)
+        if edge is None:
+            return None
+        is_outside = at.terms.price > edge if at.terms.side == "BUY" else at.terms.price < edge
+        if not is_outside:
+            return None
+        word = "at most" if at.terms.side == "BUY" else "at least"
+        return Denied("collar", f"price {written(at.terms.price)}", f"{word} {written(edge)}")
+
+
+def collar_edge(policy: Policy, side: Side, reference: Price | None) -> Price | None:
+    """Return the worst price that may be paid, or taken, seen from the middle, or from the trigger of a stop."""
+    if reference is None:
+        return None
+    away = policy.limits.collar_percent / PERCENT
+    return Price(reference * (1 + away if side == "BUY" else 1 - away))
+
+
+def slippage(at: Situation) -> Denied | None:
+    if not at.terms.is_market or at.fill is None:
+        return None
+    most = at.policy.limits.slippage_bps
+    with localcontext(prec=DIGITS):
+        if not at.fill.complete:
+            return Denied("slippage", "more than the book holds", f"{written(most)} bps from the best price")
+        lost = at.fill.slippage_bps(at.terms.side, at.fill.touch)
+        if lost is None or lost <= most:
+            return None
+        return Denied("slippage", f"{lost:.1f} bps from the best price", f"at most {written(most)} bps")
+
+
+def duplicate(at: Situation) -> Denied | None:
+    for each in at.recent:
+        if at.now_ms - each.prepared_ms < DUPLICATE_MS and _is_same(each.terms, at.terms):
+            return Denied(
+                "duplicate",
+                "the same order again",
+                f"once in {DUPLICATE_MS // 1000} s",
+                client_order_id=each.client_order_id,
+            )
+    return None
+
+
+def unresolved(at: Situation) -> Denied | None:
+    for each in at.recent:
+        if each.is_unresolved and (each.terms.symbol, each.terms.side) == (at.terms.symbol, at.terms.side):
+            return Denied("unresolved", "a new order", "none while one may stand", client_order_id=each.client_order_id)
+    return None
+
+
+GUARDS: tuple[Guard, ...] = (
+    mode, ready, stop, key, symbol, kind, per_order, limits, position, daily_loss, book, collar, slippage,
+    duplicate, unresolved,
+)  # fmt: skip
+
+
+def first_denial(at: Situation) -> Denied | None:
+    """Ask every guard in order; the first that denies is the answer."""
+    return next((denied for guard in GUARDS if (denied := guard(at)) is not None), None)
+
+
+def denials(at: Situation) -> tuple[Denied, ...]:
+    """Return every denial, for a preview that shows them all."""
+    return tuple(denied for guard in GUARDS if (denied := guard(at)) is not None)
+
+
+def worst_price(policy: Policy, intent: OrderIntent, fill: FillWalk, mid: Price) -> Price:
+    """Return the price beyond which a market order must not be filled, before it is put on the exchange's grid."""
+    edge = collar_edge(policy, intent.side, mid) or mid
+    away = policy.limits.slippage_bps / BPS
+    worst = fill.worst or mid
+    if intent.side == "BUY":
+        return Price(min(worst * (1 + away), edge))
+    return Price(max(worst * (1 - away), edge))
+
+
+def _is_same(one: Terms, other: Terms) -> bool:
+    def order(terms: Terms) -> tuple[object, ...]:
+        # A market order's worst price follows the book: who asks twice has another one each time.
+        price = None if terms.is_market else terms.price
+        return terms.symbol, terms.side, terms.kind, terms.quantity, price, terms.stop_price
+
+    return order(one) == order(other)

@@ -1,0 +1,108 @@
+"""What a person agrees to: one order in exact terms, the id of its preview, and the id it has at the exchange. Pure."""
+
+import hmac
+import json
+from base64 import b32encode
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from hashlib import sha256
+from typing import Literal, NewType
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.trading.intent import MARKET, Kind, Side
+from mcp_binance_server.trading.preview import written
+
+TradingMode = Literal["off", "paper", "practice", "live"]
+TimeInForce = Literal["GTC", "IOC", "FOK"]
+PreviewId = NewType("PreviewId", str)
+
+PREVIEW_ID = r"^[a-z2-7]{20}$"
+ID_CHARACTERS = 20
+# Nothing else that the same keys sign can be taken for one of these.
+_PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
+# By these an order of ours is known at the exchange, also when every store is lost.
+_PREFIX: dict[tuple[TradingMode, str], str] = {("practice", "testnet"): "mbt-", ("practice", "demo"): "mbd-"}
+_PREFIX_OF_MODE: dict[TradingMode, str] = {"paper": "mbp-", "live": "mbl-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Everything that a person agrees to; a change of any of it is another order.
+
+    `price` is the limit, or of a market order the worst price that may be paid; `counted` is what limits take for it,
+    in whole hundredths of the counting asset, and `policy` the hash of the rules it was shown under.
+    """
+
+    account: str
+    mode: TradingMode
+    network: str
+    symbol: Symbol
+    side: Side
+    kind: Kind
+    time_in_force: TimeInForce
+    quantity: Quantity
+    price: Price
+    stop_price: Price | None
+    counted: int
+    policy: str
+    expires_ms: int
+    nonce: str
+
+    @property
+    def value(self) -> Quantity:
+        """The most that is spent, or the least that is received, in the quote asset and without fees."""
+        return Quantity(self.quantity * self.price)
+
+    @property
+    def is_market(self) -> bool:
+        return self.kind == MARKET
+
+    @property
+    def is_stop(self) -> bool:
+        return self.stop_price is not None
+
+    def to_json(self) -> str:
+        """Write the terms so that equal terms are equal texts."""
+        told = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Terms":
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is not that.
+        """
+        try:
+            told = dict[str, object](json.loads(text))
+            amounts = {name: _amount(told[name]) for name in ("quantity", "price", "stop_price")}
+            made = cls(**{**told, **amounts})  # type: ignore[arg-type] # what came out of it goes back in
+        except (TypeError, KeyError, ArithmeticError) as error:
+            raise ValueError("not the terms of an order") from error
+        if made.to_json() != text:
+            raise ValueError("not the terms of an order")
+        return made
+
+    def preview_id(self, key: bytes) -> PreviewId:
+        """Return the id that only who has the key can make for these terms, and for no others."""
+        made = hmac.new(key, _PREVIEW + self.to_json().encode(), sha256).digest()
+        return PreviewId(b32encode(made).decode().lower()[:ID_CHARACTERS])
+
+    def approval_digest(self, preview_id: PreviewId) -> bytes:
+        """Return what an approver signs."""
+        return sha256(_APPROVAL + preview_id.encode() + b"\0" + self.to_json().encode()).digest()
+
+
+def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
+    """Return the order's id at the exchange: the same for the same preview, whoever asks and whenever."""
+    prefix = _PREFIX.get((terms.mode, terms.network)) or _PREFIX_OF_MODE[terms.mode]
+    return f"{prefix}{preview_id}"
+
+
+def _plain(value: object) -> object:
+    return written(value) if isinstance(value, Decimal) else value
+
+
+def _amount(text: object) -> Decimal | None:
+    return None if text is None else Decimal(str(text))

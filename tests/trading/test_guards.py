@@ -1,0 +1,204 @@
+"""Each guard alone, at its edge and one unit beyond: what it denies, what it lets pass, and what it says."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, get_args
+
+import pytest
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.trading.charges import charges, given_back
+from mcp_binance_server.trading.guards import (
+    GUARDS,
+    Denied,
+    RecentOrder,
+    Situation,
+    denials,
+    first_denial,
+    worst_price,
+)
+from mcp_binance_server.trading.intent import OrderIntent, Touch
+from mcp_binance_server.trading.policy import Policy, Way, read_policy
+from mcp_binance_server.trading.preview import FillWalk
+from support.terms import NOW_MS, terms
+
+BID, ASK = Price(Decimal("59999.00")), Price(Decimal("60001.00"))
+
+
+def policy(limits: str = "", confirm: str = "") -> Policy:
+    return read_policy(f"[limits]\n{limits}\n[confirm]\n{confirm}\n".encode())
+
+
+def situation(limits: str = "", about: dict[str, Any] | None = None, **changes: Any) -> Situation:  # noqa: ANN401 - any member
+    usual = Situation(
+        mode="paper",
+        policy=policy(limits),
+        terms=terms(**(about or {})),
+        way="policy",
+        now_ms=NOW_MS,
+        touch=Touch(BID, ASK),
+        book_age_ms=0,
+        asset="BTC",
+    )
+    return replace(usual, **changes)
+
+
+def price(text: str) -> Price:
+    return Price(Decimal(text))
+
+
+def walked(average: str, *, unfilled: str = "0") -> FillWalk:
+    base = Quantity(Decimal(1))
+    return FillWalk(base, Quantity(Decimal(average)), Quantity(Decimal(unfilled)), 1, ASK, price(average))
+
+
+def recent(at_ms: int, *, is_unresolved: bool = False, **changes: Any) -> tuple[RecentOrder, ...]:  # noqa: ANN401 - any member
+    return (RecentOrder("mbp-before", terms(nonce="9", **changes), at_ms, is_unresolved),)
+
+
+MARKET: dict[str, Any] = {"kind": "MARKET", "time_in_force": "IOC"}
+STOP = {"kind": "STOP_LOSS_LIMIT", "side": "SELL", "stop_price": price("50000"), "price": price("49000")}
+PASSES = [
+    situation(),
+    situation("symbols = ['BTCUSDT']"),
+    situation("types = ['LIMIT']"),
+    situation("per_order = '60'"),
+    situation("orders_per_minute = 5", used={"orders_per_minute": 4}),
+    situation("orders_per_day = 50", used={"orders_per_day": 49}),
+    situation("open_orders = 10", used={"open_orders": 9}),
+    situation("per_day = '100'", used={"per_day": 40_00}),
+    situation("per_symbol_day = '100'", used={"per_symbol_day:BTCUSDT": 40_00, "per_symbol_day:ETHUSDT": 99_00}),
+    situation("position = { BTC = '100' }", held=20_00, open_buys=20_00),
+    situation("position = { BTC = '1' }", {"side": "SELL", "price": price("61200")}),
+    situation("position = { ETH = '1' }"),
+    situation("daily_loss = '10'", lost_today=9_99),
+    situation(book_age_ms=2_000),
+    situation(about={"price": price("61200")}),
+    situation(about={"price": price("1")}),
+    situation(about={"price": price("58800"), "side": "SELL"}),
+    situation(about={"price": price("99999"), "side": "SELL"}),
+    situation(about=STOP),
+    situation(about=MARKET, fill=walked("60301.00")),
+    situation(recent=recent(NOW_MS - 10_000)),
+    situation(recent=recent(NOW_MS, price=price("60000.01"))),
+    situation(recent=recent(NOW_MS, side="SELL", is_unresolved=True)),
+    situation(recent=recent(NOW_MS, symbol="ETHUSDT", is_unresolved=True)),
+]
+DENIED: list[tuple[Situation, Denied]] = [
+    (situation(mode="off"), Denied("mode", "an order for paper", "this server trades off")),
+    (situation(mode="practice"), Denied("mode", "an order for paper", "this server trades practice")),
+    (situation(waits_for="the journal"), Denied("ready", "an order", "none before the journal")),
+    (situation(stopped="you said so"), Denied("stop", "an order", "none: trading is stopped (you said so)")),
+    (
+        situation(about={"mode": "live"}, mode="live", way="client", key="k-x"),
+        Denied("key", "the key k-x", "keys that the policy file names for live"),
+    ),
+    (situation("symbols = ['ETHUSDT']"), Denied("symbol", "BTCUSDT", "ETHUSDT")),
+    (situation("symbols = []"), Denied("symbol", "BTCUSDT", "no symbol")),
+    (situation("types = ['MARKET']"), Denied("type", "LIMIT", "MARKET")),
+    (situation("per_order = '59.99'"), Denied("per_order", "60.00 USDT", "59.99 USDT")),
+    (
+        situation("orders_per_minute = 5", used={"orders_per_minute": 5}),
+        Denied("orders_per_minute", "1", "5", left="0"),
+    ),
+    (situation("orders_per_day = 0"), Denied("orders_per_day", "1", "0", left="0")),
+    (situation(used={"open_orders": 10}), Denied("open_orders", "1", "10", left="0")),
+    (
+        situation("per_day = '100'", used={"per_day": 40_01}),
+        Denied("per_day", "60.00", "100.00", left="59.99"),
+    ),
+    (
+        situation("per_symbol_day = '100'", used={"per_symbol_day:BTCUSDT": 40_01}),
+        Denied("per_symbol_day:BTCUSDT", "60.00", "100.00", left="59.99"),
+    ),
+    (
+        situation("position = { BTC = '100' }", held=20_00, open_buys=20_01),
+        Denied("position:BTC", "100.01", "100.00", left="59.99"),
+    ),
+    (situation("daily_loss = '10'", lost_today=10_00), Denied("daily_loss", "10.00 lost today", "10.00")),
+    (situation(book_age_ms=2_001), Denied("book", "an order book 2001 ms old", "at most 2000 ms")),
+    (
+        situation(touch=Touch(BID, None)),
+        Denied("book", "an order book without two sides", "one with bids and asks"),
+    ),
+    (situation(touch=Touch(ASK, BID)), Denied("book", "an order book without two sides", "one with bids and asks")),
+    (situation(about={"price": price("61200.01")}), Denied("collar", "price 61200.01", "at most 61200")),
+    (
+        situation(about={"price": price("58799.99"), "side": "SELL"}),
+        Denied("collar", "price 58799.99", "at least 58800"),
+    ),
+    (situation(about=STOP | {"price": price("48999.99")}), Denied("collar", "price 48999.99", "at least 49000")),
+    (
+        situation(about=MARKET, fill=walked("60301.01")),
+        Denied("slippage", "50.0 bps from the best price", "at most 50 bps"),
+    ),
+    (
+        situation(about=MARKET, fill=walked("60001", unfilled="0.1")),
+        Denied("slippage", "more than the book holds", "50 bps from the best price"),
+    ),
+    (
+        situation(recent=recent(NOW_MS - 9_999)),
+        Denied("duplicate", "the same order again", "once in 10 s", client_order_id="mbp-before"),
+    ),
+    (
+        situation(about=MARKET, fill=walked("60001"), recent=recent(NOW_MS, **MARKET, price=price("60500"))),
+        Denied("duplicate", "the same order again", "once in 10 s", client_order_id="mbp-before"),
+    ),
+    (
+        situation(recent=recent(NOW_MS - 86_400_000, is_unresolved=True)),
+        Denied("unresolved", "a new order", "none while one may stand", client_order_id="mbp-before"),
+    ),
+]
+
+
+@pytest.mark.parametrize("at", PASSES)
+def test_what_keeps_to_a_limit_passes(at: Situation) -> None:
+    assert first_denial(at) is None
+
+
+@pytest.mark.parametrize(("at", "denied"), DENIED, ids=lambda each: each.guard if isinstance(each, Denied) else "")
+def test_what_passes_a_limit_by_one_unit_is_denied_by_its_guard_alone(at: Situation, denied: Denied) -> None:
+    assert denials(at) == (denied,)
+
+
+def test_every_guard_denies_something() -> None:
+    denying = {guard for guard in GUARDS for at, _ in DENIED if guard(at) is not None}
+
+    assert denying == {*GUARDS}
+
+
+def test_the_first_guard_that_denies_is_the_answer() -> None:
+    at = situation("symbols = []\nper_order = '0'", stopped="a fire")
+
+    assert first_denial(at) == denials(at)[0]
+    assert [each.guard for each in denials(at)] == ["stop", "symbol", "per_order"]
+
+
+def test_only_orders_that_nobody_was_asked_for_count_for_the_automatic_limit() -> None:
+    live = terms(mode="live")
+    names = {way: {each.name for each in charges(live, policy(), way)} for way in get_args(Way)}
+
+    assert "auto_per_day" in names["policy"]
+    assert "auto_per_day" not in names["client"] | names["apart"]
+    assert "auto_per_day" not in {each.name for each in charges(terms(), policy(), "policy")}
+
+
+@pytest.mark.parametrize(
+    ("side", "worst", "expected"),
+    [
+        ("BUY", "60100", "60400.5"),
+        ("BUY", "61100", "61200"),  # the collar is nearer
+        ("SELL", "59900", "59600.5"),
+        ("SELL", "58900", "58800"),
+    ],
+)
+def test_a_market_order_has_a_worst_price(side: str, worst: str, expected: str) -> None:
+    intent = OrderIntent(side, "MARKET")  # type: ignore[arg-type]
+    fill = replace(walked("60000"), worst=price(worst))
+
+    assert worst_price(policy(), intent, fill, price("60000")) == Decimal(expected)
+
+
+@pytest.mark.parametrize(("executed", "back"), [("0", 1000), ("3", 0), ("1", 666), ("2.999", 0)])
+def test_what_was_not_executed_is_given_back_and_never_too_much(executed: str, back: int) -> None:
+    assert given_back(1000, Decimal(3), Decimal(executed)) == back

@@ -1,0 +1,98 @@
+"""Terms: what is agreed to is one text, one id and one order, and a change of any of it is another."""
+
+from dataclasses import fields, replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.trading.terms import PREVIEW_ID, Terms, client_order_id
+from support.terms import KEY, terms
+
+OTHERS: dict[str, object] = {
+    "account": "paper-1",
+    "mode": "live",
+    "network": "testnet",
+    "symbol": "ETHUSDT",
+    "side": "SELL",
+    "kind": "MARKET",
+    "time_in_force": "IOC",
+    "quantity": Quantity(Decimal("0.002")),
+    "price": Price(Decimal("60000.01")),
+    "stop_price": Price(Decimal(59000)),
+    "counted": 60_01,
+    "policy": "1" * 64,
+    "expires_ms": 1,
+    "nonce": "1",
+}
+
+
+def test_every_member_is_tried_with_another_value() -> None:
+    assert OTHERS.keys() == {each.name for each in fields(Terms)}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_change_of_any_member_is_another_order(name: str) -> None:
+    usual, other = terms(), replace(terms(), **{name: OTHERS[name]})
+
+    ids = {each.preview_id(KEY) for each in (usual, other)}
+    signed = {each.approval_digest(usual.preview_id(KEY)) for each in (usual, other)}
+
+    assert len(ids) == len(signed) == 2
+
+
+def test_an_id_cannot_be_made_without_the_key() -> None:
+    assert terms().preview_id(KEY) != terms().preview_id(b"another key")
+
+
+def test_an_approval_is_for_one_preview() -> None:
+    made = terms()
+
+    assert made.approval_digest(made.preview_id(KEY)) != made.approval_digest(made.preview_id(b"another key"))
+
+
+@given(st.decimals("0.00000001", "99999999", places=8), st.decimals("0.00000001", "99999999", places=8))
+def test_what_is_written_is_read_again(price: Decimal, quantity: Decimal) -> None:
+    made = terms(price=Price(price), quantity=Quantity(quantity), stop_price=Price(price))
+
+    read = Terms.from_json(made.to_json())
+
+    assert read == made
+    assert read.preview_id(KEY) == made.preview_id(KEY)
+
+
+def test_amounts_that_are_equal_are_equal_terms() -> None:
+    long, short = terms(price=Price(Decimal("60000.00"))), terms(price=Price(Decimal(60000)))
+
+    assert long.preview_id(KEY) == short.preview_id(KEY)
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "null", '{"price":"x"}', terms().to_json().replace(":", ": ", 1)])
+def test_anything_else_is_not_read(text: str) -> None:
+    with pytest.raises(ValueError, match="not the terms of an order"):
+        Terms.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("mode", "network", "prefix"),
+    [
+        ("paper", "mainnet", "mbp-"),
+        ("practice", "testnet", "mbt-"),
+        ("practice", "demo", "mbd-"),
+        ("live", "mainnet", "mbl-"),
+    ],
+)
+def test_an_order_is_known_by_mode_and_preview(mode: str, network: str, prefix: str) -> None:
+    made = terms(mode=mode, network=network)
+    preview_id = made.preview_id(KEY)
+
+    assert client_order_id(made, preview_id) == f"{prefix}{preview_id}"
+    assert len(client_order_id(made, preview_id)) == 24
+
+
+def test_an_id_has_the_form_that_is_asked_for() -> None:
+    import re
+
+    assert re.fullmatch(PREVIEW_ID, terms().preview_id(KEY))
