@@ -28,7 +28,11 @@ READ_TO_WAIT = (
 # The whole design; a module that exists must be named by the contract, one that does not yet exist cannot be.
 PURE = (
     "domain", "analytics", "surface.views", "feeds.book", "feeds.tape", "charts.language", "charts.validate",
-    "charts.chartimg.docs_parser", "trading.guards",
+    "charts.chartimg.docs_parser",
+)  # fmt: skip
+JUDGEMENT = (
+    "trading.intent", "trading.filters", "trading.preview", "trading.terms", "trading.policy", "trading.charges",
+    "trading.guards", "trading.lifecycle", "trading.paper.market", "trading.paper.account",
 )  # fmt: skip
 BELOW_MCP = (
     "services", "sessions", "charts", "feeds", "guide", "trading", "exchange", "analytics", "state", "domain",
@@ -56,7 +60,9 @@ def exists(module: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-@pytest.mark.parametrize(("name", "modules"), [("Domain, analytics", PURE), ("Only surface", BELOW_MCP)])
+@pytest.mark.parametrize(
+    ("name", "modules"), [("Domain, analytics", PURE), ("Judgement", JUDGEMENT), ("Only surface", BELOW_MCP)]
+)
 def test_an_import_contract_names_every_module_it_is_about(name: str, modules: tuple[str, ...]) -> None:
     expected = {f"mcp_binance_server.{module}" for module in modules if exists(module)}
 
@@ -75,10 +81,10 @@ def test_the_engines_are_protected_as_soon_as_they_exist() -> None:
     assert named == {f"mcp_binance_server.state.{each}" for each in ("redis", "memory") if exists(f"state.{each}")}
 
 
-def test_there_are_eleven_contracts() -> None:
+def test_there_are_thirteen_contracts() -> None:
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 
-    assert len(configured["contracts"]) == 11
+    assert len(configured["contracts"]) == 13
 
 
 def test_time_processor_and_memory_are_judged_by_benchmarks_only() -> None:

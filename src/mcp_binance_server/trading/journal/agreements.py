@@ -1,0 +1,91 @@
+"""Who said no, who must still say yes, and with which signature: for every process, and for `approve`."""
+
+import json
+from dataclasses import dataclass
+
+from mcp_binance_server.trading.journal.ledger import append
+from mcp_binance_server.trading.journal.records import Waiting
+from mcp_binance_server.trading.journal.store import Rows, Store
+from mcp_binance_server.trading.terms import PreviewId, Terms
+
+DECLINED, WAITING, APPROVED, WRONG = "DECLINED", "WAITING", "APPROVED", "WRONG_PASSPHRASE"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreements:
+    """What people said to orders of one journal."""
+
+    store: Store
+
+    async def decline(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
+        """Write down a no; it ends the preview."""
+
+        def work(rows: Rows) -> None:
+            rows.execute("DELETE FROM waiting WHERE id=?", (preview_id,))
+            append(rows, now_ms, preview_id, DECLINED, {"visitor": visitor})
+
+        await self.store.write(work)
+
+    async def is_declined(self, preview_id: PreviewId) -> bool:
+        query = "SELECT 1 FROM event WHERE about=? AND state=?"
+        return await self.store.read(lambda rows: rows.execute(query, (preview_id, DECLINED)).fetchone() is not None)
+
+    async def noes_since(self, visitor: str, since_ms: int) -> list[int]:
+        """Return when a visitor's user said no of late, the oldest first."""
+
+        def work(rows: Rows) -> list[int]:
+            query = "SELECT at_ms, facts FROM event WHERE state=? AND at_ms>? ORDER BY seq"
+            found = rows.execute(query, (DECLINED, since_ms))
+            return [at_ms for at_ms, facts in found if json.loads(facts).get("visitor") == visitor]
+
+        return await self.store.read(work)
+
+    async def wait(self, preview_id: PreviewId, visitor: str, terms: Terms, now_ms: int) -> None:
+        """Have a preview wait for a signature; asked for again it waits on."""
+
+        def work(rows: Rows) -> None:
+            made = rows.execute(
+                "INSERT OR IGNORE INTO waiting VALUES (?,?,?,?,NULL)", (preview_id, visitor, terms.to_json(), now_ms)
+            )
+            if made.rowcount:
+                append(rows, now_ms, preview_id, WAITING, {"terms": terms.to_json()})
+
+        await self.store.write(work)
+
+    async def waiting(self, now_ms: int, visitor: str | None = None) -> list[Waiting]:
+        """Return what waits and is not over, of one visitor or of all, the oldest first."""
+
+        def work(rows: Rows) -> list[Waiting]:
+            found = rows.execute("SELECT id, visitor, terms, since_ms, signature FROM waiting ORDER BY since_ms")
+            listed = [Waiting(PreviewId(row[0]), row[1], Terms.from_json(row[2]), row[3], row[4]) for row in found]
+            return [each for each in listed if each.terms.expires_ms > now_ms and visitor in (None, each.visitor)]
+
+        return await self.store.read(work)
+
+    async def signature(self, preview_id: PreviewId) -> str | None:
+        """Return the signature of a preview, if somebody has approved it."""
+        query = "SELECT signature FROM waiting WHERE id=?"
+        row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())
+        return None if row is None else row[0]
+
+    async def approve(self, preview_id: PreviewId, signature: str, now_ms: int) -> bool:
+        """Keep a signature; False if the preview does not wait."""
+
+        def work(rows: Rows) -> bool:
+            made = rows.execute("UPDATE waiting SET signature=? WHERE id=?", (signature, preview_id))
+            if made.rowcount:
+                append(rows, now_ms, preview_id, APPROVED, {"signature": signature})
+            return bool(made.rowcount)
+
+        return await self.store.write(work)
+
+    async def wrong_passphrase(self, now_ms: int) -> int:
+        """Write down a wrong passphrase; return how many there were since the last right one."""
+
+        def work(rows: Rows) -> int:
+            append(rows, now_ms, "", WRONG, {})
+            (right,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event WHERE state=?", (APPROVED,)).fetchone()
+            (count,) = rows.execute("SELECT count(*) FROM event WHERE state=? AND seq>?", (WRONG, right)).fetchone()
+            return count
+
+        return await self.store.write(work)

@@ -1,0 +1,86 @@
+"""The journal as it is read: intents newest first, the past of one, what was placed of late, whether all is whole."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mcp_binance_server.trading.charges import DAY_MS
+from mcp_binance_server.trading.guards import DUPLICATE_MS, RecentOrder
+from mcp_binance_server.trading.journal.chain import Event, broken_link
+from mcp_binance_server.trading.journal.ledger import INTENT_COLUMNS, to_intent
+from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent
+from mcp_binance_server.trading.journal.store import Rows, Store
+from mcp_binance_server.trading.terms import PreviewId
+
+
+@dataclass(frozen=True, slots=True)
+class Traded:
+    """What was bought and sold of one symbol in a day, in its own assets."""
+
+    symbol: str
+    bought: Decimal
+    paid: Decimal
+    sold: Decimal
+    received: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class JournalReader:
+    """Reads of one journal; none of them changes it."""
+
+    store: Store
+
+    async def newest(self, limit: int, account: str | None = None, before_ms: int | None = None) -> list[Intent]:
+        """Return the newest intents, newest first, of one account or of all."""
+
+        def work(rows: Rows) -> list[Intent]:
+            query = (
+                f"SELECT {INTENT_COLUMNS} FROM intent WHERE (?1 IS NULL OR account=?1) "
+                "AND (?2 IS NULL OR prepared_ms<?2) ORDER BY prepared_ms DESC, id LIMIT ?3"
+            )
+            return [to_intent(row) for row in rows.execute(query, (account, before_ms, limit))]
+
+        return await self.store.read(work)
+
+    async def by_client_order_id(self, account: str, client_order_id: str) -> Intent | None:
+        query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND client_order_id=?"
+        row = await self.store.read(lambda rows: rows.execute(query, (account, client_order_id)).fetchone())
+        return None if row is None else to_intent(row)
+
+    async def history(self, preview_id: PreviewId) -> list[Event]:
+        """Return every event of an intent, oldest first."""
+        query = "SELECT * FROM event WHERE about=? ORDER BY seq"
+        return await self.store.read(lambda rows: [Event(*row) for row in rows.execute(query, (preview_id,))])
+
+    async def recent(self, account: str, now_ms: int) -> list[RecentOrder]:
+        """Return what guards compare a new order with: orders of the last seconds, and those without a known end."""
+
+        def work(rows: Rows) -> list[RecentOrder]:
+            marks = ",".join("?" * len(UNRESOLVED))
+            query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND (prepared_ms>? OR state IN ({marks}))"
+            found = [to_intent(row) for row in rows.execute(query, (account, now_ms - DUPLICATE_MS, *UNRESOLVED))]
+            return [
+                RecentOrder(each.client_order_id, each.terms, each.prepared_ms, each.is_unresolved) for each in found
+            ]
+
+        return await self.store.read(work)
+
+    async def traded(self, account: str, now_ms: int) -> list[Traded]:
+        """Return what was traded since the day began, by symbol."""
+
+        def work(rows: Rows) -> list[Traded]:
+            query = "SELECT symbol, side, executed, spent FROM intent WHERE account=? AND prepared_ms>=?"
+            sums: dict[str, list[Decimal]] = {}
+            for symbol, side, executed, spent in rows.execute(query, (account, now_ms // DAY_MS * DAY_MS)):
+                own = sums.setdefault(symbol, [Decimal(0)] * 4)
+                first = 0 if side == "BUY" else 2
+                own[first] += Decimal(executed)
+                own[first + 1] += Decimal(spent)
+            return [Traded(symbol, *own) for symbol, own in sums.items()]
+
+        return await self.store.read(work)
+
+    async def broken_link(self) -> int | None:
+        """Return the first event that does not follow on the one before it; None if the journal is whole."""
+        return await self.store.read(
+            lambda rows: broken_link(Event(*row) for row in rows.execute("SELECT * FROM event ORDER BY seq"))
+        )

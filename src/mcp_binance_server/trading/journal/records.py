@@ -1,0 +1,90 @@
+"""What the journal keeps of an intent, its states, and which may follow on which. Pure."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.trading.policy import Way
+from mcp_binance_server.trading.terms import PreviewId, Terms
+
+IntentState = Literal["PREPARED", "SENT", "ACKED", "REJECTED", "NOT_SENT", "UNKNOWN", "NOT_PLACED", "ADOPTED"]
+
+# A state may only become one of these; whatever else is written is a defect, and refused.
+NEXT: dict[IntentState, frozenset[IntentState]] = {
+    "PREPARED": frozenset({"SENT", "NOT_SENT"}),
+    "SENT": frozenset({"ACKED", "REJECTED", "UNKNOWN", "NOT_PLACED"}),
+    "UNKNOWN": frozenset({"ACKED", "REJECTED", "NOT_PLACED"}),
+    "NOT_PLACED": frozenset({"ACKED"}),  # the exchange may still surprise us: watched for a day
+    "ACKED": frozenset(),
+    "REJECTED": frozenset(),
+    "NOT_SENT": frozenset(),
+    "ADOPTED": frozenset(),
+}
+UNRESOLVED: frozenset[IntentState] = frozenset({"PREPARED", "SENT", "UNKNOWN"})
+NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
+FINAL_STATUS = frozenset({"FILLED", "CANCELED", "REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
+
+
+class IllegalMove(Exception):
+    """A state that cannot follow the one that stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewIntent:
+    """What is claimed: terms that were agreed to, for whom, and how."""
+
+    preview_id: PreviewId
+    client_order_id: str
+    visitor: str
+    asset: str
+    way: Way
+    terms: Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One intent as it stands; `status` is the exchange's word for its order, "" while nobody has said one."""
+
+    preview_id: PreviewId
+    client_order_id: str
+    visitor: str
+    owner: str
+    state: IntentState
+    status: str
+    order_id: int | None
+    executed: Quantity
+    spent: Quantity
+    counted: int
+    way: Way
+    terms: Terms
+    prepared_ms: int
+    updated_ms: int
+    final_ms: int | None
+
+    @property
+    def average_price(self) -> Decimal | None:
+        return self.spent / self.executed if self.executed else None
+
+    @property
+    def is_unresolved(self) -> bool:
+        return self.state in UNRESOLVED
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Why trading is stopped, and since when."""
+
+    why: str
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A preview that waits for a person's signature."""
+
+    preview_id: PreviewId
+    visitor: str
+    terms: Terms
+    since_ms: int
+    signature: str | None

@@ -1,0 +1,77 @@
+"""The tables of a journal, one list a version: an older file is brought up to date, a newer one is left alone."""
+
+import sqlite3
+
+# Each is applied once, in its own transaction with the version; none is ever changed after a release.
+VERSIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE event (
+          seq INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, about TEXT NOT NULL, state TEXT NOT NULL,
+          facts TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL)""",
+        "CREATE INDEX event_about ON event (about, seq)",
+        "CREATE INDEX event_state ON event (state, at_ms)",
+        """CREATE TABLE intent (
+          id TEXT PRIMARY KEY, client_order_id TEXT NOT NULL UNIQUE, account TEXT NOT NULL, visitor TEXT NOT NULL,
+          owner TEXT NOT NULL, symbol TEXT NOT NULL, asset TEXT NOT NULL, side TEXT NOT NULL, state TEXT NOT NULL,
+          status TEXT NOT NULL, order_id INTEGER, quantity TEXT NOT NULL, executed TEXT NOT NULL, spent TEXT NOT NULL,
+          counted INTEGER NOT NULL, way TEXT NOT NULL, terms TEXT NOT NULL, prepared_ms INTEGER NOT NULL,
+          updated_ms INTEGER NOT NULL, final_ms INTEGER) WITHOUT ROWID""",
+        "CREATE INDEX intent_prepared ON intent (account, prepared_ms)",
+        "CREATE INDEX intent_open ON intent (account, final_ms)",
+        """CREATE TABLE used (
+          account TEXT NOT NULL, name TEXT NOT NULL, day INTEGER NOT NULL, amount INTEGER NOT NULL,
+          PRIMARY KEY (account, name, day)) WITHOUT ROWID""",
+        "CREATE TABLE stop (one INTEGER PRIMARY KEY CHECK (one = 1), why TEXT NOT NULL, since_ms INTEGER NOT NULL)",
+        """CREATE TABLE waiting (
+          id TEXT PRIMARY KEY, visitor TEXT NOT NULL, terms TEXT NOT NULL, since_ms INTEGER NOT NULL,
+          signature TEXT) WITHOUT ROWID""",
+    ),
+    (
+        """CREATE TABLE paper_account (
+          account TEXT NOT NULL, asset TEXT NOT NULL, free TEXT NOT NULL, locked TEXT NOT NULL,
+          PRIMARY KEY (account, asset)) WITHOUT ROWID""",
+        """CREATE TABLE paper_order (
+          order_id INTEGER PRIMARY KEY, account TEXT NOT NULL, client_order_id TEXT NOT NULL, symbol TEXT NOT NULL,
+          side TEXT NOT NULL, kind TEXT NOT NULL, time_in_force TEXT NOT NULL, price TEXT NOT NULL, stop_price TEXT,
+          quantity TEXT NOT NULL, executed TEXT NOT NULL, spent TEXT NOT NULL, status TEXT NOT NULL,
+          reason TEXT NOT NULL, ahead TEXT, triggered INTEGER NOT NULL, arrives_ms INTEGER NOT NULL,
+          created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, UNIQUE (account, client_order_id))""",
+        "CREATE INDEX paper_order_open ON paper_order (symbol, status)",
+        """CREATE TABLE paper_fill (
+          trade_id INTEGER PRIMARY KEY, order_id INTEGER NOT NULL, account TEXT NOT NULL, symbol TEXT NOT NULL,
+          price TEXT NOT NULL, quantity TEXT NOT NULL, commission TEXT NOT NULL, commission_asset TEXT NOT NULL,
+          is_buyer INTEGER NOT NULL, is_maker INTEGER NOT NULL, print INTEGER, at_ms INTEGER NOT NULL)""",
+        "CREATE INDEX paper_fill_order ON paper_fill (order_id)",
+        """CREATE TABLE paper_matcher (
+          one INTEGER PRIMARY KEY CHECK (one = 1), owner TEXT NOT NULL, token INTEGER NOT NULL,
+          until_ms INTEGER NOT NULL)""",
+        """CREATE TABLE paper_tape (
+          symbol TEXT PRIMARY KEY, print INTEGER NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID""",
+    ),
+)
+NEWEST = len(VERSIONS)
+
+
+class TooNew(Exception):
+    """The file was written by a later version of this program."""
+
+
+def bring_up_to_date(db: sqlite3.Connection) -> int:
+    """Apply what the file lacks; return the version it had.
+
+    Raises:
+        TooNew: it has what this program does not know.
+    """
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    if found > NEWEST:
+        raise TooNew(found)
+    for version in range(found, NEWEST):
+        db.execute("BEGIN IMMEDIATE")
+        # Two processes may have come this far at once.
+        (now,) = db.execute("PRAGMA user_version").fetchone()
+        if now == version:
+            for statement in VERSIONS[version]:
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version={version + 1}")
+        db.execute("COMMIT")
+    return found

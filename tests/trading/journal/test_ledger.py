@@ -1,0 +1,242 @@
+"""Claims and limits: all of it or nothing, once, and only moves that can be."""
+
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.trading.charges import DAY_MS, Charge, charges
+from mcp_binance_server.trading.journal.chain import Event, broken_link
+from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger, LimitPassed, PositionRoom, TradingIsStopped
+from mcp_binance_server.trading.journal.records import NEXT, IllegalMove, IntentState
+from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.policy import read_policy
+from support.terms import NOW_MS, intent
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncGenerator[HostLedger]:
+    async with opened_store(tmp_path / "trading") as store:
+        yield HostLedger(store, "me")
+
+
+def limited(text: str = "", number: int = 0) -> tuple[Charge, ...]:
+    return charges(intent(number).terms, read_policy(f"[limits]\n{text}".encode()), "policy")
+
+
+async def used(ledger: HostLedger, now_ms: int = NOW_MS) -> dict[str, int]:
+    return await ledger.used("paper", limited(), now_ms)
+
+
+def order(status: str, executed: str) -> Order:
+    return Order(
+        order_id=7,
+        client_order_id="mbp-x",
+        symbol=Symbol("BTCUSDT"),
+        side="BUY",
+        kind="LIMIT",
+        status=status,
+        time_in_force="GTC",
+        price=Price(Decimal(60000)),
+        stop_price=Price(Decimal(0)),
+        quantity=Quantity(Decimal("0.001")),
+        executed=Quantity(Decimal(executed)),
+        quote_spent=Quantity(Decimal(executed) * 60000),
+        created_ms=NOW_MS,
+        updated_ms=NOW_MS,
+    )
+
+
+async def test_a_claim_takes_its_part_of_every_limit(ledger: HostLedger) -> None:
+    claimed, is_new = await ledger.claim(intent(), limited(), NOW_MS)
+
+    assert (is_new, claimed.state, claimed.owner) == (True, "PREPARED", "me")
+    assert claimed.terms == intent().terms
+    assert await used(ledger) == {
+        "orders_per_minute": 1,
+        "orders_per_day": 1,
+        "open_orders": 1,
+        "per_symbol_day:BTCUSDT": 60_00,
+        "per_day": 60_00,
+    }
+
+
+async def test_the_same_intent_is_claimed_once(ledger: HostLedger) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    await ledger.mark_sent(intent().preview_id, NOW_MS)
+
+    again, is_new = await ledger.claim(intent(), limited("orders_per_day = 0"), NOW_MS)
+
+    assert (is_new, again.state) == (False, "SENT")
+    assert (await used(ledger))["orders_per_day"] == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "name"),
+    [
+        ("orders_per_minute = 1", "orders_per_minute"),
+        ("orders_per_day = 1", "orders_per_day"),
+        ("open_orders = 1", "open_orders"),
+        ("per_day = '119.99'", "per_day"),
+        ("per_symbol_day = '119.99'", "per_symbol_day:BTCUSDT"),
+    ],
+)
+async def test_a_limit_that_would_be_passed_claims_nothing(ledger: HostLedger, limit: str, name: str) -> None:
+    await ledger.claim(intent(1), limited(limit, 1), NOW_MS)
+    before = await used(ledger)
+
+    with pytest.raises(LimitPassed) as caught:
+        await ledger.claim(intent(2), limited(limit, 2), NOW_MS)
+
+    assert caught.value.charge.name == name
+    assert await used(ledger) == before
+    assert await ledger.find(intent(2).preview_id) is None
+
+
+async def test_a_minute_slides_and_a_day_is_the_exchanges_own(ledger: HostLedger) -> None:
+    midnight = (NOW_MS // DAY_MS + 1) * DAY_MS
+    await ledger.claim(intent(1), limited(), midnight - 1)
+
+    just_before, later = await used(ledger, midnight + 59_998), await used(ledger, midnight + 59_999)
+
+    assert (just_before["orders_per_minute"], later["orders_per_minute"]) == (1, 0)
+    assert (just_before["orders_per_day"], just_before["per_day"]) == (0, 0)
+
+
+@pytest.mark.parametrize("state", ["NOT_SENT", "REJECTED"])
+async def test_what_was_never_executed_gives_money_back_and_stays_an_order(
+    ledger: HostLedger, state: IntentState
+) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    if state == "REJECTED":
+        await ledger.mark_sent(intent().preview_id, NOW_MS)
+
+    await ledger.move(intent().preview_id, state, {}, NOW_MS)
+
+    found = await used(ledger)
+    assert (found["per_day"], found["per_symbol_day:BTCUSDT"], found["open_orders"]) == (0, 0, 0)
+    assert (found["orders_per_day"], found["orders_per_minute"]) == (1, 1)
+
+
+@pytest.mark.parametrize("state", ["UNKNOWN", "NOT_PLACED"])
+async def test_what_may_have_been_executed_gives_nothing_back(ledger: HostLedger, state: IntentState) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    await ledger.mark_sent(intent().preview_id, NOW_MS)
+
+    await ledger.move(intent().preview_id, state, {}, NOW_MS)
+
+    assert (await used(ledger))["per_day"] == 60_00
+
+
+async def test_the_unfilled_rest_of_a_final_order_is_given_back_once(ledger: HostLedger) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    await ledger.mark_sent(intent().preview_id, NOW_MS)
+    await ledger.move(intent().preview_id, "ACKED", {}, NOW_MS)
+
+    for status, executed in (("PARTIALLY_FILLED", "0.0004"), ("CANCELED", "0.0004"), ("CANCELED", "0.0004")):
+        await ledger.follow(intent().preview_id, order(status, executed), NOW_MS)
+
+    found = await ledger.find(intent().preview_id)
+    assert found is not None
+    assert (found.status, found.executed, found.final_ms) == ("CANCELED", Decimal("0.0004"), NOW_MS)
+    assert (await used(ledger))["per_day"] == 24_00
+
+
+async def test_knowledge_of_an_order_only_grows(ledger: HostLedger) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    await ledger.mark_sent(intent().preview_id, NOW_MS)
+    await ledger.move(intent().preview_id, "ACKED", {}, NOW_MS)
+    for status, executed in (("FILLED", "0.001"), ("NEW", "0"), ("CANCELED", "0.0004")):
+        await ledger.follow(intent().preview_id, order(status, executed), NOW_MS)
+
+    found = await ledger.find(intent().preview_id)
+
+    assert found is not None
+    assert (found.status, found.executed) == ("FILLED", Decimal("0.001"))
+
+
+@pytest.mark.parametrize("first", NEXT)
+async def test_only_moves_that_can_be_are_written(ledger: HostLedger, first: IntentState) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    lawful: set[IntentState] = set()
+
+    for then in NEXT:
+        await ledger.store.write(lambda rows: rows.execute("UPDATE intent SET state=?", (first,)))
+        with suppress(IllegalMove):
+            lawful.add((await ledger.move(intent().preview_id, then, {}, NOW_MS)).state)
+
+    assert lawful == NEXT[first] | {first}
+
+
+@pytest.mark.parametrize("how", ["row", "file"])
+async def test_a_stop_holds_back_what_is_claimed_and_what_is_about_to_leave(ledger: HostLedger, how: str) -> None:
+    await ledger.claim(intent(1), limited(), NOW_MS)
+    if how == "file":
+        (ledger.store.folder / STOP_FILE).touch()
+    else:
+        await ledger.stop("a fire", "a test", NOW_MS)
+
+    with pytest.raises(TradingIsStopped):
+        await ledger.claim(intent(2), limited(), NOW_MS)
+    with pytest.raises(TradingIsStopped):
+        await ledger.mark_sent(intent(1).preview_id, NOW_MS)
+
+    found = await ledger.find(intent(1).preview_id)
+    assert found is not None
+    assert found.state == "PREPARED"
+
+
+async def test_after_a_resume_orders_are_claimed_again(ledger: HostLedger) -> None:
+    await ledger.stop("a fire", "a test", NOW_MS)
+    (ledger.store.folder / STOP_FILE).touch()
+
+    await ledger.resume("a person", NOW_MS + 1)
+
+    assert await ledger.stopped() is None
+    assert (await ledger.claim(intent(), limited(), NOW_MS))[1]
+
+
+async def test_the_first_stop_is_the_one_that_is_told(ledger: HostLedger) -> None:
+    await ledger.stop("a fire", "a test", NOW_MS)
+    await ledger.stop("smoke", "a test", NOW_MS + 1)
+
+    stopped = await ledger.stopped()
+
+    assert stopped is not None
+    assert (stopped.why, stopped.since_ms) == ("a fire", NOW_MS)
+
+
+async def test_a_position_counts_open_buys_and_those_that_the_balances_may_lack(ledger: HostLedger) -> None:
+    room = PositionRoom("position:BTC", "BTC", held=0, read_ms=NOW_MS, most=119_99)
+    await ledger.claim(intent(1), limited(), NOW_MS, room)
+
+    with pytest.raises(LimitPassed) as caught:
+        await ledger.claim(intent(2), limited(), NOW_MS, room)
+    assert (caught.value.charge.name, caught.value.used) == ("position:BTC", 60_00)
+
+    await ledger.move(intent(1).preview_id, "NOT_SENT", {}, NOW_MS)  # final at the very moment of the reading
+    with pytest.raises(LimitPassed):
+        await ledger.claim(intent(3), limited(), NOW_MS, room)
+    later = PositionRoom("position:BTC", "BTC", held=0, read_ms=NOW_MS + 1, most=119_99)
+    assert (await ledger.claim(intent(3), limited(), NOW_MS, later))[1]
+
+
+async def test_every_change_is_an_event_of_one_chain(ledger: HostLedger) -> None:
+    await ledger.claim(intent(), limited(), NOW_MS)
+    await ledger.mark_sent(intent().preview_id, NOW_MS)
+    await ledger.move(intent().preview_id, "ACKED", {"order_id": 7}, NOW_MS)
+    await ledger.follow(intent().preview_id, order("FILLED", "0.001"), NOW_MS)
+    await ledger.note("DECLINED", {"way": "client"}, NOW_MS)
+    await ledger.stop("a fire", "a test", NOW_MS)
+
+    events = await ledger.store.read(lambda rows: [Event(*row) for row in rows.execute("SELECT * FROM event")])
+
+    assert [each.state for each in events] == ["PREPARED", "SENT", "ACKED", "STATUS", "DECLINED", "STOPPED"]
+    assert broken_link(events) is None
