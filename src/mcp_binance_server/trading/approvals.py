@@ -1,0 +1,86 @@
+"""An approval apart from the assistant: a signature over exactly one order, by a key that only a person can open.
+
+The server knows the public half alone, so neither it nor anything that talks to it can approve. The private half lies
+encrypted under a passphrase that is asked for on a terminal.
+"""
+
+import base64
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from mcp_binance_server.trading.terms import PreviewId, Terms
+
+APPROVER_FILE = "approver.pem"
+MOST_WRONG = 5
+
+
+class WrongPassphrase(Exception):
+    """The passphrase does not open the approver's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewApprover:
+    """A key that was just made: sealed for the disk, and the half that the policy names."""
+
+    sealed: bytes
+    public: str
+
+    def __repr__(self) -> str:
+        return f"NewApprover({self.public})"
+
+
+def new_approver(passphrase: str) -> NewApprover:
+    """Make a key that only this passphrase opens."""
+    key = Ed25519PrivateKey.generate()
+    sealed = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(passphrase.encode()),
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return NewApprover(sealed, base64.b64encode(public).decode())
+
+
+def sign(sealed: bytes, passphrase: str, terms: Terms, preview_id: PreviewId) -> str:
+    """Approve exactly these terms.
+
+    Raises:
+        WrongPassphrase: the key stays closed.
+    """
+    return base64.b64encode(_opened(sealed, passphrase).sign(terms.approval_digest(preview_id))).decode()
+
+
+def opens(sealed: bytes, passphrase: str) -> bool:
+    """Tell whether a passphrase is the approver's."""
+    try:
+        _opened(sealed, passphrase)
+    except WrongPassphrase:
+        return False
+    return True
+
+
+def is_approved(public: str, terms: Terms, preview_id: PreviewId, signature: str, now_ms: int) -> bool:
+    """Tell whether the approver agreed to exactly this, and it still stands."""
+    if now_ms >= terms.expires_ms:
+        return False
+    try:
+        key = serialization.load_der_public_key(base64.b64decode(public, validate=True))
+        if not isinstance(key, Ed25519PublicKey):
+            return False
+        key.verify(base64.b64decode(signature, validate=True), terms.approval_digest(preview_id))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _opened(sealed: bytes, passphrase: str) -> Ed25519PrivateKey:
+    try:
+        key = serialization.load_pem_private_key(sealed, passphrase.encode())
+    except (ValueError, TypeError):
+        raise WrongPassphrase from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise WrongPassphrase
+    return key

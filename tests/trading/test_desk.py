@@ -1,0 +1,292 @@
+"""The way of one order: once, whoever asks how often, whoever leaves, and whatever the exchange does."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import ExchangeUnavailable
+from mcp_binance_server.trading.broker import Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.trading.charges import charges
+from mcp_binance_server.trading.desk import Desk, Placed, written_order
+from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, TradingIsStopped
+from mcp_binance_server.trading.journal.owner import owner
+from mcp_binance_server.trading.journal.records import NewIntent
+from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.policy import Policy, read_policy
+from mcp_binance_server.trading.settling import settle_dead
+from support.clock import FakeClock
+from support.terms import NOW_MS, intent, terms
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class Scripted:
+    """An exchange that does as it is told, and counts what reached it."""
+
+    fate: Fate = Fate.ACCEPTED
+    asked: list[Order | Exception | None] = field(default_factory=list[Order | Exception | None])
+    held: anyio.Event | None = None
+    is_away: bool = False
+    lies: bool = False
+    reached: list[WrittenOrder] = field(default_factory=list[WrittenOrder])
+    questions: int = 0
+    venue: Venue = field(default_factory=lambda: Venue("mainnet", "paper"))
+    horizon_ms: int = 17_000
+
+    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
+        if self.fate is Fate.NOT_SENT and not self.lies:
+            return Outcome(self.fate, reason="as told")
+        await gate()
+        self.reached.append(order)
+        if self.held is not None:
+            await self.held.wait()
+        return Outcome(self.fate, placed(order) if self.fate is Fate.ACCEPTED else None, reason="as told")
+
+    async def cancel(self, target: Target, gate: Gate) -> Outcome:
+        raise NotImplementedError
+
+    async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:  # noqa: ARG002 - the port
+        self.questions += 1
+        await anyio.lowlevel.checkpoint()
+        if self.is_away:
+            raise ExchangeUnavailable(reason="away")
+        answer = self.asked.pop(0) if self.asked else None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def open_orders(self) -> tuple[Order, ...]:
+        return ()
+
+
+def placed(order: WrittenOrder, status: str = "NEW") -> Order:
+    nothing = order.quantity * 0
+    return Order(
+        order_id=1,
+        client_order_id=order.client_order_id,
+        symbol=order.symbol,
+        side=order.side,
+        kind=order.kind,
+        status=status,
+        time_in_force=order.time_in_force,
+        price=order.price,
+        stop_price=Price(Decimal(0)),
+        quantity=order.quantity,
+        executed=nothing,  # type: ignore[arg-type]
+        quote_spent=nothing,  # type: ignore[arg-type]
+        created_ms=NOW_MS,
+        updated_ms=NOW_MS,
+    )
+
+
+@dataclass
+class Bench:
+    """A desk, its exchange, and the clock they live by."""
+
+    desk: Desk
+    exchange: Scripted
+    clock: FakeClock
+
+    async def place(self, new: NewIntent, policy: Policy | None = None) -> Placed:
+        return await self.desk.place(new, charges(new.terms, policy or Policy(), new.way), None)
+
+    async def state(self, new: NewIntent) -> str:
+        found = await self.desk.ledger.find(new.preview_id)
+        return "" if found is None else found.state
+
+    async def used(self, new: NewIntent) -> dict[str, int]:
+        return await self.desk.ledger.used("paper", charges(new.terms, Policy(), new.way), self.clock.now_ms())
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
+    exchange, clock = Scripted(), FakeClock(now_ms=NOW_MS)
+    async with opened_store(tmp_path / "trading") as store:
+        with owner(store.folder) as name:
+            desk = Desk(HostLedger(store, name), lambda _: exchange, clock, clock.now_ms)
+            async with desk.running():
+                yield Bench(desk, exchange, clock)
+
+
+async def test_an_order_is_sent_and_written_down(bench: Bench) -> None:
+    outcome = await bench.place(intent())
+
+    assert (outcome.intent.state, outcome.intent.status) == ("ACKED", "NEW")
+    assert [each.client_order_id for each in bench.exchange.reached] == [intent().client_order_id]
+
+
+async def test_the_same_preview_asked_for_many_times_at_once_is_one_order(bench: Bench) -> None:
+    found: list[Placed] = []
+
+    async def ask() -> None:
+        found.append(await bench.place(intent()))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(200):
+            group.start_soon(ask)
+
+    assert len(bench.exchange.reached) == 1
+    assert {each.intent.state for each in found} == {"ACKED"}
+    assert len(found) == 200
+
+
+async def test_who_leaves_does_not_take_the_order_along(bench: Bench) -> None:
+    bench.exchange.held = anyio.Event()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(bench.place, intent())
+        while not bench.exchange.reached:
+            await anyio.lowlevel.checkpoint()
+        group.cancel_scope.cancel()
+    assert await bench.state(intent()) == "SENT"
+    bench.exchange.held.set()
+
+    assert (await bench.place(intent())).intent.state == "ACKED"
+    assert len(bench.exchange.reached) == 1
+
+
+async def test_a_limit_sends_nothing(bench: Bench) -> None:
+    with pytest.raises(LimitPassed):
+        await bench.place(intent(), read_policy(b"[limits]\nper_day = '59.99'"))
+
+    assert bench.exchange.reached == []
+
+
+async def test_a_stop_sends_nothing(bench: Bench) -> None:
+    await bench.desk.ledger.stop("a fire", "a test", NOW_MS)
+
+    with pytest.raises(TradingIsStopped):
+        await bench.place(intent())
+
+    assert bench.exchange.reached == []
+
+
+async def test_a_stop_between_claim_and_first_byte_sends_nothing_and_gives_the_money_back(bench: Bench) -> None:
+    async def stopped_at_the_gate(order: WrittenOrder, gate: Gate) -> Outcome:
+        await bench.desk.ledger.stop("a fire", "a test", NOW_MS)
+        return await Scripted.place(bench.exchange, order, gate)
+
+    bench.exchange.place = stopped_at_the_gate
+
+    outcome = await bench.place(intent())
+
+    assert (outcome.intent.state, outcome.reason) == ("NOT_SENT", "trading was stopped: a fire")
+    assert bench.exchange.reached == []
+    assert (await bench.used(intent()))["per_day"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fate", "state", "counted"),
+    [(Fate.NOT_SENT, "NOT_SENT", 0), (Fate.REFUSED, "REJECTED", 0), (Fate.UNKNOWN, "UNKNOWN", 60_00)],
+)
+async def test_every_fate_has_its_state(bench: Bench, fate: Fate, state: str, counted: int) -> None:
+    bench.exchange.fate, bench.exchange.is_away = fate, True
+
+    outcome = await bench.place(intent())
+
+    assert (outcome.intent.state, outcome.reason) == (state, "as told")
+    assert (await bench.used(intent()))["per_day"] == counted
+
+
+async def test_an_answer_that_denies_what_has_left_is_not_believed(bench: Bench) -> None:
+    bench.exchange.fate, bench.exchange.lies, bench.exchange.is_away = Fate.NOT_SENT, True, True
+
+    assert (await bench.place(intent())).intent.state == "UNKNOWN"
+
+
+@pytest.mark.parametrize(("leaves", "state"), [(False, "NOT_SENT"), (True, "UNKNOWN")])
+async def test_a_defect_on_the_way_costs_this_order_alone(bench: Bench, *, leaves: bool, state: str) -> None:
+    async def broken(order: WrittenOrder, gate: Gate) -> Outcome:  # noqa: ARG001 - the port
+        if leaves:
+            await gate()
+        raise ZeroDivisionError
+
+    bench.exchange.is_away = True
+    usual, bench.exchange.place = bench.exchange.place, broken
+    assert (await bench.place(intent(1))).intent.state == state
+
+    bench.exchange.place = usual
+    assert (await bench.place(intent(2, side="SELL"))).intent.state == "ACKED"
+
+
+async def test_what_nobody_knows_is_asked_for_and_never_sent_again(bench: Bench) -> None:
+    bench.exchange.fate = Fate.UNKNOWN
+    away = ExchangeUnavailable(reason="away")
+    bench.exchange.asked = [away, None, away, placed(written_order(intent().terms, intent().client_order_id))]
+
+    await bench.place(intent())
+    while await bench.state(intent()) == "UNKNOWN":
+        await anyio.lowlevel.checkpoint()
+
+    assert await bench.state(intent()) == "ACKED"
+    assert (len(bench.exchange.reached), bench.exchange.questions) == (1, 4)
+
+
+async def test_that_there_is_no_such_order_counts_after_the_horizon_alone(bench: Bench) -> None:
+    bench.exchange.fate = Fate.UNKNOWN
+
+    await bench.place(intent())
+    while await bench.state(intent()) == "UNKNOWN":
+        await anyio.lowlevel.checkpoint()
+
+    assert await bench.state(intent()) == "NOT_PLACED"
+    assert bench.clock.now_ms() - NOW_MS >= 17_000
+    assert (await bench.used(intent()))["per_day"] == 60_00
+
+
+async def test_a_failure_to_ask_proves_nothing(bench: Bench) -> None:
+    bench.exchange.fate = Fate.UNKNOWN
+    bench.exchange.is_away = True
+
+    await bench.place(intent())
+    while bench.exchange.questions < 50:
+        await anyio.lowlevel.checkpoint()
+
+    assert bench.clock.now_ms() - NOW_MS > 600_000
+    assert await bench.state(intent()) == "UNKNOWN"
+
+
+async def test_the_dead_are_settled_and_the_living_left_alone(bench: Bench) -> None:
+    ledger, folder = bench.desk.ledger, bench.desk.ledger.store.folder
+    with owner(folder) as living:
+        for number, name in enumerate(("dead", "dead", living)):
+            new = intent(number)
+            await HostLedger(ledger.store, name).claim(new, (), NOW_MS)
+        await ledger.mark_sent(intent(1).preview_id, NOW_MS)
+
+        to_ask = await settle_dead(ledger)
+
+        assert [each.preview_id for each in to_ask] == [intent(1).preview_id]
+        states = [await bench.state(intent(number)) for number in range(3)]
+    assert states == ["NOT_SENT", "SENT", "PREPARED"]
+
+
+async def test_one_that_was_settled_by_another_does_not_leave(bench: Bench) -> None:
+    async def settled_at_the_gate(order: WrittenOrder, gate: Gate) -> Outcome:
+        await bench.desk.ledger.move(intent().preview_id, "NOT_SENT", {}, NOW_MS)
+        return await Scripted.place(bench.exchange, order, gate)
+
+    bench.exchange.place = settled_at_the_gate
+
+    outcome = await bench.place(intent())
+
+    assert outcome.intent.state == "NOT_SENT"
+    assert bench.exchange.reached == []
+
+
+def test_no_order_leaves_with_an_open_price() -> None:
+    market = terms(kind="MARKET", time_in_force="IOC", price=Price(Decimal(60500)))
+
+    sent = written_order(market, "mbp-x")
+
+    assert (sent.kind, sent.time_in_force, sent.price) == ("LIMIT", "IOC", Decimal(60500))
