@@ -1,0 +1,83 @@
+"""The money of an account on paper: what orders hold back, and what fills give and take. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from mcp_binance_server.domain.account import Balance, Commission
+from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.trading.errors import InsufficientBalance
+from mcp_binance_server.trading.intent import Side
+from mcp_binance_server.trading.paper.market import NONE, PaperFill, PaperOrder
+from mcp_binance_server.trading.preview import written
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The two assets of a symbol."""
+
+    base: str
+    quote: str
+
+
+@dataclass(eq=False)
+class PaperAccount:
+    """Balances by asset; every change here is one of the exchange's own rules."""
+
+    free: dict[str, Quantity] = field(default_factory=dict[str, Quantity])
+    locked: dict[str, Quantity] = field(default_factory=dict[str, Quantity])
+
+    @classmethod
+    def starting_with(cls, balances: Mapping[str, Decimal]) -> "PaperAccount":
+        return cls({asset: Quantity(amount) for asset, amount in balances.items()})
+
+    @property
+    def balances(self) -> tuple[Balance, ...]:
+        assets = sorted(self.free.keys() | self.locked.keys())
+        return tuple(Balance(each, self.free.get(each, NONE), self.locked.get(each, NONE)) for each in assets)
+
+    def hold(self, order: PaperOrder, pair: Pair) -> None:
+        """Hold back what an order may need.
+
+        Raises:
+            InsufficientBalance: so much is not free; nothing is held then.
+        """
+        asset, needed = _held_by(order.side, pair), self._needed(order, order.quantity)
+        free = self.free.get(asset, NONE)
+        if needed > free:
+            raise InsufficientBalance(
+                asset=asset,
+                required_amount=written(needed),
+                available_amount=written(free),
+                shortfall=written(needed - free),
+            )
+        self._move(asset, free=-needed, locked=needed)
+
+    def settle(self, order: PaperOrder, fill: PaperFill, pair: Pair, rates: Commission) -> Quantity:
+        """Exchange what a fill exchanges; return the commission, which is kept from what is received."""
+        spent = Quantity(fill.price * fill.quantity)
+        held = self._needed(order, fill.quantity)
+        received = fill.quantity if order.side == "BUY" else spent
+        commission = Quantity(received * (rates.maker if fill.is_maker else rates.taker))
+        paid_with, got = _held_by(order.side, pair), pair.base if order.side == "BUY" else pair.quote
+        given = spent if order.side == "BUY" else fill.quantity
+        # A buyer who paid less than the limit has the rest back at once.
+        self._move(paid_with, free=Quantity(held - given), locked=-held)
+        self._move(got, free=Quantity(received - commission), locked=NONE)
+        return commission
+
+    def release(self, order: PaperOrder, pair: Pair) -> None:
+        """Give back what an order that is over still holds."""
+        held = self._needed(order, order.left)
+        self._move(_held_by(order.side, pair), free=held, locked=-held)
+
+    def _needed(self, order: PaperOrder, quantity: Quantity) -> Quantity:
+        return Quantity(order.price * quantity) if order.side == "BUY" else quantity
+
+    def _move(self, asset: str, *, free: Decimal, locked: Decimal) -> None:
+        self.free[asset] = Quantity(self.free.get(asset, NONE) + free)
+        self.locked[asset] = Quantity(self.locked.get(asset, NONE) + locked)
+
+
+def _held_by(side: Side, pair: Pair) -> str:
+    return pair.quote if side == "BUY" else pair.base

@@ -1,0 +1,206 @@
+"""The rows of accounts on paper: balances, orders, fills, and who matches. Work for the store's thread."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.orders import Fill, Order
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.trading.broker import WrittenOrder
+from mcp_binance_server.trading.intent import OrderIntent
+from mcp_binance_server.trading.journal.store import Rows
+from mcp_binance_server.trading.paper.account import PaperAccount
+from mcp_binance_server.trading.paper.market import OPEN, PENDING, PaperFill, PaperOrder
+
+ZERO = Decimal(0)
+_OPEN = ",".join(f"'{each}'" for each in sorted(OPEN))
+_COLUMNS = (
+    "order_id, account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, quantity, executed, "
+    "spent, status, reason, ahead, triggered, arrives_ms, created_ms, updated_ms"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRow:
+    """An order as it is kept: what the exchange would say of it, and where it stands in the queue."""
+
+    account: str
+    order: Order
+    ahead: Quantity | None
+    is_triggered: bool
+    arrives_ms: int
+    reason: str
+
+    def to_paper(self) -> PaperOrder:
+        order = self.order
+        intent = OrderIntent(order.side, order.kind)  # type: ignore[arg-type] # the words were ours when written
+        return PaperOrder(
+            order_id=order.order_id,
+            side=intent.side,
+            kind=intent.kind,
+            time_in_force=order.time_in_force,  # type: ignore[arg-type] # likewise
+            price=order.price,
+            quantity=order.quantity,
+            arrives_ms=self.arrives_ms,
+            stop_price=order.stop_price or None,
+            triggers_above=bool(order.stop_price) and intent.triggers_above,
+            filled=order.executed,
+            ahead=self.ahead,
+            is_triggered=self.is_triggered,
+            status=order.status,
+        )
+
+
+def read_account(rows: Rows, account: str, start: Mapping[str, Decimal]) -> PaperAccount:
+    """Return the balances; an account that is asked for the first time begins with the start."""
+    found = rows.execute("SELECT asset, free, locked FROM paper_account WHERE account=?", (account,)).fetchall()
+    if not found:
+        return PaperAccount.starting_with(start)
+    free = {asset: Quantity(Decimal(amount)) for asset, amount, _ in found}
+    return PaperAccount(free, {asset: Quantity(Decimal(amount)) for asset, _, amount in found})
+
+
+def write_account(rows: Rows, account: str, holds: PaperAccount) -> None:
+    for each in holds.balances:
+        rows.execute(
+            "INSERT OR REPLACE INTO paper_account VALUES (?,?,?,?)",
+            (account, each.asset, str(each.free), str(each.locked)),
+        )
+
+
+def insert_order(rows: Rows, account: str, order: WrittenOrder, now_ms: int, arrives_ms: int) -> PaperRow:
+    """Keep a new order, on its way."""
+    rows.execute(
+        "INSERT INTO paper_order (account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, "
+        "quantity, executed, spent, status, reason, ahead, triggered, arrives_ms, created_ms, updated_ms) "
+        "VALUES (?,?,?,?,?,?,?,?,?,'0','0',?,'',NULL,0,?,?,?)",
+        (
+            account, order.client_order_id, order.symbol, order.side, order.kind, order.time_in_force,
+            str(order.price), None if order.stop_price is None else str(order.stop_price), str(order.quantity),
+            PENDING, arrives_ms, now_ms, now_ms,
+        ),
+    )  # fmt: skip
+    query = f"SELECT {_COLUMNS} FROM paper_order WHERE order_id=last_insert_rowid()"
+    return _row(rows.execute(query).fetchone())
+
+
+def write_order(rows: Rows, order: PaperOrder, spent: Quantity, now_ms: int, reason: str = "") -> None:
+    rows.execute(
+        "UPDATE paper_order SET executed=?, spent=?, status=?, ahead=?, triggered=?, reason=?, updated_ms=? "
+        "WHERE order_id=?",
+        (
+            str(order.filled), str(spent), order.status, None if order.ahead is None else str(order.ahead),
+            order.is_triggered, reason, now_ms, order.order_id,
+        ),
+    )  # fmt: skip
+
+
+def insert_fill(rows: Rows, row: PaperRow, fill: PaperFill, commission: Quantity, asset: str) -> None:
+    """Keep a fill of an order, and what it has cost."""
+    order = row.order
+    rows.execute(
+        "INSERT INTO paper_fill (order_id, account, symbol, price, quantity, commission, commission_asset, is_buyer, "
+        "is_maker, print, at_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            order.order_id, row.account, order.symbol, str(fill.price), str(fill.quantity), str(commission), asset,
+            order.side == "BUY", fill.is_maker, fill.tape_id, fill.at_ms,
+        ),
+    )  # fmt: skip
+
+
+def find_order(rows: Rows, account: str, symbol: Symbol, client_order_id: str) -> PaperRow | None:
+    row = rows.execute(
+        f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND client_order_id=?",
+        (account, symbol, client_order_id),
+    ).fetchone()
+    return None if row is None else _row(row)
+
+
+def open_rows(rows: Rows, account: str | None = None) -> list[PaperRow]:
+    """Return what is open, of one account or of all, the oldest first."""
+    where, given = ("", ()) if account is None else (" AND account=?", (account,))
+    query = f"SELECT {_COLUMNS} FROM paper_order WHERE status IN ({_OPEN}){where} ORDER BY order_id"
+    return [_row(row) for row in rows.execute(query, given)]
+
+
+def newest_orders(rows: Rows, account: str, symbol: Symbol, limit: int) -> list[PaperRow]:
+    query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? ORDER BY order_id DESC LIMIT ?"
+    return [_row(row) for row in rows.execute(query, (account, symbol, limit))][::-1]
+
+
+def newest_fills(rows: Rows, account: str, symbol: Symbol, limit: int, order_id: int | None = None) -> list[Fill]:
+    where, given = ("", ()) if order_id is None else (" AND order_id=?", (order_id,))
+    query = (
+        "SELECT trade_id, order_id, symbol, price, quantity, commission, commission_asset, at_ms, is_buyer, is_maker "
+        f"FROM paper_fill WHERE account=? AND symbol=?{where} ORDER BY trade_id DESC LIMIT ?"
+    )
+    return [_fill(row) for row in rows.execute(query, (account, symbol, *given, limit))][::-1]
+
+
+def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None:
+    """Take or renew the right to match; return its token, or None while another has it."""
+    row = rows.execute("SELECT owner, token, until_ms FROM paper_matcher").fetchone()
+    if row is not None and row[0] != owner and row[2] > now_ms:
+        return None
+    token = 1 if row is None else row[1] if row[0] == owner and row[2] > now_ms else row[1] + 1
+    rows.execute("INSERT OR REPLACE INTO paper_matcher VALUES (1,?,?,?)", (owner, token, now_ms + ttl_ms))
+    return token
+
+
+def is_matcher(rows: Rows, token: int) -> bool:
+    """Tell whether nobody has taken over since."""
+    row = rows.execute("SELECT token FROM paper_matcher").fetchone()
+    return row is not None and row[0] == token
+
+
+def tape_seen(rows: Rows, symbol: Symbol) -> int | None:
+    """Return the last print that resting orders of a symbol have met."""
+    row = rows.execute("SELECT print FROM paper_tape WHERE symbol=?", (symbol,)).fetchone()
+    return None if row is None else row[0]
+
+
+def write_tape_seen(rows: Rows, symbol: Symbol, tape_id: int, now_ms: int) -> None:
+    rows.execute("INSERT OR REPLACE INTO paper_tape VALUES (?,?,?)", (symbol, tape_id, now_ms))
+
+
+def _row(row: tuple[Any, ...]) -> PaperRow:
+    order_id, account, name, symbol, side, kind, force, price, stop, quantity, executed, spent, status, *rest = row
+    reason, ahead, triggered, arrives_ms, created_ms, updated_ms = rest
+    order = Order(
+        order_id=order_id,
+        client_order_id=name,
+        symbol=Symbol(symbol),
+        side=side,
+        kind=kind,
+        status=status,
+        time_in_force=force,
+        price=Price(Decimal(price)),
+        stop_price=Price(Decimal(stop) if stop else ZERO),
+        quantity=Quantity(Decimal(quantity)),
+        executed=Quantity(Decimal(executed)),
+        quote_spent=Quantity(Decimal(spent)),
+        created_ms=created_ms,
+        updated_ms=updated_ms,
+    )
+    stands = None if ahead is None else Quantity(Decimal(ahead))
+    return PaperRow(account, order, stands, bool(triggered), arrives_ms, reason)
+
+
+def _fill(row: tuple[Any, ...]) -> Fill:
+    trade_id, order_id, symbol, price, quantity, commission, asset, at_ms, is_buyer, is_maker = row
+    amount = Quantity(Decimal(quantity))
+    return Fill(
+        trade_id=trade_id,
+        order_id=order_id,
+        symbol=Symbol(symbol),
+        price=Price(Decimal(price)),
+        quantity=amount,
+        quote_quantity=Quantity(Decimal(price) * amount),
+        commission=Quantity(Decimal(commission)),
+        commission_asset=asset,
+        time_ms=at_ms,
+        is_buyer=bool(is_buyer),
+        is_maker=bool(is_maker),
+    )
