@@ -46,15 +46,22 @@ def _folder_or_off(text: object) -> object:
     return folder
 
 
+def _absolute(folder: Path) -> Path:
+    if not folder.is_absolute():
+        raise ValueError("must be an absolute path")
+    return folder
+
+
 def _upper(text: object) -> object:
     return text.strip().upper() if isinstance(text, str) else text
 
 
 ChartPlan = Annotated[Literal["BASIC", "PRO", "MEGA", "ULTRA", "ENTERPRISE"], BeforeValidator(_upper)]
-Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide", "derivatives"]
+Toolset = Literal["market", "account", "orders", "analysis", "charts", "guide", "derivatives", "trade"]
 Toolsets = Annotated[tuple[Toolset, ...], BeforeValidator(_listed)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Symbols = Annotated[Words, AfterValidator(_are_symbols)]
+TradingFolder = Annotated[Path, AfterValidator(_absolute)]
 StateFolder = Annotated[Path | None, BeforeValidator(_folder_or_off)]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Address = Annotated[Trimmed, AfterValidator(_http_address)]

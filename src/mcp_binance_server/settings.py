@@ -3,7 +3,6 @@
 import difflib
 import os
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self, get_args
@@ -21,6 +20,7 @@ from pydantic import (
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.key_file import added, read_keys, usual_key_file
+from mcp_binance_server.own_folders import config_folder, own_file, state_folder
 from mcp_binance_server.setting_types import (
     Address,
     ChartPlan,
@@ -30,6 +30,7 @@ from mcp_binance_server.setting_types import (
     Symbols,
     Toolset,
     Toolsets,
+    TradingFolder,
     Trimmed,
     Words,
 )
@@ -161,6 +162,25 @@ class Settings(BaseModel):
         alias="MCP_BINANCE_STATE_DIR",
         description="Folder of what outlives a process, the pasts that judgements compare with; off: only in memory",
     )
+    trading: Literal["off", "paper"] = Field(
+        "off",
+        alias="MCP_BINANCE_TRADING",
+        description="Whether orders can be placed: not at all, or on paper, matched here on live prices without a key",
+    )
+    trading_policy: Path | None = Field(
+        None,
+        alias="MCP_BINANCE_TRADING_POLICY",
+        description="TOML file with your limits for orders, and whom to ask; the usual place is beside the keys",
+    )
+    trading_dir: TradingFolder | None = Field(
+        None,
+        alias="MCP_BINANCE_TRADING_DIR",
+        description="Folder of the journal of orders, on a local disk; the usual place is in the state folder",
+    )
+    paper_latency_ms: int = Field(
+        150, ge=0, le=60_000, alias="MCP_BINANCE_PAPER_LATENCY_MS",
+        description="How many milliseconds an order on paper takes to the market",
+    )  # fmt: skip
     egress_id: Trimmed = Field(
         "local",
         alias="MCP_BINANCE_EGRESS_IP_ID",
@@ -270,10 +290,13 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     }
     if found.get(SECRET_ALIAS) and "BINANCE_SECRET_KEY" not in given:
         given["BINANCE_SECRET_KEY"] = found[SECRET_ALIAS]
-    if (usual := _usual_guide_config(found)) is not None:
+    if (usual := own_file(found, "guide.yaml")) is not None:
         given.setdefault("MCP_BINANCE_GUIDE_CONFIG", str(usual))
+    if (usual := own_file(found, "trading.toml")) is not None:
+        given.setdefault("MCP_BINANCE_TRADING_POLICY", str(usual))
     if (folder := state_folder(found)) is not None and folder.is_absolute():
         given.setdefault("MCP_BINANCE_STATE_DIR", str(folder))
+        given.setdefault("MCP_BINANCE_TRADING_DIR", str(folder / "trading"))
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
@@ -307,27 +330,6 @@ def key_file_of(found: Mapping[str, str]) -> Path | None:
     folder = config_folder(found)
     usual = None if folder is None else usual_key_file(folder, found.get("BINANCE_NETWORK", "").strip() or "mainnet")
     return usual if usual is not None and usual.is_file() else None
-
-
-def config_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Return the folder of our own files: guide.yaml and keys; none for a user without a home."""
-    return _own_folder(found, "APPDATA" if platform == "win32" else "", "XDG_CONFIG_HOME", ".config")
-
-
-def state_folder(found: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Return the folder of what outlives a process, where none is named; none for a user without a home."""
-    return _own_folder(found, "LOCALAPPDATA" if platform == "win32" else "", "XDG_STATE_HOME", ".local/state")
-
-
-def _own_folder(found: Mapping[str, str], on_windows: str, named: str, at_home: str) -> Path | None:
-    usual = found.get(on_windows) if on_windows else f"{found['HOME']}/{at_home}" if found.get("HOME") else None
-    home = found.get(named) or usual
-    return Path(home) / "mcp-binance-server" if home else None
-
-
-def _usual_guide_config(found: Mapping[str, str]) -> Path | None:
-    folder = config_folder(found)
-    return folder / "guide.yaml" if folder is not None and (folder / "guide.yaml").is_file() else None
 
 
 def refuse_unknown_variables(environment: Mapping[str, str]) -> None:

@@ -20,6 +20,8 @@ Cancellable = Literal["own", "all"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CENT = Decimal("0.01")
+MOST_DIGITS = 15
+MOST_ORDERS = 100_000
 CLIENT_PER_ORDER = 100_00
 # There is no default for somebody else's money.
 REQUIRED_LIVE = ("symbols", "per_order", "per_day", "daily_loss")
@@ -58,6 +60,8 @@ class Confirm:
     auto_per_order: int = 0
     auto_per_day: int = 0
     client_per_order: int | None = None
+    expires_secs: int = 120
+    """How long a preview can be placed."""
     approver: str | None = None
 
 
@@ -154,6 +158,8 @@ def _confirm(told: Mapping[str, object]) -> Confirm:
             found[name] = _one_of("confirm.ask", value, get_args(Ask))
         elif name == "approver":
             found[name] = _text("confirm.approver", value)
+        elif name == "expires_secs":
+            found[name] = _count("confirm.expires_secs", value, 10, 600)
         else:
             found[name] = _cents_down(f"confirm.{name}", value)
     return Confirm(**found)  # type: ignore[arg-type] # each was read by its name
@@ -230,11 +236,7 @@ def _cents_down(name: str, value: object) -> int:
     return int((_money(name, value) / CENT).to_integral_value(ROUND_FLOOR))
 
 
-def _count(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_ORDERS:
-        raise PolicyProblem(f"{name}: a whole number between 0 and {MOST_ORDERS}")
+def _count(name: str, value: object, least: int = 0, most: int = MOST_ORDERS) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise PolicyProblem(f"{name}: a whole number between {least} and {most}")
     return value
-
-
-MOST_DIGITS = 15
-MOST_ORDERS = 100_000

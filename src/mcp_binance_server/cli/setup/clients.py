@@ -7,7 +7,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Literal
 
 from mcp_binance_server.installation import MODULE, PACKAGE, way_of
-from mcp_binance_server.settings import config_folder
+from mcp_binance_server.own_folders import config_folder
 
 System = Literal["linux", "macos", "windows"]
 
