@@ -6,7 +6,8 @@ from decimal import Decimal
 from mcp_binance_server.trading.charges import DAY_MS
 from mcp_binance_server.trading.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.journal.chain import Event, broken_link
-from mcp_binance_server.trading.journal.ledger import INTENT_COLUMNS, to_intent
+from mcp_binance_server.trading.journal.events import events_from
+from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
 from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.terms import PreviewId
@@ -81,6 +82,4 @@ class JournalReader:
 
     async def broken_link(self) -> int | None:
         """Return the first event that does not follow on the one before it; None if the journal is whole."""
-        return await self.store.read(
-            lambda rows: broken_link(Event(*row) for row in rows.execute("SELECT * FROM event ORDER BY seq"))
-        )
+        return await self.store.read(lambda rows: broken_link(events_from(rows)))

@@ -1,0 +1,125 @@
+"""Intents in their table, and every step that one can take. Work for the store's thread."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.trading.charges import given_back
+from mcp_binance_server.trading.journal.events import append
+from mcp_binance_server.trading.journal.limits import give_back
+from mcp_binance_server.trading.journal.records import (
+    FINAL_STATUS,
+    NEVER_EXECUTED,
+    NEXT,
+    UNRESOLVED,
+    IllegalMove,
+    Intent,
+    IntentState,
+    NewIntent,
+)
+from mcp_binance_server.trading.journal.store import Rows
+from mcp_binance_server.trading.terms import PreviewId, Terms
+
+INTENT_COLUMNS = (
+    "id, client_order_id, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, "
+    "prepared_ms, updated_ms, final_ms"
+)
+
+
+def find(rows: Rows, preview_id: str) -> Intent | None:
+    row = rows.execute(f"SELECT {INTENT_COLUMNS} FROM intent WHERE id=?", (preview_id,)).fetchone()
+    return None if row is None else to_intent(row)
+
+
+def insert(rows: Rows, new: NewIntent, owner: str, now_ms: int) -> Intent:
+    """Write an intent that is new."""
+    terms = new.terms
+    rows.execute(
+        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            new.preview_id, new.client_order_id, terms.account, new.visitor, owner, terms.symbol, new.asset,
+            terms.side, "PREPARED", "", None, str(terms.quantity), "0", "0", terms.counted, new.way, terms.to_json(),
+            now_ms, now_ms, None,
+        ),
+    )  # fmt: skip
+    facts = {"terms": terms.to_json(), "way": new.way, "client_order_id": new.client_order_id}
+    append(rows, now_ms, new.preview_id, "PREPARED", facts)
+    return _found(rows, new.preview_id)
+
+
+def move(rows: Rows, preview_id: PreviewId, state: IntentState, facts: Mapping[str, Any], now_ms: int) -> Intent:
+    stands = _found(rows, preview_id)
+    if stands.state == state:
+        return stands
+    if state not in NEXT[stands.state]:
+        raise IllegalMove(f"{stands.state} -> {state}")
+    is_over = state in NEVER_EXECUTED
+    final_ms = now_ms if is_over else stands.final_ms
+    rows.execute(
+        "UPDATE intent SET state=?, updated_ms=?, final_ms=? WHERE id=?", (state, now_ms, final_ms, preview_id)
+    )
+    if is_over:
+        give_back(rows, stands, stands.counted)
+    append(rows, now_ms, preview_id, state, facts)
+    return _found(rows, preview_id)
+
+
+def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
+    stands = _found(rows, preview_id)
+    is_news = stands.final_ms is None and (order.status, order.executed) != (stands.status, stands.executed)
+    if not is_news or order.executed < stands.executed:
+        return stands
+    is_final = order.status in FINAL_STATUS
+    rows.execute(
+        "UPDATE intent SET status=?, order_id=?, executed=?, spent=?, updated_ms=?, final_ms=? WHERE id=?",
+        (
+            order.status,
+            order.order_id,
+            str(order.executed),
+            str(order.quote_spent),
+            now_ms,
+            now_ms if is_final else None,
+            preview_id,
+        ),
+    )
+    if is_final:
+        give_back(rows, stands, given_back(stands.counted, stands.terms.quantity, order.executed))
+    facts = {"status": order.status, "executed": str(order.executed), "spent": str(order.quote_spent)}
+    append(rows, now_ms, preview_id, "STATUS", facts)
+    return _found(rows, preview_id)
+
+
+def unresolved(rows: Rows, account: str | None) -> list[Intent]:
+    marks = ",".join("?" * len(UNRESOLVED))
+    where = f"state IN ({marks})" + ("" if account is None else " AND account=?")
+    given = (*UNRESOLVED, *(() if account is None else (account,)))
+    found = rows.execute(f"SELECT {INTENT_COLUMNS} FROM intent WHERE {where} ORDER BY prepared_ms", given)
+    return [to_intent(row) for row in found]
+
+
+def to_intent(row: tuple[Any, ...]) -> Intent:
+    preview_id, name, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, *times = row
+    return Intent(
+        PreviewId(preview_id),
+        name,
+        visitor,
+        owner,
+        state,
+        status,
+        order_id,
+        Quantity(Decimal(executed)),
+        Quantity(Decimal(spent)),
+        counted,
+        way,
+        Terms.from_json(terms),
+        *times,
+    )
+
+
+def _found(rows: Rows, preview_id: str) -> Intent:
+    found = find(rows, preview_id)
+    if found is None:
+        raise IllegalMove(f"no intent {preview_id}")
+    return found
