@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 
 import anyio
 
+from mcp_binance_server.domain.access import Visitor
+from mcp_binance_server.domain.account_reader import ReaderByVisitor
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.account import AccountClient
@@ -56,7 +58,7 @@ def ways_to_accounts(whole: object) -> Ways:
     def leads(node: object) -> bool:
         if id(node) not in seen:
             seen.add(id(node))
-            if isinstance(node, AccountClient):
+            if isinstance(node, AccountClient | ReaderByVisitor):
                 ways[id(node)] = ()
             elif names := tuple(name for name, each in _parts(node) if leads(each)):
                 ways[id(node)] = names
@@ -66,9 +68,19 @@ def ways_to_accounts(whole: object) -> Ways:
     return ways
 
 
-def lent_to(principal: Principal | None, whole: WholeT, ways: Ways, *, is_withheld: bool = False) -> WholeT:
-    """Return a copy in which every account client is this principal's; what leads to none is shared, not copied."""
-    return cast("WholeT", _Loan(principal, ways, is_withheld).copy(whole))
+def lent_to(
+    principal: Principal | None,
+    whole: WholeT,
+    ways: Ways,
+    *,
+    is_withheld: bool = False,
+    visitor: Visitor | None = None,
+) -> WholeT:
+    """Return a copy in which every account is this principal's or, on paper, this visitor's.
+
+    What leads to no account is shared, not copied.
+    """
+    return cast("WholeT", _Loan(principal, visitor, ways, is_withheld).copy(whole))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +88,22 @@ class _Loan:
     """One copying. A function that calls itself would be a cycle, and keep the principal until it is collected."""
 
     principal: Principal | None
+    visitor: Visitor | None
     ways: Ways
     is_withheld: bool
     copies: dict[int, Any] = field(default_factory=dict[int, Any])
 
     def copy(self, node: Any) -> Any:  # noqa: ANN401 - any record
         if id(node) not in self.copies:
-            self.copies[id(node)] = (
-                replace(node, principal=self.principal, is_withheld=self.is_withheld)
-                if isinstance(node, AccountClient)
-                else replace(node, **{name: self.copy(getattr(node, name)) for name in self.ways.get(id(node), ())})
-            )
+            self.copies[id(node)] = self._copied(node)
         return self.copies[id(node)]
+
+    def _copied(self, node: Any) -> Any:  # noqa: ANN401 - likewise
+        if isinstance(node, AccountClient):
+            return replace(node, principal=self.principal, is_withheld=self.is_withheld)
+        if isinstance(node, ReaderByVisitor):
+            return node.of_visitor(self.visitor)
+        return replace(node, **{name: self.copy(getattr(node, name)) for name in self.ways.get(id(node), ())})
 
 
 def _parts(node: object) -> list[tuple[str, object]]:
@@ -130,9 +146,16 @@ class Context:
     """Told what is used here, and heard for what is used elsewhere; None in a process that is alone."""
     progress: Report | None = None
 
-    def acting_for(self, principal: Principal | None, *, is_withheld: bool = False) -> "Context":
-        """Return the same services, each of which reads this principal's account, or nobody's."""
-        return lent_to(principal, self, self._ways, is_withheld=is_withheld)
+    def acting_for(
+        self, principal: Principal | None, *, is_withheld: bool = False, visitor: Visitor | None = None
+    ) -> "Context":
+        """Return the same services, each of which reads this principal's account or this visitor's, or nobody's."""
+        return lent_to(principal, self, self._ways, is_withheld=is_withheld, visitor=visitor)
+
+    @property
+    def is_by_visitor(self) -> bool:
+        """Whether accounts belong to visitors here, whatever keys there are."""
+        return isinstance(self.account.client, ReaderByVisitor)
 
     @cached_property
     def _ways(self) -> Ways:

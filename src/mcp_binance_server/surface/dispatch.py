@@ -10,7 +10,7 @@ from typing import Any
 from mcp import types
 from pydantic import ValidationError
 
-from mcp_binance_server.domain.access import Scope
+from mcp_binance_server.domain.access import LOCAL, Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.loading import load
@@ -186,13 +186,14 @@ class Dispatcher:
         # Who may not read an account has none, also where a page would only look at it in passing.
         is_private = "account:read" in caller.visitor.scopes
         principal = caller.principal if is_private else None
-        if principal is self.owner:
+        if principal is self.owner and not self.context.is_by_visitor:
             return self._owners_context
-        return self.context.acting_for(principal, is_withheld=principal is None)
+        visitor = caller.visitor if is_private else None
+        return self.context.acting_for(principal, is_withheld=principal is None, visitor=visitor)
 
     @cached_property
     def _owners_context(self) -> Context:
-        return self.context.acting_for(self.owner)
+        return self.context.acting_for(self.owner, visitor=LOCAL)
 
 
 def _contents(uri: str, page: Page | Picture) -> types.TextResourceContents | types.BlobResourceContents:

@@ -3,17 +3,20 @@
 import gc
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from mcp_binance_server.app import App
-from mcp_binance_server.domain.access import LOCAL, Credentials, Vault
+from mcp_binance_server.domain.access import LOCAL, Credentials, Vault, Visitor
 from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import Sourced
+from mcp_binance_server.errors import InsufficientScope
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.simulator.exchange import Guest, SimulatedExchange
 from mcp_binance_server.simulator.market.portfolio import Balance, Portfolio
@@ -22,6 +25,9 @@ from mcp_binance_server.surface.catalogue import Catalogue
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.spec import Answer, Arguments, ToolAnswer, ToolSpec
+from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.paper.reads import PaperReads
 
 Ask = Callable[[], Awaitable[Sourced[Account]]]
 
@@ -34,7 +40,7 @@ class Nothing(Arguments):
 class Drawer:
     """A part of a service, two steps away from the context."""
 
-    client: AccountClient
+    client: AccountReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class DerivedService:
     """Makes a field of its own from what it was given, once."""
 
     label: str
-    client: AccountClient = field(init=False)
+    client: AccountReader = field(init=False)
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,7 @@ async def test_services_that_share_an_account_still_share_it(app: App, guest: Pr
 
     assert lent.account is lent.portfolio.account
     assert lent.account.client is lent.orders.client is lent.preview.account is lent.analysis.size.account
-    assert lent.account.client.principal is guest
+    assert lent.account.client.require_key() is guest
     assert lent.market is app.context.market
     assert lent.live is app.context.live
 
@@ -155,8 +161,36 @@ async def test_services_that_share_an_account_still_share_it(app: App, guest: Pr
 async def test_taking_the_account_away_leaves_none(app: App, guest: Principal) -> None:
     lent = app.context.acting_for(guest)
 
-    assert lent.acting_for(None).account.client.principal is None
-    assert replace(lent, progress=None).acting_for(None).orders.client.principal is None
+    assert not lent.acting_for(None).account.client.has_key
+    assert not replace(lent, progress=None).acting_for(None).orders.client.has_key
+
+
+async def test_on_paper_each_visitor_reads_their_own_account_whatever_the_keys(
+    app: App, guest: Principal, tmp_path: Path
+) -> None:
+    async with opened_store(tmp_path / "trading") as store:
+        paper = PaperReads(PaperExchange(store, {"USDT": Decimal(10_000)}, 0, app.clock.now_ms), "mainnet")
+        accounts = replace(app.context.account, client=paper)
+        orders = replace(app.context.orders, client=paper)
+        given: dict[str, Any] = {each: getattr(app.context, each) for each in app.context.__dataclass_fields__}
+        given |= {"account": accounts, "orders": orders}
+        context = Later(**given, deep=DeepService(Drawer(paper)))
+        dispatcher = Dispatcher(CATALOGUE, context, app.dispatcher.owner)
+        ann, poor = Visitor("ann"), Visitor("poor", frozenset({"market:read"}))
+
+        def account_for(caller: Caller | None) -> object:
+            lent = dispatcher.context_for(caller, "market:read")
+            assert lent.account.client is lent.orders.client
+            return lent.account.client.require_key()
+
+        own = account_for(None)
+        assert own == account_for(Caller(LOCAL, Vault(guest))) == account_for(Caller(LOCAL, Vault(None)))
+        assert account_for(Caller(ann, Vault(app.dispatcher.owner))) == account_for(Caller(ann, Vault(guest))) != own
+        with pytest.raises(InsufficientScope):
+            account_for(Caller(poor, Vault(app.dispatcher.owner)))
+        told = await dispatcher.call_tool(Caller(ann, Vault(None)), "deep", {})
+        assert told.content[0].model_dump()["text"] == "10000"
+        assert not context.account.client.has_key
 
 
 async def test_nothing_that_a_service_holds_leads_to_the_owner(app: App) -> None:

@@ -162,6 +162,10 @@ class AccountClient:
     is_withheld: bool = False
     """Whether there is a key that the one who asks is not lent."""
 
+    @property
+    def has_key(self) -> bool:
+        return self.principal is not None
+
     def require_key(self) -> Principal:
         """Return whose account this is.
 
@@ -190,6 +194,17 @@ class AccountClient:
     async def account(self) -> Sourced[Account]:
         answer = await self._signed(ACCOUNT, {"omitZeroBalances": "true"}, AccountWire)
         return answer.holding(answer.value.to_domain())
+
+    async def key_rights(self) -> KeyRights | None:
+        """Return what the key may do; None where nobody tells it, or not soon."""
+        if self.principal is None or self.caller.network.name != TELLS_RIGHTS:
+            return None
+        try:
+            with anyio.move_on_after(PATIENCE_SECS):
+                return await read_key_rights(self)
+        except AppError as error:
+            LOG.info("what the key may do was not told: %s", error.error_type)
+        return None
 
     async def open_orders(self, symbol: Symbol | None = None) -> Sourced[tuple[Order, ...]]:
         """Return the open orders; of all symbols at once that costs thirteen times as much."""
@@ -264,21 +279,9 @@ async def read_key_rights(account: AccountClient) -> KeyRights:
     return body.value.to_domain()
 
 
-async def find_key_rights(account: AccountClient) -> KeyRights | None:
-    """Return what the key may do; None where nobody tells it, or not soon."""
-    if account.principal is None or account.caller.network.name != TELLS_RIGHTS:
-        return None
-    try:
-        with anyio.move_on_after(PATIENCE_SECS):
-            return await read_key_rights(account)
-    except AppError as error:
-        LOG.info("what the key may do was not told: %s", error.error_type)
-    return None
-
-
 async def warn_of_rights(account: AccountClient) -> None:
     """Say in one line of the log what should be changed about the key; a key that is as it should be gets none."""
-    rights = await find_key_rights(account)
+    rights = await account.key_rights()
     if rights is None or account.principal is None or not rights.dangers:
         return
     level = logging.ERROR if rights.withdrawals else logging.WARNING

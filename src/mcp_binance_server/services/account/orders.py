@@ -6,6 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from mcp_binance_server.domain.account import Balance
+from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.orders import (
     FillsOfSymbol,
@@ -19,7 +20,6 @@ from mcp_binance_server.domain.periods import DAY_MS, Period, Written, read_peri
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.endpoints import ACCOUNT, ALL_ORDERS, OPEN_ORDERS_ALL
 from mcp_binance_server.services.gathering import gather
@@ -39,7 +39,7 @@ QUOTES = (*STABLE, "BTC", "ETH", "BNB")
 class OrdersService:
     """Orders of one principal; a missing key is said before anything is asked."""
 
-    client: AccountClient
+    client: AccountReader
     directory: Directory
     time: ServerTime
 

@@ -10,10 +10,10 @@ from mcp_binance_server.analytics.portfolio.risk import History, chained, daily_
 from mcp_binance_server.analytics.portfolio.valuation import Portfolio, find_route, value_portfolio
 from mcp_binance_server.analytics.thresholds import DEFAULTS, Thresholds
 from mcp_binance_server.domain.account import AccountView, KeyRights, Venue
+from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.spot.account import AccountClient, find_key_rights
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.gathering import gather
 
@@ -36,12 +36,12 @@ class ValuedAccount:
 class AccountService:
     """Balances and rights of one principal, and what they are worth."""
 
-    client: AccountClient
+    client: AccountReader
     market: SpotClient
 
     @property
     def has_key(self) -> bool:
-        return self.client.principal is not None
+        return self.client.has_key
 
     async def account(self) -> AccountView:
         """Return the account; its answer has no time of its own, so it is dated by the exchange's clock."""
@@ -51,7 +51,7 @@ class AccountService:
     async def with_key_rights(self) -> tuple[AccountView, KeyRights | None]:
         """Return the account and what its key may do, where the exchange tells it; both are read at once."""
         self.client.require_key()
-        told, rights = await gather(self.account, lambda: find_key_rights(self.client))
+        told, rights = await gather(self.account, self.client.key_rights)
         return told.required(), rights.value
 
     async def valued(self) -> ValuedAccount:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import BookSnapshot, Sourced
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
-from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.errors import OrderRuleBroken
@@ -26,7 +26,7 @@ class PreviewService:
 
     client: SpotClient
     directory: Directory
-    account: AccountClient
+    account: AccountReader
 
     async def preview(self, text: str, intent: OrderIntent) -> PreviewedOrder:
         """Say what an order on the symbol a caller wrote would do.
@@ -65,7 +65,7 @@ class PreviewService:
             raise
 
     async def _account(self) -> Account | None:
-        return None if self.account.principal is None else (await self.account.account()).value
+        return (await self.account.account()).value if self.account.has_key else None
 
 
 def _require_amounts(intent: OrderIntent) -> None:

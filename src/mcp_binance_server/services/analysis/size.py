@@ -18,11 +18,11 @@ from mcp_binance_server.analytics.trend.size import (
     size_order,
 )
 from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import BookSnapshot, MarketView
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.account.preview import LEVELS
 from mcp_binance_server.services.gathering import gather
@@ -51,7 +51,7 @@ class SizeService:
     """Reads the book and, with a key, the account and its open orders on the symbol."""
 
     client: SpotClient
-    account: AccountClient
+    account: AccountReader
     thresholds: Thresholds = DEFAULTS
 
     async def read(self, symbol: Symbol) -> SizeReadings:
@@ -111,14 +111,14 @@ class SizeService:
         return sized if isinstance(sized, NoOrder) else _kept(view.rules, levels, sized, touch, basis.funds)
 
     async def _prices(self) -> Mapping[Symbol, Price] | None:
-        return None if self.account.principal is None else (await self.client.prices()).value
+        return (await self.client.prices()).value if self.account.has_key else None
 
     async def _account(self) -> Account | None:
-        return None if self.account.principal is None else (await self.account.account()).value
+        return (await self.account.account()).value if self.account.has_key else None
 
     async def _orders(self, symbol: Symbol) -> tuple[Order, ...] | None:
         # Of this symbol alone: all of them cost thirteen times as much.
-        return None if self.account.principal is None else (await self.account.open_orders(symbol)).value
+        return (await self.account.open_orders(symbol)).value if self.account.has_key else None
 
 
 def _kept(

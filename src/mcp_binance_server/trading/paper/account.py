@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from hashlib import sha256
 
+from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.domain.account import Balance, Commission
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.intent import Side
 from mcp_binance_server.trading.paper.market import NONE, PaperFill, PaperOrder
 from mcp_binance_server.trading.preview import written
+
+OWN = "paper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,11 @@ class PaperAccount:
     def _move(self, asset: str, *, free: Decimal, locked: Decimal) -> None:
         self.free[asset] = Quantity(self.free.get(asset, NONE) + free)
         self.locked[asset] = Quantity(self.locked.get(asset, NONE) + locked)
+
+
+def account_of(visitor: Visitor) -> str:
+    """Name the account on paper of a visitor: one of whom nobody asked who they are has the process's own."""
+    return f"{OWN}-{sha256(visitor.name.encode()).hexdigest()[:16]}" if visitor.is_known else OWN
 
 
 def _held_by(side: Side, pair: Pair) -> str:

@@ -15,8 +15,8 @@ from mcp_binance_server.trading.paper.tables import (
     find_order,
     insert_order,
     newest_fills,
-    newest_orders,
     open_rows,
+    orders_between,
     read_account,
     write_account,
     write_order,
@@ -69,15 +69,21 @@ class PaperExchange:
 
         return await self.store.write(work)
 
-    async def find(self, account: str, symbol: Symbol, client_order_id: str) -> PaperRow | None:
-        return await self.store.read(lambda rows: find_order(rows, account, symbol, client_order_id))
+    async def find(
+        self, account: str, symbol: Symbol, client_order_id: str | None = None, order_id: int | None = None
+    ) -> PaperRow | None:
+        return await self.store.read(lambda rows: find_order(rows, account, symbol, client_order_id, order_id))
 
     async def open_orders(self, account: str) -> list[PaperRow]:
         return await self.store.read(lambda rows: open_rows(rows, account))
 
-    async def orders(self, account: str, symbol: Symbol, limit: int) -> list[PaperRow]:
-        """Return the newest orders of a symbol, newest last."""
-        return await self.store.read(lambda rows: newest_orders(rows, account, symbol, limit))
+    async def orders(
+        self, account: str, symbol: Symbol, limit: int, start_ms: int | None = None, end_ms: int | None = None
+    ) -> list[PaperRow]:
+        """Return the newest orders of a symbol, or with a start those that follow it; newest last."""
+        return await self.store.read(
+            lambda rows: orders_between(rows, account, symbol, limit, start_ms=start_ms, end_ms=end_ms)
+        )
 
     async def fills(self, account: str, symbol: Symbol, limit: int, order_id: int | None = None) -> list[Fill]:
         """Return the newest fills of a symbol, or of one order, newest last."""

@@ -15,6 +15,7 @@ from mcp_binance_server.trading.paper.account import PaperAccount
 from mcp_binance_server.trading.paper.market import OPEN, PENDING, PaperFill, PaperOrder
 
 ZERO = Decimal(0)
+LAST_MS = 2**63 - 1
 _OPEN = ",".join(f"'{each}'" for each in sorted(OPEN))
 _COLUMNS = (
     "order_id, account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, quantity, executed, "
@@ -110,10 +111,13 @@ def insert_fill(rows: Rows, row: PaperRow, fill: PaperFill, commission: Quantity
     )  # fmt: skip
 
 
-def find_order(rows: Rows, account: str, symbol: Symbol, client_order_id: str) -> PaperRow | None:
+def find_order(
+    rows: Rows, account: str, symbol: Symbol, client_order_id: str | None = None, order_id: int | None = None
+) -> PaperRow | None:
+    """Return one order by either of its ids; the exchange's own goes first."""
+    where, given = ("order_id=?", order_id) if order_id is not None else ("client_order_id=?", client_order_id)
     row = rows.execute(
-        f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND client_order_id=?",
-        (account, symbol, client_order_id),
+        f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND {where}", (account, symbol, given)
     ).fetchone()
     return None if row is None else _row(row)
 
@@ -125,9 +129,15 @@ def open_rows(rows: Rows, account: str | None = None) -> list[PaperRow]:
     return [_row(row) for row in rows.execute(query, given)]
 
 
-def newest_orders(rows: Rows, account: str, symbol: Symbol, limit: int) -> list[PaperRow]:
-    query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? ORDER BY order_id DESC LIMIT ?"
-    return [_row(row) for row in rows.execute(query, (account, symbol, limit))][::-1]
+def orders_between(
+    rows: Rows, account: str, symbol: Symbol, limit: int, *, start_ms: int | None, end_ms: int | None
+) -> list[PaperRow]:
+    """Return the newest orders, or with a start those that follow it; the oldest first in either case."""
+    query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND created_ms BETWEEN ? AND ?"
+    given = account, symbol, start_ms or 0, LAST_MS if end_ms is None else end_ms, limit
+    if start_ms is not None:
+        return [_row(row) for row in rows.execute(f"{query} ORDER BY order_id LIMIT ?", given)]
+    return [_row(row) for row in rows.execute(f"{query} ORDER BY order_id DESC LIMIT ?", given)][::-1]
 
 
 def newest_fills(rows: Rows, account: str, symbol: Symbol, limit: int, order_id: int | None = None) -> list[Fill]:
