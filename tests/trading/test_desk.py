@@ -1,7 +1,6 @@
 """The way of one order: once, whoever asks how often, whoever leaves, and whatever the exchange does."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,113 +8,24 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.domain.orders import Order
-from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
-from mcp_binance_server.trading.broker import Fate, Gate, Outcome, Target, WrittenOrder
-from mcp_binance_server.trading.charges import charges
-from mcp_binance_server.trading.desk import Desk, Placed, written_order
+from mcp_binance_server.trading.broker import Fate, Gate, Outcome, WrittenOrder
+from mcp_binance_server.trading.desk import Placed, written_order
 from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, TradingIsStopped
-from mcp_binance_server.trading.journal.owner import owner
-from mcp_binance_server.trading.journal.records import NewIntent
-from mcp_binance_server.trading.journal.store import opened_store
-from mcp_binance_server.trading.policy import Policy, read_policy
-from mcp_binance_server.trading.settling import settle_dead
-from support.clock import FakeClock
+from mcp_binance_server.trading.journal.owner import is_dead, owner
+from mcp_binance_server.trading.policy import read_policy
 from support.terms import NOW_MS, intent, terms
+from trading.bench import Bench, Scripted, begun, opened_bench, placed
 
 pytestmark = pytest.mark.anyio
 
 
-@dataclass
-class Scripted:
-    """An exchange that does as it is told, and counts what reached it."""
-
-    fate: Fate = Fate.ACCEPTED
-    asked: list[Order | Exception | None] = field(default_factory=list[Order | Exception | None])
-    held: anyio.Event | None = None
-    is_away: bool = False
-    lies: bool = False
-    reached: list[WrittenOrder] = field(default_factory=list[WrittenOrder])
-    questions: int = 0
-    venue: Venue = field(default_factory=lambda: Venue("mainnet", "paper"))
-    horizon_ms: int = 17_000
-
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
-        if self.fate is Fate.NOT_SENT and not self.lies:
-            return Outcome(self.fate, reason="as told")
-        await gate()
-        self.reached.append(order)
-        if self.held is not None:
-            await self.held.wait()
-        return Outcome(self.fate, placed(order) if self.fate is Fate.ACCEPTED else None, reason="as told")
-
-    async def cancel(self, target: Target, gate: Gate) -> Outcome:
-        raise NotImplementedError
-
-    async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:  # noqa: ARG002 - the port
-        self.questions += 1
-        await anyio.lowlevel.checkpoint()
-        if self.is_away:
-            raise ExchangeUnavailable(reason="away")
-        answer = self.asked.pop(0) if self.asked else None
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    async def open_orders(self) -> tuple[Order, ...]:
-        return ()
-
-
-def placed(order: WrittenOrder, status: str = "NEW") -> Order:
-    nothing = order.quantity * 0
-    return Order(
-        order_id=1,
-        client_order_id=order.client_order_id,
-        symbol=order.symbol,
-        side=order.side,
-        kind=order.kind,
-        status=status,
-        time_in_force=order.time_in_force,
-        price=order.price,
-        stop_price=Price(Decimal(0)),
-        quantity=order.quantity,
-        executed=nothing,  # type: ignore[arg-type]
-        quote_spent=nothing,  # type: ignore[arg-type]
-        created_ms=NOW_MS,
-        updated_ms=NOW_MS,
-    )
-
-
-@dataclass
-class Bench:
-    """A desk, its exchange, and the clock they live by."""
-
-    desk: Desk
-    exchange: Scripted
-    clock: FakeClock
-
-    async def place(self, new: NewIntent, policy: Policy | None = None) -> Placed:
-        return await self.desk.place(new, charges(new.terms, policy or Policy(), new.way), None)
-
-    async def state(self, new: NewIntent) -> str:
-        found = await self.desk.ledger.find(new.preview_id)
-        return "" if found is None else found.state
-
-    async def used(self, new: NewIntent) -> dict[str, int]:
-        return await self.desk.ledger.used("paper", charges(new.terms, Policy(), new.way), self.clock.now_ms())
-
-
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
-    exchange, clock = Scripted(), FakeClock(now_ms=NOW_MS)
-    async with opened_store(tmp_path / "trading") as store:
-        with owner(store.folder) as name:
-            desk = Desk(HostLedger(store, name), lambda _: exchange, clock, clock.now_ms)
-            async with desk.running():
-                yield Bench(desk, exchange, clock)
+    async with opened_bench(tmp_path / "trading") as made:
+        await begun(made.desk)
+        yield made
 
 
 async def test_an_order_is_sent_and_written_down(bench: Bench) -> None:
@@ -264,7 +174,7 @@ async def test_the_dead_are_settled_and_the_living_left_alone(bench: Bench) -> N
             await HostLedger(ledger.store, name).claim(new, (), NOW_MS)
         await ledger.mark_sent(intent(1).preview_id, NOW_MS)
 
-        to_ask = await settle_dead(ledger)
+        to_ask = await bench.desk.settling.left_by(lambda each: is_dead(folder, each.owner))
 
         assert [each.preview_id for each in to_ask] == [intent(1).preview_id]
         states = [await bench.state(intent(number)) for number in range(3)]

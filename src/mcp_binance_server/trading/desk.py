@@ -1,23 +1,28 @@
 """The way of one order: claim, send once, write down, tell; the same preview asked for again is the same order."""
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import anyio
-import anyio.abc
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.trading.broker import Broker, Fate, Outcome, WrittenOrder
+from mcp_binance_server.trading.broker import Broker, Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.trading.charges import Charge
-from mcp_binance_server.trading.errors import JournalUnavailable
-from mcp_binance_server.trading.journal.ledger import HostLedger, PositionRoom, TradingIsStopped
+from mcp_binance_server.trading.errands import Errands
+from mcp_binance_server.trading.guards import Denied, denied_by
+from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, PositionRoom, TradingIsStopped
+from mcp_binance_server.trading.journal.owner import is_dead, sweep
+from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import IllegalMove, Intent, IntentState, NewIntent
-from mcp_binance_server.trading.settling import resolve
-from mcp_binance_server.trading.terms import PreviewId, Terms
+from mcp_binance_server.trading.journal.watching import CancelState, Watch
+from mcp_binance_server.trading.settling import Settling
+from mcp_binance_server.trading.stop import cause
+from mcp_binance_server.trading.terms import PreviewId, Terms, TradingMode
 
 LOG = logging.getLogger(__name__)
 
@@ -27,18 +32,24 @@ STATE_OF: Mapping[Fate, IntentState] = {
     Fate.ACCEPTED: "ACKED",
     Fate.UNKNOWN: "UNKNOWN",
 }
+CANCEL_OF: Mapping[Fate, CancelState] = {
+    Fate.REFUSED: "CANCEL_REFUSED",
+    Fate.ACCEPTED: "CANCELLED",
+    Fate.UNKNOWN: "CANCEL_UNKNOWN",
+}
 # How long a caller waits for an order that another process has in hand, and how often it looks.
 ELSEWHERE_MS, LOOK_MS = 10_000, 50
-# How long the end of the process waits for an order that is under way.
-LAST_MS = 15_000
+# How soon what the last run left is tried again when it could not be settled.
+AGAIN_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An intent as it stands, and why it was not sent, or refused, where somebody said so."""
+    """An intent as it stands, why it was not sent, or refused, and what became of a cancel that was sent."""
 
     intent: Intent
     reason: str = ""
+    cancel: CancelState | None = None
 
 
 @dataclass(eq=False)
@@ -50,23 +61,22 @@ class Desk:
     clock: Clock
     now_ms: Callable[[], int]
     """Exchange time."""
-    _tasks: anyio.abc.TaskGroup | None = None
-    _under_way: dict[PreviewId, anyio.Event] = field(default_factory=dict[PreviewId, anyio.Event])
-    _reasons: dict[PreviewId, str] = field(default_factory=dict[PreviewId, str])
+    mode: TradingMode = "paper"
+    errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
+    waits_for: str = "the orders that the last run left are known"
+    """What must be done before the first order; "" once it is."""
+    _asking: set[PreviewId] = field(default_factory=set[PreviewId])
+
+    def __post_init__(self) -> None:
+        self.reader, self.watch = JournalReader(self.ledger.store), Watch(self.ledger.store)
+        self.settling = Settling(self.ledger, self.watch, self.broker_of, self.clock, self.now_ms)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["Desk"]:
-        """Take orders; at the end no new ones, and those under way are waited for, though not for ever."""
-        async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
-            try:
-                yield self
-            finally:
-                self._tasks = None
-                with anyio.CancelScope(shield=True), anyio.move_on_after(LAST_MS / 1000):
-                    for done in [*self._under_way.values()]:
-                        await done.wait()
-                tasks.cancel_scope.cancel()
+        """Settle what the last run left, and take orders; at the end those under way are waited for, not for ever."""
+        async with self.errands.running():
+            self.errands.beside(self._start)
+            yield self
 
     async def place(self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None) -> Placed:
         """Claim and send it if nobody has, wait for what becomes of it, and return that; every caller hears the same.
@@ -76,74 +86,194 @@ class Desk:
             TradingIsStopped: no order is taken; likewise.
             JournalUnavailable: nothing can be written down, so nothing was sent.
         """
-        tasks = self._tasks
-        if tasks is None:
-            raise JournalUnavailable(reason="this server is ending", fix="Start it again")
-        with anyio.CancelScope(shield=True):  # from the claim on it is the desk's, whoever leaves
-            intent, is_new = await self.ledger.claim(new, charges, self.now_ms(), room)
-            if is_new:
-                self._under_way[new.preview_id] = anyio.Event()
-                tasks.start_soon(self._carry, intent)
-        return await self.told(new.preview_id)
+        placed = await self.errands.run(new.preview_id, partial(self._claimed, new, charges, room))
+        return placed or await self.told(new.preview_id)
 
     async def told(self, preview_id: PreviewId) -> Placed:
         """Return what became of an intent, once it is known, or once that takes too long."""
-        if (done := self._under_way.get(preview_id)) is not None:
-            await done.wait()
+        await self.errands.wait(preview_id)
         waited = 0
         while True:
             intent = await self.ledger.find(preview_id)
             if intent is None:
                 raise KeyError(preview_id)
             if intent.state not in ("PREPARED", "SENT") or waited >= ELSEWHERE_MS:
-                return Placed(intent, self._reasons.get(preview_id, ""))
+                return Placed(intent, await self._reason(intent))
             await self.clock.sleep_ms(LOOK_MS)
             waited += LOOK_MS
 
-    async def _carry(self, intent: Intent) -> None:
+    async def cancel(self, account: str, target: Target, visitor: str) -> Placed:
+        """Cancel an order of the journal, also while trading is stopped; one that is over is told as it stands.
+
+        Raises:
+            KeyError: the account has no such order here.
+            JournalUnavailable: what became of it could not be written down.
+        """
+        intent = await self.reader.by_client_order_id(account, target.client_order_id)
+        if intent is None or intent.terms.symbol != target.symbol:
+            raise KeyError(target.client_order_id)
+        placed = await self.told(intent.preview_id)
+        if placed.intent.final_ms is not None:
+            return placed
+        found = await self.errands.run(
+            f"cancel {target.client_order_id}", partial(self._cancelled, placed.intent, visitor)
+        )
+        return found or placed
+
+    async def deny(self, preview_id: PreviewId, denied: Denied) -> None:
+        """Write down what was refused after its preview; that this fails changes no refusal."""
+        facts = {"guard": denied.guard, "received": denied.received, "limit": denied.limit}
         try:
-            with anyio.CancelScope(shield=True):
-                await self._send(intent)
+            await self.ledger.note("DENIED", facts, self.now_ms(), preview_id)
         except AppError as error:
-            # What is on the disk decides: nothing left, or it may have, and the next start asks.
-            LOG.error("order %s: %s", intent.client_order_id, error.message)  # noqa: TRY400 - it says all there is
-            self._reasons[intent.preview_id] = error.message
-        except Exception:  # a defect must not end the orders of others; this one is asked for
-            LOG.exception("order %s", intent.client_order_id)
-        finally:
-            self._under_way.pop(intent.preview_id).set()
+            LOG.warning("a refusal was not written down: %s", error.message)
 
-    async def _send(self, intent: Intent) -> None:
-        broker = self.broker_of(intent.terms.account)
-        has_left = False
-
-        async def gate() -> None:
-            nonlocal has_left
-            await self.ledger.mark_sent(intent.preview_id, self.now_ms())
-            has_left = True
-
+    async def catch_up(self, accounts: Collection[str] | None = None) -> None:
+        """Write down what became of open orders, and settle what nobody has in hand; what fails is tried later."""
         try:
-            outcome = await broker.place(written_order(intent.terms, intent.client_order_id), gate)
-        except TradingIsStopped as error:
-            outcome = Outcome(Fate.NOT_SENT, reason=f"trading was stopped: {error.stopped.why}")
-        except IllegalMove:
-            return  # somebody has settled it meanwhile, and the gate held: nothing left
-        except Exception as error:  # whatever it was, what has left is not known
-            LOG.exception("order %s", intent.client_order_id)
-            fate = Fate.UNKNOWN if has_left else Fate.NOT_SENT
-            outcome = Outcome(fate, reason=f"an unexpected {type(error).__name__}")
-        if has_left and outcome.fate is Fate.NOT_SENT:  # the flag knows, not the words of an answer
-            outcome = replace(outcome, fate=Fate.UNKNOWN)
-        await self._write_down(intent, broker, outcome)
+            for intent in await self.settling.left_by(self._is_left):
+                self._ask_for(intent)
+            open_intents = [each for each in await self.watch.open_intents(accounts) if each.terms.mode == self.mode]
+            await self.settling.follow(open_intents)
+            if any(each.state == "NOT_PLACED" for each in open_intents):
+                await self.look()
+        except AppError as error:
+            LOG.warning("open orders: %s", error.message)
 
-    async def _write_down(self, intent: Intent, broker: Broker, outcome: Outcome) -> None:
-        if outcome.reason:
-            self._reasons[intent.preview_id] = outcome.reason
-        await self.ledger.move(intent.preview_id, STATE_OF[outcome.fate], _facts(outcome), self.now_ms())
+    async def look(self) -> None:
+        """Stop trading if what happened of late gives cause."""
+        if (why := cause(await self.watch.troubles(self.now_ms()))) is not None:
+            await self.ledger.stop(why, "the desk", self.now_ms())
+
+    async def _start(self) -> None:
+        while True:
+            try:
+                sweep(self.ledger.store.folder)
+                for intent in await self.settling.left_by(self._is_left):
+                    self._ask_for(intent)
+                await self.settling.end_cancels_left(self.mode)
+                await self.look()
+                break
+            except AppError as error:
+                LOG.warning("what the last run left: %s", error.message)
+                await self.clock.sleep_ms(AGAIN_MS)
+        await self.catch_up()
+        while self._asking:
+            await self.clock.sleep_ms(LOOK_MS)
+        self.waits_for = ""
+
+    def _is_left(self, intent: Intent) -> bool:
+        if intent.preview_id in self._asking or self.errands.is_under_way(intent.preview_id):
+            return False
+        if intent.state != "PREPARED" and intent.terms.mode != self.mode:
+            return False  # its exchange is not this one
+        return intent.owner == self.ledger.owner or is_dead(self.ledger.store.folder, intent.owner)
+
+    def _ask_for(self, intent: Intent) -> None:
+        self._asking.add(intent.preview_id)
+        self.errands.beside(partial(self._asked_for, intent))
+
+    async def _asked_for(self, intent: Intent) -> None:
+        try:
+            await self.settling.resolve(intent)
+            await self.look()
+        finally:
+            self._asking.discard(intent.preview_id)
+
+    async def _claimed(self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None) -> Placed | None:
+        try:
+            intent, is_new = await self.ledger.claim(new, charges, self.now_ms(), room)
+        except LimitPassed as passed:
+            await self.deny(new.preview_id, denied_by(passed.charge, passed.used))
+            raise
+        except TradingIsStopped as error:
+            await self.deny(new.preview_id, Denied("stop", "an order", f"none: {error.stopped.why}"))
+            raise
+        return await self._carried(intent) if is_new else None
+
+    async def _carried(self, intent: Intent) -> Placed:
+        reason = ""
+        try:
+            reason = await self._sent(intent)
+        except AppError as error:
+            # What is on the disk decides: nothing left, or it may have, and then it is asked for.
+            LOG.error("order %s: %s", intent.client_order_id, error.message)  # noqa: TRY400 - it says all there is
+            reason = error.message
+        return Placed(await self.ledger.find(intent.preview_id) or intent, reason)
+
+    async def _sent(self, intent: Intent) -> str:
+        async def mark() -> None:
+            await self.ledger.mark_sent(intent.preview_id, self.now_ms())
+
+        order = written_order(intent.terms, intent.client_order_id)
+        try:
+            outcome = await _once(partial(self.broker_of(intent.terms.account).place, order), mark)
+            with anyio.CancelScope(shield=True):
+                await self._write_down(intent.preview_id, outcome)
+        except IllegalMove:
+            return ""  # somebody has settled it meanwhile; where the gate held, nothing left
+        return outcome.reason
+
+    async def _write_down(self, preview_id: PreviewId, outcome: Outcome) -> None:
+        stands = await self.ledger.move(preview_id, STATE_OF[outcome.fate], _facts(outcome), self.now_ms())
         if outcome.order is not None:
-            await self.ledger.follow(intent.preview_id, outcome.order, self.now_ms())
-        if outcome.fate is Fate.UNKNOWN and self._tasks is not None:
-            self._tasks.start_soon(resolve, self.ledger, broker, intent, self.clock, self.now_ms)
+            await self.ledger.follow(preview_id, outcome.order, self.now_ms())
+        if outcome.fate is Fate.UNKNOWN:
+            self._ask_for(stands)
+        if outcome.fate in (Fate.UNKNOWN, Fate.REFUSED):
+            await self.look()
+
+    async def _cancelled(self, intent: Intent, visitor: str) -> Placed:
+        preview_id = intent.preview_id
+
+        async def mark() -> None:
+            await self.watch.ask_to_cancel(preview_id, self.ledger.owner, visitor, self.now_ms())
+
+        target = Target(intent.terms.symbol, intent.client_order_id, intent.order_id)
+        outcome = await _once(partial(self.broker_of(intent.terms.account).cancel, target), mark)
+        if outcome.fate is Fate.NOT_SENT:
+            return Placed(intent, outcome.reason)
+        with anyio.CancelScope(shield=True):
+            await self._write_cancel_down(intent, CANCEL_OF[outcome.fate], outcome)
+        stands = await self.ledger.find(preview_id) or intent
+        is_over = stands.status == "CANCELED"
+        return Placed(stands, outcome.reason, "CANCELLED" if is_over else CANCEL_OF[outcome.fate])
+
+    async def _write_cancel_down(self, intent: Intent, state: CancelState, outcome: Outcome) -> None:
+        await self.watch.end_cancel(intent.preview_id, state, _facts(outcome), outcome.order, self.now_ms())
+        if outcome.order is None:  # the order tells what became of it, the cancel is not asked for
+            self.errands.beside(partial(self.settling.follow_cancel, intent))
+        elif intent.state == "NOT_PLACED":
+            await self.look()
+
+    async def _reason(self, intent: Intent) -> str:
+        said = [each.told for each in await self.reader.history(intent.preview_id) if each.state == intent.state]
+        return str(said[-1].get("reason", "")) if said else ""
+
+
+async def _once(send: Callable[[Gate], Awaitable[Outcome]], mark: Gate) -> Outcome:
+    """Send one request; whether it has left the flag knows, not the words of an answer or an error."""
+    has_left = False
+
+    async def gate() -> None:
+        nonlocal has_left
+        await mark()
+        has_left = True
+
+    try:
+        outcome = await send(gate)
+    except IllegalMove:
+        raise
+    except TradingIsStopped as error:
+        outcome = Outcome(Fate.NOT_SENT, reason=f"trading was stopped: {error.stopped.why}")
+    except AppError as error:
+        outcome = Outcome(Fate.NOT_SENT, reason=error.message)
+    except anyio.get_cancelled_exc_class():  # it took longer than the end of this process could wait
+        outcome = Outcome(Fate.NOT_SENT, reason="this server ended")
+    except Exception as error:
+        LOG.exception("a defect on the way of an order")
+        outcome = Outcome(Fate.NOT_SENT, reason=f"an unexpected {type(error).__name__}")
+    return replace(outcome, fate=Fate.UNKNOWN) if has_left and outcome.fate is Fate.NOT_SENT else outcome
 
 
 def written_order(terms: Terms, client_order_id: str) -> WrittenOrder:

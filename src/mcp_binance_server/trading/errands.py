@@ -1,0 +1,120 @@
+"""Work that goes on when whoever asked for it has left: done once however many ask, and waited for at the end."""
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import anyio
+import anyio.abc
+
+from mcp_binance_server.trading.errors import JournalUnavailable
+
+LOG = logging.getLogger(__name__)
+
+ResultT = TypeVar("ResultT")
+
+# How long the end of the process waits for an order that is under way.
+LAST_MS = 15_000
+
+
+@dataclass(eq=False)
+class _Errand(Generic[ResultT]):
+    work: Callable[[], Awaitable[ResultT]]
+    scope: anyio.CancelScope = field(default_factory=lambda: anyio.CancelScope(shield=True))
+    done: anyio.Event = field(default_factory=anyio.Event)
+    found: list[ResultT] = field(default_factory=list[ResultT])
+    failure: Exception | None = None
+
+    async def do(self) -> None:
+        try:
+            with self.scope:
+                self.found.append(await self.work())
+        except Exception as error:  # noqa: BLE001 - whoever asked hears of it
+            self.failure = error
+        finally:
+            self.done.set()
+
+    async def result(self) -> ResultT:
+        await self.done.wait()
+        if self.failure is not None:
+            raise self.failure
+        if not self.found:
+            raise ended()
+        return self.found[0]
+
+
+@dataclass(eq=False)
+class Errands(Generic[ResultT]):
+    """Tasks of their own, by name."""
+
+    last_ms: int = LAST_MS
+    _tasks: anyio.abc.TaskGroup | None = None
+    _under_way: dict[str, _Errand[ResultT]] = field(default_factory=dict[str, _Errand[ResultT]])
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Take work; at the end no more of it, and what is under way is waited for, though not for ever."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield
+            finally:
+                self._tasks = None
+                with anyio.CancelScope(shield=True):
+                    await self._last()
+                tasks.cancel_scope.cancel()
+
+    def is_under_way(self, name: str) -> bool:
+        return name in self._under_way
+
+    async def run(self, name: str, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+        """Do the work, unless it is under way by that name, and return what came of it.
+
+        Raises:
+            JournalUnavailable: this process ends; nothing was begun.
+        """
+        errand = self._under_way.get(name)
+        if errand is None:
+            if self._tasks is None:
+                raise ended()
+            errand = self._under_way[name] = _Errand(work)
+            self._tasks.start_soon(self._do, name, errand)
+        return await errand.result()
+
+    async def wait(self, name: str) -> None:
+        """Wait for work of that name, if there is any under way."""
+        if (errand := self._under_way.get(name)) is not None:
+            await errand.done.wait()
+
+    def beside(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Begin work that nobody waits for; it is broken off at the end."""
+        if self._tasks is not None:
+            self._tasks.start_soon(_logged, work)
+
+    async def _do(self, name: str, errand: _Errand[ResultT]) -> None:
+        try:
+            await errand.do()
+        finally:
+            del self._under_way[name]
+
+    async def _last(self) -> None:
+        if self._under_way:
+            LOG.warning("%d under way: waiting up to %.0f s", len(self._under_way), self.last_ms / 1000)
+        with anyio.move_on_after(self.last_ms / 1000):
+            while self._under_way:
+                await next(iter(self._under_way.values())).done.wait()
+        for errand in self._under_way.values():
+            errand.scope.cancel()
+
+
+def ended() -> JournalUnavailable:
+    return JournalUnavailable(reason="this server is ending", fix="Start it again")
+
+
+async def _logged(work: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await work()
+    except Exception:  # a defect must not end the orders of others
+        LOG.exception("beside the orders")

@@ -1,0 +1,125 @@
+"""What still needs an eye: open orders, cancels without an end, and what went wrong of late."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.trading.journal.ledger import INTENT_COLUMNS, append, find, follow, move, to_intent
+from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.journal.store import Rows, Store
+from mcp_binance_server.trading.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, Troubles
+from mcp_binance_server.trading.terms import PreviewId
+
+CancelState = Literal["CANCELLED", "CANCEL_REFUSED", "CANCEL_UNKNOWN"]
+CANCEL_ASKED = "CANCEL_ASKED"
+# For so long an order that was not found may still be; afterwards nobody looks for it any more.
+WATCHED_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class CancelLeft:
+    """A cancel that was asked for and of which nothing more was written."""
+
+    intent: Intent
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The part of one journal that is not over."""
+
+    store: Store
+
+    async def open_intents(self, accounts: Collection[str] | None = None) -> list[Intent]:
+        """Return orders that stand, or may, of some accounts or of all, the oldest first."""
+
+        def work(rows: Rows) -> list[Intent]:
+            query = (
+                f"SELECT {INTENT_COLUMNS} FROM intent WHERE final_ms IS NULL AND state IN ('ACKED', 'NOT_PLACED') "
+                "ORDER BY prepared_ms"
+            )
+            found = [to_intent(row) for row in rows.execute(query)]
+            return [each for each in found if accounts is None or each.terms.account in accounts]
+
+        return await self.store.read(work)
+
+    async def learn(self, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
+        """Write that the exchange has the order, and how it stands.
+
+        Raises:
+            IllegalMove: the journal knows for sure that it never was.
+        """
+        return await self.store.write(lambda rows: _learn(rows, preview_id, order, now_ms))
+
+    async def ask_to_cancel(self, preview_id: PreviewId, owner: str, visitor: str, now_ms: int) -> None:
+        """Write that a cancel leaves now."""
+        facts = {"owner": owner, "visitor": visitor}
+        await self.store.write(lambda rows: append(rows, now_ms, preview_id, CANCEL_ASKED, facts))
+
+    async def end_cancel(
+        self, preview_id: PreviewId, state: CancelState, facts: Mapping[str, Any], order: Order | None, now_ms: int
+    ) -> None:
+        """Write what became of a cancel, and of its order if the exchange said so."""
+
+        def work(rows: Rows) -> None:
+            append(rows, now_ms, preview_id, state, facts)
+            if order is not None:
+                _learn(rows, preview_id, order, now_ms)
+
+        return await self.store.write(work)
+
+    async def cancels_left(self) -> list[CancelLeft]:
+        """Return the cancels that nobody has written the end of."""
+
+        def work(rows: Rows) -> list[CancelLeft]:
+            query = (
+                "SELECT about, facts FROM event AS asked WHERE state=? AND NOT EXISTS (SELECT 1 FROM event AS later "
+                "WHERE later.about=asked.about AND later.seq>asked.seq "
+                "AND later.state IN ('CANCELLED', 'CANCEL_REFUSED', 'CANCEL_UNKNOWN')) ORDER BY seq"
+            )
+            found = rows.execute(query, (CANCEL_ASKED,)).fetchall()
+            asked = ((find(rows, about), json.loads(facts)["owner"]) for about, facts in found)
+            return [CancelLeft(intent, owner) for intent, owner in asked if intent is not None]
+
+        return await self.store.read(work)
+
+    async def give_up(self, preview_id: PreviewId, why: str, now_ms: int) -> None:
+        """Write that an order is no longer looked for; what it took of limits of money stays taken."""
+
+        def work(rows: Rows) -> None:
+            query = "UPDATE intent SET final_ms=?, updated_ms=? WHERE id=? AND final_ms IS NULL"
+            if rows.execute(query, (now_ms, now_ms, preview_id)).rowcount:
+                append(rows, now_ms, preview_id, "GIVEN_UP", {"reason": why})
+
+        await self.store.write(work)
+
+    async def troubles(self, now_ms: int) -> Troubles:
+        """Count what went wrong of late; what was before the last resuming is forgiven."""
+
+        def work(rows: Rows) -> Troubles:
+            (resumed,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event WHERE state='RESUMED'").fetchone()
+            recent = "FROM event WHERE state=? AND at_ms>? AND seq>?"
+            (unknown,) = rows.execute(f"SELECT count(*) {recent}", ("UNKNOWN", now_ms - UNKNOWN_MS, resumed)).fetchone()
+            (rejected,) = rows.execute(
+                "SELECT coalesce(max(number), 0) FROM (SELECT count(*) AS number FROM event "
+                "JOIN intent ON intent.id=event.about WHERE event.state='REJECTED' AND at_ms>? AND seq>? "
+                "GROUP BY account)",
+                (now_ms - REJECTED_MS, resumed),
+            ).fetchone()
+            found = rows.execute(
+                "SELECT client_order_id FROM event AS found JOIN intent ON intent.id=found.about "
+                "WHERE found.state='ACKED' AND at_ms>? AND found.seq>? AND EXISTS (SELECT 1 FROM event AS before "
+                "WHERE before.about=found.about AND before.state='NOT_PLACED' AND before.seq<found.seq) "
+                "ORDER BY found.seq LIMIT 1",
+                (now_ms - FOUND_MS, resumed),
+            ).fetchone()
+            return Troubles(unknown, rejected, None if found is None else found[0])
+
+        return await self.store.read(work)
+
+
+def _learn(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
+    move(rows, preview_id, "ACKED", {"asked": order.status}, now_ms)
+    return follow(rows, preview_id, order, now_ms)

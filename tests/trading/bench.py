@@ -1,0 +1,135 @@
+"""A desk with a scripted exchange, for tests of the way of an order."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+
+from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import ExchangeUnavailable
+from mcp_binance_server.trading.broker import Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.trading.charges import charges
+from mcp_binance_server.trading.desk import Desk, Placed
+from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.owner import owner
+from mcp_binance_server.trading.journal.records import FINAL_STATUS, NewIntent
+from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.policy import Policy
+from support.clock import FakeClock
+from support.terms import NOW_MS
+
+
+@dataclass
+class Scripted:
+    """An exchange that does as it is told, and counts what reached it."""
+
+    fate: Fate = Fate.ACCEPTED
+    cancel_fate: Fate = Fate.ACCEPTED
+    asked: list[Order | Exception | None] = field(default_factory=list[Order | Exception | None])
+    held: anyio.Event | None = None
+    is_away: bool = False
+    lies: bool = False
+    reached: list[WrittenOrder] = field(default_factory=list[WrittenOrder])
+    cancels: list[Target] = field(default_factory=list[Target])
+    stands: dict[str, Order] = field(default_factory=dict[str, Order])
+    questions: int = 0
+    venue: Venue = field(default_factory=lambda: Venue("mainnet", "paper"))
+    horizon_ms: int = 17_000
+
+    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
+        if self.fate is Fate.NOT_SENT and not self.lies:
+            return Outcome(self.fate, reason="as told")
+        await gate()
+        self.reached.append(order)
+        if self.held is not None:
+            await self.held.wait()
+        if self.fate is Fate.ACCEPTED:
+            self.stands[order.client_order_id] = placed(order)
+        return Outcome(self.fate, self.stands.get(order.client_order_id), reason="as told")
+
+    async def cancel(self, target: Target, gate: Gate) -> Outcome:
+        await gate()
+        self.cancels.append(target)
+        if self.held is not None:
+            await self.held.wait()
+        order = self.stands.get(target.client_order_id)
+        if self.cancel_fate is Fate.ACCEPTED and order is not None:
+            order = self.stands[target.client_order_id] = replace(order, status="CANCELED")
+        return Outcome(self.cancel_fate, order if self.cancel_fate is not Fate.UNKNOWN else None, reason="as told")
+
+    async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:  # noqa: ARG002 - the port
+        self.questions += 1
+        await anyio.lowlevel.checkpoint()
+        if self.is_away:
+            raise ExchangeUnavailable(reason="away")
+        answer = self.asked.pop(0) if self.asked else self.stands.get(client_order_id)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def open_orders(self) -> tuple[Order, ...]:
+        if self.is_away:
+            raise ExchangeUnavailable(reason="away")
+        return tuple(each for each in self.stands.values() if each.status not in FINAL_STATUS)
+
+
+def placed(order: WrittenOrder, status: str = "NEW") -> Order:
+    nothing = order.quantity * 0
+    return Order(
+        order_id=1,
+        client_order_id=order.client_order_id,
+        symbol=order.symbol,
+        side=order.side,
+        kind=order.kind,
+        status=status,
+        time_in_force=order.time_in_force,
+        price=order.price,
+        stop_price=Price(Decimal(0)),
+        quantity=order.quantity,
+        executed=nothing,  # type: ignore[arg-type]
+        quote_spent=nothing,  # type: ignore[arg-type]
+        created_ms=NOW_MS,
+        updated_ms=NOW_MS,
+    )
+
+
+@dataclass
+class Bench:
+    """A desk, its exchange, and the clock they live by."""
+
+    desk: Desk
+    exchange: Scripted
+    clock: FakeClock
+
+    async def place(self, new: NewIntent, policy: Policy | None = None) -> Placed:
+        return await self.desk.place(new, charges(new.terms, policy or Policy(), new.way), None)
+
+    async def state(self, new: NewIntent) -> str:
+        found = await self.desk.ledger.find(new.preview_id)
+        return "" if found is None else found.state
+
+    async def used(self, new: NewIntent) -> dict[str, int]:
+        return await self.desk.ledger.used("paper", charges(new.terms, Policy(), new.way), self.clock.now_ms())
+
+
+async def begun(desk: Desk) -> None:
+    while desk.waits_for:
+        await anyio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def opened_bench(folder: Path, exchange: Scripted | None = None) -> AsyncGenerator[Bench]:
+    """Open a desk as a process would: each opening is another owner."""
+    exchange, clock = exchange or Scripted(), FakeClock(now_ms=NOW_MS)
+    async with opened_store(folder) as store:
+        with owner(store.folder) as name:
+            desk = Desk(HostLedger(store, name), lambda _: exchange, clock, clock.now_ms)
+            async with desk.running():
+                yield Bench(desk, exchange, clock)
