@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import httpx2
@@ -75,6 +75,9 @@ from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import build_server
 from mcp_binance_server.telemetry.logs import flush_spans
 from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
+
+if TYPE_CHECKING:
+    from mcp_binance_server.paper_assembly import PaperSide
 
 # A list of chart-img.com within ten seconds; an image may take three times, a stored one six times as long.
 CHART_SECS = 10.0
@@ -168,11 +171,12 @@ async def app_on(
             if hub.keeper is not None:
                 await stack.enter_async_context(hub.keeper.running())
             await stack.enter_async_context(hub.running())
+        paper = await _paper(stack, settings, upstream, hub)
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, upstream.directory, time, streamed)
         # Services are built for nobody's account: one that forgets whom it acts for has none to show.
-        account = AccountClient(caller, None)
-        accounts = AccountService(account, client)
+        account = AccountClient(caller, None) if paper is None else paper.reads
+        accounts, preview = AccountService(account, client), PreviewService(client, market.directory, account)
         analysis = AnalysisService(market, client, SizeService(client, account, thresholds), thresholds)
         live = LiveService(market, client, time, network, hub, thresholds)
         if learns:
@@ -205,7 +209,8 @@ async def app_on(
             analysis=analysis,
             account=accounts,
             orders=OrdersService(account, market.directory, time),
-            preview=PreviewService(client, market.directory, account),
+            preview=preview,
+            trading=None if paper is None else paper.service(preview),
             portfolio=PortfolioService(accounts, client, time, thresholds),
             live=live,
             order_books=OrderBookService(live),
@@ -238,6 +243,14 @@ async def app_on(
         dispatcher = Dispatcher(shown, context, upstream.principal, shared=shared)
         own = AccountClient(caller, upstream.principal)
         yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
+
+
+async def _paper(stack: AsyncExitStack, settings: Settings, upstream: Upstream, hub: Hub | None) -> "PaperSide | None":
+    if settings.trading == "off":
+        return None
+    from mcp_binance_server.paper_assembly import opened_paper  # noqa: PLC0415 - only who trades pays for it
+
+    return await stack.enter_async_context(opened_paper(settings, upstream, hub))
 
 
 def _chart_bars(

@@ -264,6 +264,20 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _paper_has_what_it_needs(self) -> Self:
+        if self.trading == "off":
+            return self
+        if missing := [each for each in ("orders", "trade") if each not in self.toolsets]:
+            raise ValueError(f"MCP_BINANCE_TRADING needs {' and '.join(missing)} in MCP_BINANCE_TOOLSETS")
+        if self.state_url.get_secret_value() != "memory://":
+            raise ValueError(
+                "MCP_BINANCE_TRADING=paper: a paper account lies on one machine, unset MCP_BINANCE_STATE_URL"
+            )
+        if self.trading_dir is None:
+            raise ValueError("MCP_BINANCE_TRADING needs MCP_BINANCE_TRADING_DIR, a folder for the journal of orders")
+        return self
+
+    @model_validator(mode="after")
     def _callers_are_known_by_one_means(self) -> Self:
         if self.token_file and self.oauth_issuer:
             raise ValueError("set MCP_BINANCE_TOKEN_FILE or MCP_BINANCE_OAUTH_ISSUER, not both")

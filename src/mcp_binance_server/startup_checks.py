@@ -28,6 +28,12 @@ def check(settings: Settings, clock: Clock) -> None:
     """
     principal_of(settings)
     thresholds_of(settings)
+    if settings.trading != "off":
+        from mcp_binance_server.trading.policy_file import policy_at  # noqa: PLC0415 - only who trades pays for it
+
+        policy_at(settings.trading_policy)
+        if not streams_markets(settings, network_of(settings)):
+            raise no_live_market()
     if settings.state_dir is not None and settings.state_dir.exists() and not settings.state_dir.is_dir():
         raise SettingsError(problems=(f"MCP_BINANCE_STATE_DIR: {settings.state_dir}: it is no folder",))
     if settings.state_url.get_secret_value() != MEMORY:
@@ -66,6 +72,12 @@ def missing_for_futures(settings: Settings, network: Network) -> str | None:
 def streams_markets(settings: Settings, network: Network) -> bool:
     """Tell whether there is a live market, of which a client can be told when it moves."""
     return settings.orderbook_analytics and network.stream_url is not None
+
+
+def no_live_market() -> SettingsError:
+    """Say that orders on paper are matched on a live market, and there is none."""
+    needed = "MCP_BINANCE_ORDERBOOK_ANALYTICS, and BINANCE_STREAM_URL where you set another host"
+    return SettingsError(problems=(f"MCP_BINANCE_TRADING=paper needs a live market: {needed}",))
 
 
 def shows_live_chart(settings: Settings) -> bool:

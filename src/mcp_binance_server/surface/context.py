@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 
@@ -34,6 +34,9 @@ from mcp_binance_server.services.market.scan import ScanService
 from mcp_binance_server.services.market.service import MarketService
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.state.shared_use import FleetUse
+
+if TYPE_CHECKING:
+    from mcp_binance_server.services.trading.service import TradingService
 
 WholeT = TypeVar("WholeT")
 Ways = Mapping[int, tuple[str, ...]]
@@ -142,6 +145,8 @@ class Context:
     updates: UpdateService
     pace: LoopPace
     """Asked before a long answer is written, so that nobody waits for several of them."""
+    trading: "TradingService | None" = None
+    """Places orders; None where that was not chosen."""
     fleet_use: FleetUse | None = None
     """Told what is used here, and heard for what is used elsewhere; None in a process that is alone."""
     progress: Report | None = None

@@ -7,7 +7,7 @@ encrypted under a passphrase that is asked for on a terminal.
 import base64
 from dataclasses import dataclass
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -62,18 +62,31 @@ def opens(sealed: bytes, passphrase: str) -> bool:
     return True
 
 
+def is_public_key(text: str) -> bool:
+    """Tell whether a text is the public half of an approver's key."""
+    try:
+        _public(text)
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+    return True
+
+
 def is_approved(public: str, terms: Terms, preview_id: PreviewId, signature: str, now_ms: int) -> bool:
     """Tell whether the approver agreed to exactly this, and it still stands."""
     if now_ms >= terms.expires_ms:
         return False
     try:
-        key = serialization.load_der_public_key(base64.b64decode(public, validate=True))
-        if not isinstance(key, Ed25519PublicKey):
-            return False
-        key.verify(base64.b64decode(signature, validate=True), terms.approval_digest(preview_id))
+        _public(public).verify(base64.b64decode(signature, validate=True), terms.approval_digest(preview_id))
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def _public(text: str) -> Ed25519PublicKey:
+    key = serialization.load_der_public_key(base64.b64decode(text, validate=True))
+    if not isinstance(key, Ed25519PublicKey):
+        raise ValueError("not an Ed25519 key")  # noqa: TRY004 - as of every other text that is none
+    return key
 
 
 def _opened(sealed: bytes, passphrase: str) -> Ed25519PrivateKey:

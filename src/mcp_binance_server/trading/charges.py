@@ -6,7 +6,7 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
 from mcp_binance_server.trading.policy import Policy, Way, cents_text
-from mcp_binance_server.trading.terms import Terms
+from mcp_binance_server.trading.terms import Terms, TradingMode
 
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
@@ -51,6 +51,19 @@ def charges(terms: Terms, policy: Policy, way: Way) -> tuple[Charge, ...]:
             Charge(name, "day", "money", terms.counted, most.get(name, limits.per_symbol_day))
             for name in daily_money(terms, way)
         ),
+    )
+
+
+def standing(policy: Policy, mode: TradingMode) -> tuple[Charge, ...]:
+    """Return the limits that hold for the account as a whole, as they are told before any order."""
+    limits = policy.limits
+    auto = (Charge(AUTO, "day", "money", 0, policy.confirm.auto_per_day),) if mode == "live" else ()
+    return (
+        Charge("orders_per_minute", "minute", "count", 0, limits.orders_per_minute),
+        Charge("orders_per_day", "day", "count", 0, limits.orders_per_day),
+        Charge("open_orders", "open", "count", 0, limits.open_orders),
+        Charge(PER_DAY, "day", "money", 0, limits.per_day),
+        *auto,
     )
 
 

@@ -15,11 +15,13 @@ from mcp_binance_server.trading.broker import Broker, Fate, Gate, Outcome, Targe
 from mcp_binance_server.trading.charges import Charge
 from mcp_binance_server.trading.errands import Errands
 from mcp_binance_server.trading.guards import Denied, denied_by
-from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, PositionRoom, TradingIsStopped
+from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom
 from mcp_binance_server.trading.journal.owner import is_dead, sweep
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import IllegalMove, Intent, IntentState, NewIntent
-from mcp_binance_server.trading.journal.watching import CancelState, Watch
+from mcp_binance_server.trading.journal.stops import TradingIsStopped
+from mcp_binance_server.trading.journal.watching import CancelState, OrderWatch
 from mcp_binance_server.trading.settling import Settling
 from mcp_binance_server.trading.stop import cause
 from mcp_binance_server.trading.terms import PreviewId, Terms, TradingMode
@@ -68,7 +70,7 @@ class Desk:
     _asking: set[PreviewId] = field(default_factory=set[PreviewId])
 
     def __post_init__(self) -> None:
-        self.reader, self.watch = JournalReader(self.ledger.store), Watch(self.ledger.store)
+        self.reader, self.watch = JournalReader(self.ledger.store), OrderWatch(self.ledger.store)
         self.settling = Settling(self.ledger, self.watch, self.broker_of, self.clock, self.now_ms)
 
     @asynccontextmanager

@@ -11,7 +11,7 @@ from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead
 from mcp_binance_server.trading.journal.records import FINAL_STATUS, IllegalMove, Intent
-from mcp_binance_server.trading.journal.watching import WATCHED_MS, Watch
+from mcp_binance_server.trading.journal.watching import WATCHED_MS, OrderWatch
 from mcp_binance_server.trading.terms import TradingMode
 
 FIRST_PAUSES_MS = (0, 250, 250, 500, 1_000, 2_000, 4_000, 9_250)
@@ -27,7 +27,7 @@ class Settling:
     """Asks where orders went; anybody may ask, nobody sends."""
 
     ledger: HostLedger
-    watch: Watch
+    watch: OrderWatch
     broker_of: Callable[[str], Broker]
     clock: Clock
     now_ms: Callable[[], int]

@@ -8,7 +8,7 @@ FOUND_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Troubles:
+class TradingTroubles:
     """What went wrong of late, since trading was last resumed.
 
     `rejected` is the most of any one account: many who err once are no loop.
@@ -20,7 +20,7 @@ class Troubles:
     """An order that was declared not placed, and is there."""
 
 
-def cause(of: Troubles) -> str | None:
+def cause(of: TradingTroubles) -> str | None:
     """Return why trading must stop, the gravest reason first; None if it need not."""
     if of.found_after_all is not None:
         return f"order {of.found_after_all} was declared not placed and was found after all"

@@ -9,6 +9,8 @@ from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.terms import PreviewId, Terms
 
 DECLINED, WAITING, APPROVED, WRONG = "DECLINED", "WAITING", "APPROVED", "WRONG_PASSPHRASE"
+# A no to the cancel of a stop; the order stands on.
+CANCEL_DECLINED = "CANCEL_DECLINED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,21 @@ class Agreements:
         query = "SELECT 1 FROM event WHERE about=? AND state=?"
         return await self.store.read(lambda rows: rows.execute(query, (preview_id, DECLINED)).fetchone() is not None)
 
+    async def decline_cancel(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
+        """Write down that an order is not to be cancelled."""
+        await self.store.write(lambda rows: append(rows, now_ms, preview_id, CANCEL_DECLINED, {"visitor": visitor}))
+
+    async def is_cancel_declined(self, preview_id: PreviewId, since_ms: int) -> bool:
+        query = "SELECT 1 FROM event WHERE about=? AND state=? AND at_ms>?"
+        given = (preview_id, CANCEL_DECLINED, since_ms)
+        return await self.store.read(lambda rows: rows.execute(query, given).fetchone() is not None)
+
     async def noes_since(self, visitor: str, since_ms: int) -> list[int]:
         """Return when a visitor's user said no of late, the oldest first."""
 
         def work(rows: Rows) -> list[int]:
-            query = "SELECT at_ms, facts FROM event WHERE state=? AND at_ms>? ORDER BY seq"
-            found = rows.execute(query, (DECLINED, since_ms))
+            query = "SELECT at_ms, facts FROM event WHERE state IN (?,?) AND at_ms>? ORDER BY seq"
+            found = rows.execute(query, (DECLINED, CANCEL_DECLINED, since_ms))
             return [at_ms for at_ms, facts in found if json.loads(facts).get("visitor") == visitor]
 
         return await self.store.read(work)

@@ -60,15 +60,20 @@ def require_room(rows: Rows, account: str, room: PositionRoom, counted: int) -> 
     Raises:
         LimitPassed: it would not.
     """
-    # What has become final since the balances were read may not be in them yet.
-    (open_buys,) = rows.execute(
+    used = room.held + open_buys(rows, account, room.asset, room.read_ms)
+    charge = Charge(room.name, "open", "money", counted, room.most)
+    if charge.breaks(used):
+        raise LimitPassed(charge, used)
+
+
+def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
+    """Return what open orders buy of an asset; what has become final since balances were read may not be in them."""
+    (bought,) = rows.execute(
         "SELECT coalesce(sum(counted), 0) FROM intent WHERE account=? AND asset=? AND side='BUY' "
         "AND (final_ms IS NULL OR final_ms>=?)",
-        (account, room.asset, room.read_ms),
+        (account, asset, read_ms),
     ).fetchone()
-    charge = Charge(room.name, "open", "money", counted, room.most)
-    if charge.breaks(room.held + open_buys):
-        raise LimitPassed(charge, room.held + open_buys)
+    return bought
 
 
 def used_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int:

@@ -8,6 +8,7 @@ from mcp_binance_server.trading.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.journal.chain import Event, broken_link
 from mcp_binance_server.trading.journal.events import events_from
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
+from mcp_binance_server.trading.journal.limits import open_buys
 from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.terms import PreviewId
@@ -64,6 +65,10 @@ class JournalReader:
             ]
 
         return await self.store.read(work)
+
+    async def open_buys(self, account: str, asset: str, since_ms: int) -> int:
+        """Return what open orders buy of an asset, with those that became final since then, in hundredths."""
+        return await self.store.read(lambda rows: open_buys(rows, account, asset, since_ms))
 
     async def traded(self, account: str, now_ms: int) -> list[Traded]:
         """Return what was traded since the day began, by symbol."""

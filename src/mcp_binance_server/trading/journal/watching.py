@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mcp_binance_server.domain.orders import Order
-from mcp_binance_server.trading.journal.ledger import INTENT_COLUMNS, append, find, follow, move, to_intent
+from mcp_binance_server.trading.journal.events import append
+from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, find, follow, move, to_intent
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.store import Rows, Store
-from mcp_binance_server.trading.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, Troubles
+from mcp_binance_server.trading.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, TradingTroubles
 from mcp_binance_server.trading.terms import PreviewId
 
 CancelState = Literal["CANCELLED", "CANCEL_REFUSED", "CANCEL_UNKNOWN"]
@@ -27,7 +28,7 @@ class CancelLeft:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class OrderWatch:
     """The part of one journal that is not over."""
 
     store: Store
@@ -95,10 +96,10 @@ class Watch:
 
         await self.store.write(work)
 
-    async def troubles(self, now_ms: int) -> Troubles:
+    async def troubles(self, now_ms: int) -> TradingTroubles:
         """Count what went wrong of late; what was before the last resuming is forgiven."""
 
-        def work(rows: Rows) -> Troubles:
+        def work(rows: Rows) -> TradingTroubles:
             (resumed,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event WHERE state='RESUMED'").fetchone()
             recent = "FROM event WHERE state=? AND at_ms>? AND seq>?"
             (unknown,) = rows.execute(f"SELECT count(*) {recent}", ("UNKNOWN", now_ms - UNKNOWN_MS, resumed)).fetchone()
@@ -115,7 +116,7 @@ class Watch:
                 "ORDER BY found.seq LIMIT 1",
                 (now_ms - FOUND_MS, resumed),
             ).fetchone()
-            return Troubles(unknown, rejected, None if found is None else found[0])
+            return TradingTroubles(unknown, rejected, None if found is None else found[0])
 
         return await self.store.read(work)
 

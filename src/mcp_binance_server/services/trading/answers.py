@@ -1,0 +1,153 @@
+"""What the trading service tells: a preview that may be placed, an agreement, an outcome, the state of trading."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mcp_binance_server.domain.account import Balance, Venue
+from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.services.trading.previews import KeptPreview
+from mcp_binance_server.trading.charges import Charge
+from mcp_binance_server.trading.guards import Denied
+from mcp_binance_server.trading.journal.chain import Event
+from mcp_binance_server.trading.journal.records import Intent, Stopped, Waiting
+from mcp_binance_server.trading.policy import Policy, Way
+from mcp_binance_server.trading.preview import PreviewedOrder
+from mcp_binance_server.trading.terms import Terms, TradingMode
+
+OrderOutcomeName = Literal["placed", "rejected", "not_sent", "unknown", "waiting_for_approval"]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitUse:
+    """One limit: what is used of it, what is allowed, what is left, each in words of its unit."""
+
+    name: str
+    used: str
+    most: str
+    left: str
+
+    @classmethod
+    def of(cls, charge: Charge, used: int) -> "LimitUse":
+        most = charge.most or 0
+        return cls(charge.name, charge.told(used), charge.told(most), charge.told(max(0, most - used)))
+
+
+@dataclass(frozen=True, slots=True)
+class TradablePreview:
+    """A preview, and whether and how it may be placed: kept under an id, or denied by guards.
+
+    `way` is who must agree; `terms` are what would be sent, `terms.price` of a market order the worst price.
+    """
+
+    tried: PreviewedOrder
+    terms: Terms
+    kept: KeptPreview | None
+    way: Way
+    limits_left: Mapping[str, str]
+    denied: tuple[Denied, ...]
+    counting_asset: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A preview that may be placed once somebody has agreed; `is_given` where nobody need be asked any more."""
+
+    kept: KeptPreview
+    way: Way
+    is_given: bool
+    counting_asset: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedOrder:
+    """What became of an order: the intent as it stands, why, where it went, and what it has cost."""
+
+    intent: Intent
+    rules: SymbolRules
+    mode: TradingMode
+    venue: Venue
+    as_of_ms: int
+    reason: str = ""
+    fees: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
+
+    @property
+    def outcome(self) -> OrderOutcomeName:
+        match self.intent.state:
+            case "ACKED" | "ADOPTED":
+                return "placed"
+            case "REJECTED":
+                return "rejected"
+            case "NOT_SENT":
+                return "not_sent"
+            case "PREPARED" | "SENT" | "UNKNOWN" | "NOT_PLACED":
+                return "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """An open order that somebody wants cancelled; a stop is cancelled only after the user has said so."""
+
+    intent: Intent
+    rules: SymbolRules
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOpen:
+    """An order that a cancel of all has left standing, and why."""
+
+    client_order_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelledAll:
+    """What was cancelled of a symbol, and what was left."""
+
+    symbol: str
+    cancelled: tuple[PlacedOrder, ...]
+    left: tuple[KeptOpen, ...]
+    mode: TradingMode
+    venue: Venue
+    as_of_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TradingStatus:
+    """Everything that one should know before the first order."""
+
+    mode: TradingMode
+    venue: Venue
+    policy: Policy
+    stopped: Stopped | None
+    waits_for: str
+    limits: tuple[LimitUse, ...]
+    lost_today: int | None
+    open_intents: tuple[Intent, ...]
+    unresolved: tuple[Intent, ...]
+    waiting: tuple[Waiting, ...]
+    balances: tuple[Balance, ...]
+    as_of_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrderJournal:
+    """The newest intents of one account, newest first."""
+
+    intents: tuple[Intent, ...]
+    limit: int
+    older_before_ms: int | None
+    mode: TradingMode
+    venue: Venue
+    stopped: Stopped | None
+    as_of_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRecord:
+    """What the journal knows of one order: how it stands, and everything that was written of it."""
+
+    intent: Intent
+    events: tuple[Event, ...]

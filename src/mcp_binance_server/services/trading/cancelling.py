@@ -1,0 +1,75 @@
+"""Orders that are taken back: the visitor's own, one or all of a symbol; a stop only after its user has said so."""
+
+from dataclasses import dataclass
+
+from mcp_binance_server.services.trading.answers import Cancellation, CancelledAll, KeptOpen, PlacedOrder
+from mcp_binance_server.services.trading.service import TradingService
+from mcp_binance_server.trading.broker import Target
+from mcp_binance_server.trading.errors import OrderDeclined, OrderDenied
+from mcp_binance_server.trading.journal.records import Intent
+
+IS_STOP = "it is a stop, and its cancel is asked for: cancel_order with its client_order_id"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelService:
+    """Cancels go on while trading is stopped: they take risk away."""
+
+    trading: TradingService
+
+    async def wanted(self, text: str, client_order_id: str) -> Cancellation | PlacedOrder:
+        """Return what is to be cancelled and whether its user must be asked, or how it stands if it is over.
+
+        Raises:
+            OrderDenied: no such order was placed here for this visitor.
+            OrderDeclined: the user has just said no to this cancel.
+            AskedTooOften: the user said no too often of late to be asked again.
+        """
+        trading = self.trading
+        rules = await trading.trying.directory.find(text)
+        await trading.desk.catch_up((trading.trader.account,))
+        intent = await trading.surveyor.reader.by_client_order_id(trading.trader.account, client_order_id)
+        if intent is None or intent.terms.symbol != rules.symbol:
+            raise OrderDenied(guard="cancel", received="an order that is not", limit="orders that were placed here")
+        if intent.final_ms is not None:
+            return await trading.told(await trading.desk.told(intent.preview_id))
+        asks = self._asks(intent)
+        if asks:
+            if await trading.agreements.is_cancel_declined(intent.preview_id, trading.declined_since_ms()):
+                raise OrderDeclined
+            await trading.require_patience()
+        return Cancellation(intent, rules, asks)
+
+    async def cancel(self, wanted: Cancellation) -> PlacedOrder:
+        """Cancel it, once; what became of it is in the answer."""
+        trading, intent = self.trading, wanted.intent
+        target = Target(intent.terms.symbol, intent.client_order_id, intent.order_id)
+        return await trading.told(await trading.desk.cancel(trading.trader.account, target, trading.trader.visitor))
+
+    async def decline(self, wanted: Cancellation) -> None:
+        """Write down that the user wants the stop to stay."""
+        trading = self.trading
+        await trading.agreements.decline_cancel(wanted.intent.preview_id, trading.trader.visitor, trading.now_ms())
+
+    async def cancel_all(self, text: str) -> CancelledAll:
+        """Cancel every open order of a symbol that was placed here, but no stop whose user must be asked."""
+        trading = self.trading
+        rules = await trading.trying.directory.find(text)
+        account = trading.trader.account
+        await trading.desk.catch_up((account,))
+        found = [each for each in await trading.open_intents() if each.terms.symbol == rules.symbol]
+        left = [KeptOpen(each.client_order_id, IS_STOP) for each in found if self._asks(each)]
+        done = [await self.cancel(Cancellation(each, rules, asks=False)) for each in found if not self._asks(each)]
+        standing = [each for each in done if each.intent.final_ms is None]
+        left += [KeptOpen(each.intent.client_order_id, each.reason or "its end is not known yet") for each in standing]
+        return CancelledAll(
+            symbol=rules.symbol,
+            cancelled=tuple(each for each in done if each.intent.final_ms is not None),
+            left=tuple(left),
+            mode=trading.mode,
+            venue=trading.broker.venue,
+            as_of_ms=trading.now_ms(),
+        )
+
+    def _asks(self, intent: Intent) -> bool:
+        return intent.terms.is_stop and self.trading.policy.way(self.trading.mode, intent.counted) != "policy"

@@ -1,0 +1,88 @@
+"""An order that was tried out, written as the terms that a person agrees to."""
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from secrets import token_hex
+
+from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step
+from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.services.trading.counting import counted_in
+from mcp_binance_server.trading.errors import OrderDenied
+from mcp_binance_server.trading.guards import worst_price
+from mcp_binance_server.trading.intent import Side
+from mcp_binance_server.trading.policy import Policy
+from mcp_binance_server.trading.preview import Preview, PreviewedOrder
+from mcp_binance_server.trading.terms import Terms, TimeInForce, TradingMode
+
+NONE = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafter:
+    """Writes terms for one mode, network and policy; other quotes are valued at the prices of now."""
+
+    mode: TradingMode
+    network: str
+    policy: Policy
+    market: SpotClient
+
+    async def terms(self, tried: PreviewedOrder, time_in_force: TimeInForce, account: str, now_ms: int) -> Terms:
+        """Return what would be sent, and what limits take for it.
+
+        Raises:
+            OrderDenied: what it is worth in the counting asset cannot be told.
+        """
+        shown = tried.preview
+        order, rules = shown.order, shown.rules
+        quantity = order.quantity or (shown.fill.base if shown.fill else Quantity(NONE))
+        price = order.price or self._worst(shown)
+        with localcontext(prec=EXACT_DIGITS):
+            # A sale is worth what buyers pay now, where that is more than its own limit.
+            counts_at = max(price, shown.touch.bid or price) if order.side == "SELL" else price
+            counted = await self.counted(rules.quote, Quantity(quantity * counts_at))
+        return Terms(
+            account=account,
+            mode=self.mode,
+            network=self.network,
+            symbol=rules.symbol,
+            side=order.side,
+            kind=order.kind,
+            time_in_force="IOC" if order.kind == "MARKET" else time_in_force,
+            quantity=quantity,
+            price=price,
+            stop_price=order.stop_price,
+            counted=counted,
+            policy=self.policy.digest,
+            expires_ms=now_ms + self.policy.confirm.expires_secs * 1000,
+            nonce=token_hex(8),
+        )
+
+    async def counted(self, quote: str, amount: Quantity) -> int:
+        """Count an amount of a quote asset in hundredths of the counting asset, rounded up.
+
+        Raises:
+            OrderDenied: there is no price for that.
+        """
+        counting = self.policy.counting_asset
+        prices = {} if quote == counting else (await self.market.prices()).value
+        counted = counted_in(quote, counting, amount, prices)
+        if counted is None:
+            raise OrderDenied(
+                guard="value", received=f"an order in {quote}", limit=f"assets with a price in {counting}"
+            )
+        return counted
+
+    def _worst(self, shown: Preview) -> Price:
+        middle = shown.touch.mid
+        if middle is None or shown.fill is None:
+            return Price(NONE)  # the guard of the book denies it
+        with localcontext(prec=EXACT_DIGITS):
+            return on_grid(
+                shown.order.side, worst_price(self.policy, shown.order, shown.fill, middle), shown.rules.tick
+            )
+
+
+def on_grid(side: Side, price: Price, tick: Price) -> Price:
+    """Put a worst price on the exchange's grid, in the user's favour."""
+    below = Price(floor_to_step(Quantity(price), Quantity(tick)))
+    return below if side == "BUY" or below == price else Price(below + tick)

@@ -1,0 +1,296 @@
+"""Trading for one visitor: an order is tried out, agreed to, placed once and followed; limits are the operator's."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mcp_binance_server.domain.money import Quantity, floor_to_step
+from mcp_binance_server.domain.periods import moment_of
+from mcp_binance_server.errors import InvalidArguments
+from mcp_binance_server.services.account.preview import PreviewService
+from mcp_binance_server.services.trading.answers import (
+    Agreement,
+    LimitUse,
+    OrderJournal,
+    OrderRecord,
+    PlacedOrder,
+    TradablePreview,
+    TradingStatus,
+)
+from mcp_binance_server.services.trading.previews import KeptPreview, Previews
+from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
+from mcp_binance_server.services.trading.trader import OWNER, Trader
+from mcp_binance_server.trading.approvals import is_approved
+from mcp_binance_server.trading.broker import Broker
+from mcp_binance_server.trading.charges import charges, standing
+from mcp_binance_server.trading.desk import Desk, Placed
+from mcp_binance_server.trading.errors import (
+    ApprovalImpossible,
+    AskedTooOften,
+    OrderDeclined,
+    OrderDenied,
+    PreviewNotFound,
+    PreviewStale,
+    TradingStopped,
+)
+from mcp_binance_server.trading.guards import Denied, Situation, denials, denied_by, first_denial
+from mcp_binance_server.trading.intent import OrderIntent, Side, Touch
+from mcp_binance_server.trading.journal.agreements import Agreements
+from mcp_binance_server.trading.journal.limits import LimitPassed
+from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
+from mcp_binance_server.trading.journal.stops import TradingIsStopped
+from mcp_binance_server.trading.policy import Policy, Way
+from mcp_binance_server.trading.preview import walk
+from mcp_binance_server.trading.terms import PreviewId, TimeInForce, TradingMode, client_order_id
+
+MARKET_MOVED = frozenset({"book", "collar", "slippage"})
+MOST_NOES, NOES_MS = 3, 600_000
+MOST_OPEN, MOST_FILLS = 50, 1000
+NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class TradingService:
+    """Reads the market for a preview, and hands what was agreed to on to the desk."""
+
+    surveyor: Surveyor
+    previews: Previews
+    trying: PreviewService
+    agreements: Agreements
+    trader: Trader = OWNER
+
+    @property
+    def mode(self) -> TradingMode:
+        return self.surveyor.drafter.mode
+
+    @property
+    def policy(self) -> Policy:
+        return self.surveyor.drafter.policy
+
+    @property
+    def desk(self) -> Desk:
+        return self.surveyor.desk
+
+    @property
+    def broker(self) -> Broker:
+        return self.desk.broker_of(self.trader.account)
+
+    def now_ms(self) -> int:
+        return self.surveyor.time.now_ms()
+
+    async def preview(self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC") -> TradablePreview:
+        """Try an order out, and keep it to be placed if nothing speaks against it."""
+        tried = await self.trying.preview(text, intent)
+        shown = tried.preview
+        terms = await self.surveyor.drafter.terms(tried, time_in_force, self.trader.account, self.now_ms())
+        way = self.policy.way(self.mode, terms.counted)
+        seen = Seen(shown.touch, shown.fill, tried.as_of_ms)
+        found = await self.surveyor.situation(terms, seen, shown.rules.base, way, self.trying.account)
+        denied = denials(found)
+        kept = None
+        if not denied:
+            kept = await self.previews.keep(terms, self.trader.visitor, shown.rules.base, self.now_ms())
+        return TradablePreview(tried, terms, kept, way, _left(found), denied, self.policy.counting_asset)
+
+    async def agreement(self, preview_id: PreviewId) -> Agreement | PlacedOrder:
+        """Return who must still agree to a preview, or what became of it if it was placed.
+
+        Raises:
+            PreviewNotFound: there is none of this visitor's, or it is over.
+            OrderDeclined: the user said no to it.
+            AskedTooOften: the user said no too often of late to be asked again.
+            ApprovalImpossible: it needs an approver, and there is none.
+        """
+        intent = await self.desk.ledger.find(preview_id)
+        if intent is not None:
+            if intent.visitor != self.trader.visitor:
+                raise PreviewNotFound
+            return await self.told(await self.desk.told(preview_id))
+        kept, now_ms = await self.previews.find(preview_id, self.trader.visitor), self.now_ms()
+        if kept is None or now_ms >= kept.terms.expires_ms:
+            raise PreviewNotFound
+        if await self.agreements.is_declined(preview_id):
+            raise OrderDeclined
+        way = self.policy.way(self.mode, kept.terms.counted)
+        if way == "policy":
+            return self._agreement(kept, way, is_given=True)
+        if await self._is_signed(kept, now_ms):
+            return self._agreement(kept, "apart", is_given=True)
+        if way == "apart" and self.policy.confirm.approver is None:
+            raise ApprovalImpossible
+        if way == "client":
+            await self.require_patience()
+        return self._agreement(kept, way, is_given=False)
+
+    async def place(self, kept: KeptPreview, way: Way) -> PlacedOrder:
+        """Place what was agreed to; asked again it is the same order.
+
+        Raises:
+            OrderDenied: a guard or a limit does not allow it; nothing was sent.
+            PreviewStale: the market has moved away from what was shown; likewise.
+            TradingStopped: no new order is taken; likewise.
+        """
+        terms = kept.terms
+        seen = await self._seen(kept)
+        found = await self.surveyor.situation(terms, seen, kept.asset, way, self.trying.account)
+        if (denied := first_denial(found)) is not None:
+            raise await self._refused(kept, denied)
+        name = client_order_id(terms, kept.preview_id)
+        new = NewIntent(kept.preview_id, name, self.trader.visitor, kept.asset, way, terms)
+        room = await self.surveyor.room(terms, kept.asset, seen, self.trying.account)
+        try:
+            return await self.told(await self.desk.place(new, charges(terms, self.policy, way), room))
+        except LimitPassed as error:
+            raise await self._refused(kept, denied_by(error.charge, error.used)) from None
+        except TradingIsStopped as error:
+            raise stopped_error(error.stopped) from None
+
+    async def decline(self, kept: KeptPreview) -> None:
+        """Write down that the user said no: it is not asked again."""
+        await self.agreements.decline(kept.preview_id, self.trader.visitor, self.now_ms())
+
+    async def wait(self, kept: KeptPreview) -> None:
+        """Write down that it waits for a person's signature."""
+        await self.agreements.wait(kept.preview_id, self.trader.visitor, kept.terms, self.now_ms())
+
+    async def require_patience(self) -> None:
+        """Make sure that the user has not just declined several questions.
+
+        Raises:
+            AskedTooOften: they have; nobody is asked for a while.
+        """
+        now_ms = self.now_ms()
+        noes = await self.agreements.noes_since(self.trader.visitor, self.declined_since_ms())
+        if len(noes) >= MOST_NOES:
+            raise AskedTooOften(retry_after_secs=max(1, (noes[-MOST_NOES] + NOES_MS - now_ms) // 1000))
+
+    def declined_since_ms(self) -> int:
+        """Return how far back a no still counts."""
+        return self.now_ms() - NOES_MS
+
+    async def status(self) -> TradingStatus:
+        """Say what may be traded, what is used of each limit, and what waits or is not known."""
+        ledger, now_ms = self.desk.ledger, self.now_ms()
+        account = self.trader.account
+        await self.desk.catch_up((account,))
+        limited = tuple(each for each in standing(self.policy, self.mode) if each.most is not None)
+        used = await ledger.used(account, limited, now_ms)
+        lost = await self.surveyor.lost_today(account, self.trying.account)
+        holdings = (await self.trying.account.account()).value.holdings
+        return TradingStatus(
+            mode=self.mode,
+            venue=self.broker.venue,
+            policy=self.policy,
+            stopped=await ledger.stopped(),
+            waits_for=self.desk.waits_for,
+            limits=tuple(LimitUse.of(each, used[each.name]) for each in limited),
+            lost_today=lost,
+            open_intents=tuple(await self.open_intents()),
+            unresolved=tuple(await ledger.unresolved(account)),
+            waiting=tuple(await self.agreements.waiting(now_ms, self.trader.visitor)),
+            balances=holdings,
+            as_of_ms=now_ms,
+        )
+
+    async def open_intents(self) -> list[Intent]:
+        """Return the orders of this visitor's account that are not over, the oldest first."""
+        return [*await self.desk.watch.open_intents((self.trader.account,))]
+
+    async def whole(self, text: str, side: Side) -> Quantity:
+        """Return all that can be sold of a symbol's base asset: what is free, on the exchange's grid.
+
+        Raises:
+            InvalidArguments: all of what would be bought is no amount.
+        """
+        if side != "SELL":
+            problem = '"all" is for SELL; a buy names its amount'
+            raise InvalidArguments(
+                summary=f"Invalid arguments for preview_order: quantity: {problem}",
+                errors=({"argument": "quantity", "problem": problem},),
+            )
+        rules = await self.trying.directory.find(text)
+        balances = (await self.trying.account.account()).value.balances
+        free = next((each.free for each in balances if each.asset == rules.base), Quantity(NOTHING))
+        return floor_to_step(free, rules.step)
+
+    async def stop(self, reason: str) -> TradingStatus:
+        """Stop every new order, of everybody."""
+        await self.desk.ledger.stop(reason, f"an assistant for {self.trader.visitor}", self.now_ms())
+        return await self.status()
+
+    async def journal(self, limit: int, before_ms: int | None = None) -> OrderJournal:
+        """Return the newest intents, newest first."""
+        account = self.trader.account
+        await self.desk.catch_up((account,))
+        found = await self.surveyor.reader.newest(limit + 1, account, before_ms)
+        shown = tuple(found[:limit])
+        older = shown[-1].prepared_ms if len(found) > limit else None
+        stopped = await self.desk.ledger.stopped()
+        return OrderJournal(shown, limit, older, self.mode, self.broker.venue, stopped, self.now_ms())
+
+    async def record(self, client_order_id: str) -> OrderRecord | None:
+        """Return what the journal knows of an order of this visitor's account; None of others."""
+        intent = await self.surveyor.reader.by_client_order_id(self.trader.account, client_order_id)
+        if intent is None:
+            return None
+        return OrderRecord(intent, tuple(await self.surveyor.reader.history(intent.preview_id)))
+
+    async def told(self, placed: Placed) -> PlacedOrder:
+        """Return an intent as it stands, with what it has cost."""
+        intent = placed.intent
+        rules = await self.trying.directory.find(intent.terms.symbol)
+        fees: dict[str, Quantity] = {}
+        if intent.executed and intent.order_id is not None:
+            fills = await self.trying.account.fills(intent.terms.symbol, MOST_FILLS, intent.order_id)
+            for each in fills.value:
+                paid = fees.get(each.commission_asset, NOTHING)
+                fees[each.commission_asset] = Quantity(paid + each.commission)
+        return PlacedOrder(intent, rules, self.mode, self.broker.venue, self.now_ms(), placed.reason, fees)
+
+    def _agreement(self, kept: KeptPreview, way: Way, *, is_given: bool) -> Agreement:
+        return Agreement(kept, way, is_given, self.policy.counting_asset)
+
+    async def _is_signed(self, kept: KeptPreview, now_ms: int) -> bool:
+        approver = self.policy.confirm.approver
+        signature = await self.agreements.signature(kept.preview_id)
+        return bool(approver and signature) and is_approved(
+            approver or "", kept.terms, kept.preview_id, signature or "", now_ms
+        )
+
+    async def _seen(self, kept: KeptPreview) -> Seen:
+        terms = kept.terms
+        book = await self.surveyor.market.depth(terms.symbol, LEVELS)
+        levels = book.value.asks if terms.side == "BUY" else book.value.bids
+        fill = walk(levels, terms.quantity) if terms.is_market else None
+        return Seen(Touch.of(book.value), fill, book.at_ms)
+
+    async def _refused(self, kept: KeptPreview, denied: Denied) -> OrderDenied | PreviewStale | TradingStopped:
+        await self.desk.deny(kept.preview_id, denied)
+        if denied.guard == "stop" and (stopped := await self.desk.ledger.stopped()) is not None:
+            return stopped_error(stopped)
+        if denied.guard in MARKET_MOVED:
+            return PreviewStale(guard=denied.guard, received=denied.received, limit=denied.limit)
+        return refusal(denied)
+
+
+def refusal(denied: Denied) -> OrderDenied:
+    """Say which guard does not allow it, and what it would."""
+    return OrderDenied(
+        guard=denied.guard,
+        received=denied.received,
+        limit=denied.limit,
+        left=denied.left,
+        client_order_id=denied.client_order_id,
+    )
+
+
+def stopped_error(stopped: Stopped) -> TradingStopped:
+    """Say that nothing is placed, why, and since when."""
+    return TradingStopped(why=stopped.why, since=f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _left(found: Situation) -> dict[str, str]:
+    return {
+        each.name: each.told(max(0, each.most - found.used.get(each.name, 0)))
+        for each in found.charges
+        if each.most is not None
+    }

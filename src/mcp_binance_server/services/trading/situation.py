@@ -1,0 +1,113 @@
+"""What guards look at, gathered: limits, recent orders, the stop, what is held and what was lost today."""
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+
+from mcp_binance_server.domain.account import Commission
+from mcp_binance_server.domain.account_reader import AccountReader
+from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.services.trading.drafting import Drafter
+from mcp_binance_server.trading.charges import charges
+from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.guards import Situation
+from mcp_binance_server.trading.intent import Touch
+from mcp_binance_server.trading.journal.limits import PositionRoom
+from mcp_binance_server.trading.journal.reading import JournalReader
+from mcp_binance_server.trading.policy import Way
+from mcp_binance_server.trading.preview import USUAL, FillWalk
+from mcp_binance_server.trading.terms import Terms
+
+NONE = Decimal(0)
+LEVELS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A book as one order meets it: the best prices, what it would take at once, and when that was so."""
+
+    touch: Touch
+    fill: FillWalk | None
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyor:
+    """Reads the journal, the account and the market for the guards."""
+
+    drafter: Drafter
+    desk: Desk
+    reader: JournalReader
+    market: SpotClient
+    directory: Directory
+    time: ServerTime
+
+    async def situation(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> Situation:
+        """Return what every guard needs to judge these terms."""
+        policy, ledger, now_ms = self.drafter.policy, self.desk.ledger, self.time.now_ms()
+        stopped = await ledger.stopped()
+        room = await self.room(terms, asset, seen, account)
+        lost = await self.lost_today(terms.account, account)
+        return Situation(
+            mode=self.drafter.mode,
+            policy=policy,
+            terms=terms,
+            way=way,
+            now_ms=now_ms,
+            touch=seen.touch,
+            book_age_ms=max(0, now_ms - seen.at_ms),
+            fill=seen.fill,
+            waits_for=self.desk.waits_for,
+            stopped="" if stopped is None else stopped.why,
+            used=await ledger.used(terms.account, charges(terms, policy, way), now_ms),
+            asset=asset,
+            held=0 if room is None else room.held,
+            open_buys=0 if room is None else await self.reader.open_buys(terms.account, asset, room.read_ms),
+            lost_today=lost or 0,
+            recent=tuple(await self.reader.recent(terms.account, now_ms)),
+        )
+
+    async def room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
+        """Return what may still be held of an asset that the operator limits; None for a sale and for others."""
+        most = self.drafter.policy.limits.position.get(asset)
+        if most is None or terms.side == "SELL":
+            return None
+        read_ms = self.time.now_ms()
+        balances = (await account.account()).value.balances
+        total = next((each.total for each in balances if each.asset == asset), NONE)
+        quote = (await self.directory.find(terms.symbol)).quote
+        with localcontext(prec=EXACT_DIGITS):
+            worth = Quantity(total * (seen.touch.reference or NONE))
+            held = await self.drafter.counted(quote, worth)
+        return PositionRoom(f"position:{asset}", asset, held, read_ms, most)
+
+    async def lost_today(self, account_id: str, account: AccountReader) -> int | None:
+        """Return what the day's own orders have lost so far, in hundredths; None where no limit asks for it.
+
+        What was bought and not sold counts at the bid, what was sold and not bought at the ask, fees at the taker's
+        rate: the price of ending the day's business now.
+        """
+        most = self.drafter.policy.limits.daily_loss
+        if most is None:
+            return None
+        rates = (await account.account()).value.commission or USUAL
+        lost = 0
+        for each in await self.reader.traded(account_id, self.time.now_ms()):
+            lost += await self._lost(Symbol(each.symbol), each.bought - each.sold, each.paid, each.received, rates)
+        if lost >= most:
+            why = f"the orders of this day have lost what daily_loss allows ({self.drafter.policy.counting_asset})"
+            await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms())
+        return lost
+
+    async def _lost(self, symbol: Symbol, held: Decimal, paid: Decimal, received: Decimal, rates: Commission) -> int:
+        rules = await self.directory.find(symbol)
+        touch = Touch.of((await self.market.depth(symbol, LEVELS)).value)
+        price = (touch.bid if held > 0 else touch.ask) or touch.reference or NONE
+        with localcontext(prec=EXACT_DIGITS):
+            fees = (paid + received) * rates.taker
+            lost = paid - received - held * price + fees
+            counted = await self.drafter.counted(rules.quote, Quantity(abs(lost)))
+        return counted if lost > 0 else -counted
