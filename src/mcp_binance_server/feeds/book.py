@@ -219,6 +219,11 @@ class LocalBook:
         level = (self._bids if side == "bid" else self._asks).levels.get(price)
         return 0.0 if level is None else float(level[1])
 
+    def written_at(self, side: BookSide, price: float) -> str | None:
+        """Return what stands at a price as the exchange wrote it; None for nothing."""
+        level = (self._bids if side == "bid" else self._asks).levels.get(price)
+        return None if level is None else level[1]
+
     def size_between(self, side: BookSide, low: float, high: float) -> float | None:
         """Return what stands from one price up to another, which is excluded; None where not all of it is known."""
         held = self._bids if side == "bid" else self._asks

@@ -17,7 +17,7 @@ from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, TookOver, matcher_token
-from mcp_binance_server.trading.paper.tables import open_rows
+from mcp_binance_server.trading.paper.tables import SeenPrint
 from mcp_binance_server.trading.terms import TimeInForce
 from support.terms import NOW_MS
 from trading.paper.displayed import Displayed, usual_book
@@ -57,10 +57,6 @@ async def matcher(exchange: PaperExchange, book: Displayed, owner: str = "me", n
     return made
 
 
-async def learn(exchange: PaperExchange, of: SymbolMatcher) -> None:
-    of.take_over(await exchange.store.read(open_rows))
-
-
 def tape(number: int, price: int, quantity: int, *, buyer_is_maker: bool = True) -> Trade:
     amounts = Price(Decimal(price)), Quantity(Decimal(quantity))
     return Trade(number, *amounts, NOW_MS, buyer_is_maker, number, number)
@@ -81,7 +77,7 @@ async def test_an_order_is_filled_and_paid_for_in_one_step(exchange: PaperExchan
     await exchange.accept("me", written("a", "BUY", 101, 2), PAIR)
     assert await balances(exchange) == {"AB": (10, 0), "XY": (798, 202)}
 
-    await learn(exchange, match)
+    await match.look()
     await match.meet((), NOW_MS)
 
     assert await stands(exchange, "a") == ("FILLED", 2, 202)
@@ -109,7 +105,7 @@ async def test_what_is_not_there_is_not_held_and_the_order_does_not_exist(exchan
 async def test_a_cancelled_order_gives_back_what_it_held(exchange: PaperExchange) -> None:
     match = await matcher(exchange, usual_book())
     await exchange.accept("me", written("a", "BUY", 90, 2), PAIR)
-    await learn(exchange, match)
+    await match.look()
     await match.meet((), NOW_MS)
 
     row = await exchange.cancel("me", Target(SYMBOL, "a"), PAIR)
@@ -122,7 +118,7 @@ async def test_a_cancelled_order_gives_back_what_it_held(exchange: PaperExchange
 async def test_a_cancel_that_was_first_holds_against_a_fill(exchange: PaperExchange) -> None:
     match = await matcher(exchange, usual_book())
     await exchange.accept("me", written("a", "BUY", 99, 2), PAIR)
-    await learn(exchange, match)
+    await match.look()
     await match.meet((), NOW_MS)
     await exchange.cancel("me", Target(SYMBOL, "a"), PAIR)
 
@@ -139,13 +135,13 @@ async def test_one_process_matches_until_its_time_is_over_and_cannot_write_after
     assert await matcher_token(exchange.store, "other", NOW_MS + LEASE_MS - 1) is None
     other = await matcher(exchange, book, "other", NOW_MS + LEASE_MS)
     await exchange.accept("me", written("a", "BUY", 101, 2), PAIR)
-    await learn(exchange, match)
+    await match.look()
 
     with pytest.raises(TookOver):
         await match.meet((), NOW_MS)
 
     assert (await stands(exchange, "a"))[0] == "PENDING_NEW"
-    await learn(exchange, other)
+    await other.look()
     await other.meet((), NOW_MS)
     assert await stands(exchange, "a") == ("FILLED", 2, 202)
 
@@ -154,12 +150,12 @@ async def test_who_takes_over_goes_on_where_the_tape_was_left(exchange: PaperExc
     book = usual_book()
     match = await matcher(exchange, book)
     await exchange.accept("me", written("a", "BUY", 99, 4), PAIR)
-    await learn(exchange, match)
+    await match.look()
     await match.meet((), NOW_MS)
     await match.meet((tape(7, 99, 6),), NOW_MS)  # five stood before it
 
     other = await matcher(exchange, book, "other", NOW_MS + LEASE_MS)
-    assert other.last_print == 7
+    assert other.seen == SeenPrint(7, NOW_MS)
     await other.meet((tape(8, 99, 2),), NOW_MS, is_replay=True)
 
     assert await stands(exchange, "a") == ("PARTIALLY_FILLED", 3, 297)
@@ -169,7 +165,7 @@ async def test_a_stop_that_was_triggered_in_a_gap_has_the_worst_price(exchange: 
     book = usual_book()
     match = await matcher(exchange, book)
     await exchange.accept("me", written("s", "SELL", 90, 3, kind="STOP_LOSS_LIMIT", stop=95), PAIR)
-    await learn(exchange, match)
+    await match.look()
     await match.meet((), NOW_MS)
 
     other = await matcher(exchange, book, "other", NOW_MS + LEASE_MS)
@@ -183,7 +179,7 @@ async def test_orders_of_others_are_theirs(exchange: PaperExchange) -> None:
     match = await matcher(exchange, usual_book())
     await exchange.accept("me", written("a", "BUY", 101, 5), PAIR)
     await exchange.accept("you", written("a", "BUY", 101, 5), PAIR)
-    await learn(exchange, match)
+    await match.look()
     await match.meet((), NOW_MS)
 
     assert await stands(exchange, "a") == ("FILLED", 5, 505)

@@ -16,6 +16,10 @@ from mcp_binance_server.trading.paper.tables import PaperRow
 
 # How long an answer waits for an order to arrive at the market, beyond its own latency, and how often it looks.
 PATIENCE_MS, LOOK_MS = 2_000, 25
+WORDS = {
+    PENDING: "the live market of this symbol is not in step yet; the order waits",
+    "EXPIRED_IN_MATCH": "the rest would have met an order of your own",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class PaperBroker:
     pair_of: Callable[[Symbol], Awaitable[Pair]]
     venue: Venue
     clock: Clock
+    wake: Callable[[], None] = lambda: None
+    """Told that there is something to match, or no longer."""
     horizon_ms: int = 0
     """How long an order that was sent may stay unseen: not at all, it is in the file or it is not."""
 
@@ -37,12 +43,14 @@ class PaperBroker:
             row = await self.exchange.accept(self.account, order, pair)
         except InsufficientBalance as error:
             return Outcome(Fate.REFUSED, reason=error.message)
+        self.wake()
         return _outcome(await self._arrived(row))
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:
         pair = await self.pair_of(target.symbol)
         await gate()
         row = await self.exchange.cancel(self.account, target, pair)
+        self.wake()
         if row is None:
             return Outcome(Fate.REFUSED, reason="there is no such order")
         if row.order.status != "CANCELED":
@@ -69,5 +77,4 @@ class PaperBroker:
 def _outcome(row: PaperRow) -> Outcome:
     if row.order.status == "REJECTED":
         return Outcome(Fate.REFUSED, row.order, reason="the order would immediately match and take")
-    waits = "the live market of this symbol is not in step yet; the order waits" if row.order.status == PENDING else ""
-    return Outcome(Fate.ACCEPTED, row.order, reason=row.reason or waits)
+    return Outcome(Fate.ACCEPTED, row.order, reason=row.reason or WORDS.get(row.order.status, ""))

@@ -13,6 +13,7 @@ from mcp_binance_server.trading.paper.account import Pair, PaperAccount
 from mcp_binance_server.trading.paper.tables import (
     PaperRow,
     find_order,
+    forget_account,
     insert_order,
     newest_fills,
     open_rows,
@@ -21,6 +22,8 @@ from mcp_binance_server.trading.paper.tables import (
     write_account,
     write_order,
 )
+
+RESET = "reset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,20 @@ class PaperExchange:
             write_order(rows, order, found.order.quote_spent, self.now_ms())
             write_account(rows, account, holds)
             return find_order(rows, account, target.symbol, target.client_order_id)
+
+        return await self.store.write(work)
+
+    async def reset(self, account: str) -> int:
+        """Begin anew with the start; return how many open orders were cancelled. Orders and fills stay, as the past."""
+
+        def work(rows: Rows) -> int:
+            open_now = open_rows(rows, account)
+            for found in open_now:
+                order = found.to_paper()
+                order.status = "CANCELED"
+                write_order(rows, order, found.order.quote_spent, self.now_ms(), RESET)
+            forget_account(rows, account)
+            return len(open_now)
 
         return await self.store.write(work)
 

@@ -89,6 +89,7 @@ class PaperMarket:
     def advance(self, now_ms: int) -> Iterator[PaperFill]:
         """Let the orders arrive whose time has come; stops take their place and wait on."""
         for order in [each for each in self.waiting if each.status == PENDING and each.arrives_ms <= now_ms]:
+            order.arrives_ms = now_ms  # it may have waited for the market: what was printed by then is not for it
             if order.stop_price is not None:
                 order.status = "NEW"
                 continue
@@ -114,7 +115,8 @@ class PaperMarket:
         the worst price it may have.
         """
         yield from self._give(at_ms, tape_id, price, quantity, "BUY" if buyer_is_maker else "SELL")
-        for order in [each for each in self.waiting if each.status == "NEW" and _is_triggered(each, price)]:
+        stops = [each for each in self.waiting if each.status == "NEW" and each.arrives_ms <= at_ms]
+        for order in [each for each in stops if _is_triggered(each, price)]:
             self.waiting.remove(order)
             order.is_triggered = True
             if takes:
@@ -137,7 +139,7 @@ class PaperMarket:
         given = NONE
         is_buy = side == "BUY"
         best_first = sorted(
-            (each for each in self.resting if each.side == side),
+            (each for each in self.resting if each.side == side and each.arrives_ms <= at_ms),
             key=lambda order: (-order.price if is_buy else order.price, order.order_id),
         )
         for order in best_first:

@@ -54,6 +54,14 @@ class PaperRow:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SeenPrint:
+    """A print of the tape, and when it was."""
+
+    tape_id: int
+    at_ms: int
+
+
 def read_account(rows: Rows, account: str, start: Mapping[str, Decimal]) -> PaperAccount:
     """Return the balances; an account that is asked for the first time begins with the start."""
     found = rows.execute("SELECT asset, free, locked FROM paper_account WHERE account=?", (account,)).fetchall()
@@ -69,6 +77,11 @@ def write_account(rows: Rows, account: str, holds: PaperAccount) -> None:
             "INSERT OR REPLACE INTO paper_account VALUES (?,?,?,?)",
             (account, each.asset, str(each.free), str(each.locked)),
         )
+
+
+def forget_account(rows: Rows, account: str) -> None:
+    """Have an account begin with the start again."""
+    rows.execute("DELETE FROM paper_account WHERE account=?", (account,))
 
 
 def insert_order(rows: Rows, account: str, order: WrittenOrder, now_ms: int, arrives_ms: int) -> PaperRow:
@@ -89,11 +102,11 @@ def insert_order(rows: Rows, account: str, order: WrittenOrder, now_ms: int, arr
 
 def write_order(rows: Rows, order: PaperOrder, spent: Quantity, now_ms: int, reason: str = "") -> None:
     rows.execute(
-        "UPDATE paper_order SET executed=?, spent=?, status=?, ahead=?, triggered=?, reason=?, updated_ms=? "
-        "WHERE order_id=?",
+        "UPDATE paper_order SET executed=?, spent=?, status=?, ahead=?, triggered=?, arrives_ms=?, reason=?, "
+        "updated_ms=? WHERE order_id=?",
         (
             str(order.filled), str(spent), order.status, None if order.ahead is None else str(order.ahead),
-            order.is_triggered, reason, now_ms, order.order_id,
+            order.is_triggered, order.arrives_ms, reason, now_ms, order.order_id,
         ),
     )  # fmt: skip
 
@@ -122,11 +135,23 @@ def find_order(
     return None if row is None else _row(row)
 
 
-def open_rows(rows: Rows, account: str | None = None) -> list[PaperRow]:
-    """Return what is open, of one account or of all, the oldest first."""
-    where, given = ("", ()) if account is None else (" AND account=?", (account,))
+def open_rows(rows: Rows, account: str | None = None, *, symbol: Symbol | None = None) -> list[PaperRow]:
+    """Return what is open, of one account or symbol or of all, the oldest first."""
+    given = {"account": account, "symbol": symbol}
+    where = "".join(f" AND {name}=:{name}" for name, value in given.items() if value is not None)
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE status IN ({_OPEN}){where} ORDER BY order_id"
     return [_row(row) for row in rows.execute(query, given)]
+
+
+def open_symbols(rows: Rows) -> frozenset[Symbol]:
+    """Return the symbols with open orders, of whatever account."""
+    found = rows.execute(f"SELECT DISTINCT symbol FROM paper_order WHERE status IN ({_OPEN})")
+    return frozenset(Symbol(symbol) for (symbol,) in found)
+
+
+def file_version(rows: Rows) -> tuple[int, int]:
+    """Return what changes when anybody, here or in another process, has written to the file."""
+    return rows.execute("PRAGMA data_version").fetchone()[0], rows.total_changes
 
 
 def orders_between(
@@ -152,11 +177,19 @@ def newest_fills(rows: Rows, account: str, symbol: Symbol, limit: int, order_id:
 def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None:
     """Take or renew the right to match; return its token, or None while another has it."""
     row = rows.execute("SELECT owner, token, until_ms FROM paper_matcher").fetchone()
-    if row is not None and row[0] != owner and row[2] > now_ms:
+    holder, token, until_ms = row or (owner, 0, 0)
+    # A time that lies further ahead was written before the machine's clock was set back.
+    is_held = now_ms < until_ms <= now_ms + ttl_ms
+    if is_held and holder != owner:
         return None
-    token = 1 if row is None else row[1] if row[0] == owner and row[2] > now_ms else row[1] + 1
+    token = token if is_held else token + 1
     rows.execute("INSERT OR REPLACE INTO paper_matcher VALUES (1,?,?,?)", (owner, token, now_ms + ttl_ms))
     return token
+
+
+def release_matcher(rows: Rows, token: int) -> None:
+    """Give the right back, unless another has it already."""
+    rows.execute("UPDATE paper_matcher SET until_ms=0 WHERE token=?", (token,))
 
 
 def is_matcher(rows: Rows, token: int) -> bool:
@@ -165,14 +198,14 @@ def is_matcher(rows: Rows, token: int) -> bool:
     return row is not None and row[0] == token
 
 
-def tape_seen(rows: Rows, symbol: Symbol) -> int | None:
-    """Return the last print that resting orders of a symbol have met."""
-    row = rows.execute("SELECT print FROM paper_tape WHERE symbol=?", (symbol,)).fetchone()
-    return None if row is None else row[0]
+def tape_seen(rows: Rows, symbol: Symbol) -> SeenPrint | None:
+    """Return the last print that the orders of a symbol have met."""
+    row = rows.execute("SELECT print, at_ms FROM paper_tape WHERE symbol=?", (symbol,)).fetchone()
+    return None if row is None else SeenPrint(*row)
 
 
-def write_tape_seen(rows: Rows, symbol: Symbol, tape_id: int, now_ms: int) -> None:
-    rows.execute("INSERT OR REPLACE INTO paper_tape VALUES (?,?,?)", (symbol, tape_id, now_ms))
+def write_tape_seen(rows: Rows, symbol: Symbol, seen: SeenPrint) -> None:
+    rows.execute("INSERT OR REPLACE INTO paper_tape VALUES (?,?,?)", (symbol, seen.tape_id, seen.at_ms))
 
 
 def _row(row: tuple[Any, ...]) -> PaperRow:

@@ -1,0 +1,204 @@
+"""The live market brought to orders on paper: by one process for all that share a journal, symbol by symbol."""
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from secrets import token_hex
+
+import anyio
+import anyio.abc
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.access import acting_for
+from mcp_binance_server.domain.account import Commission
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.services.trading.paper_symbol import Bell, FeedBook, PaperSymbol
+from mcp_binance_server.trading.paper.account import Pair
+from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, TookOver, let_go, matcher_token
+from mcp_binance_server.trading.paper.tables import file_version, open_symbols
+from mcp_binance_server.trading.preview import USUAL
+
+LOG = logging.getLogger(__name__)
+
+Told = Callable[[frozenset[str]], Awaitable[None]]
+"""Told the accounts whose orders have changed."""
+
+# How often the table is looked at: while there are open orders, and while there are none.
+LOOK_MS, IDLE_MS = 50, 500
+RENEW_MS = LEASE_MS // 4
+# A symbol's events are met together when they come faster than that.
+PAUSE_MS = 20
+RETRY_MS = 1_000
+# What was taken from a book is remembered for so long after the last order.
+LINGER_MS = 10_000
+
+
+@dataclass(eq=False)
+class _MatchedSymbol:
+    bell: Bell
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    has_changed: bool = True
+    """Whether to look for orders that were placed or cancelled."""
+    untold: frozenset[str] = frozenset()
+    used_ms: float = 0.0
+    complaint: str = ""
+
+
+@dataclass(eq=False)
+class PaperFeed:
+    """Follows the symbols with open orders on paper, in whichever process has the right to match.
+
+    Where a symbol has no live market its orders wait; nothing that the exchange does ends the others.
+    """
+
+    hub: Hub | None
+    client: SpotClient
+    directory: Directory
+    exchange: PaperExchange
+    time: ServerTime
+    clock: Clock
+    told: Told
+    rates: Commission = USUAL
+    owner: str = field(default_factory=lambda: token_hex(8))
+    _followed: dict[Symbol, _MatchedSymbol] = field(default_factory=dict[Symbol, _MatchedSymbol])
+    _symbols: frozenset[Symbol] = frozenset()
+    _version: tuple[int, int] | None = None
+    _token: int | None = None
+    _renewed_ms: float | None = None
+    _complaint: str = ""
+
+    def __post_init__(self) -> None:
+        self._bell = Bell(self.clock)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator["PaperFeed"]:
+        """Match until the block ends; then another process may."""
+        if self.hub is None:
+            yield self
+            return
+        async with anyio.create_task_group() as tasks:
+            with acting_for(""):  # whoever placed an order, it is matched for all
+                tasks.start_soon(self._run, self.hub, tasks)
+            try:
+                yield self
+            finally:
+                tasks.cancel_scope.cancel()
+
+    def wake(self) -> None:
+        """Look at once: an order was placed here, or cancelled."""
+        self._bell.ring()
+
+    async def _run(self, hub: Hub, tasks: anyio.abc.TaskGroup) -> None:
+        try:
+            while True:
+                try:
+                    await self._look(hub, tasks)
+                    self._complaint = ""
+                except Exception as error:  # noqa: BLE001 - orders wait until it is mended, and are not given up
+                    self._drop()
+                    self._complaint = complain("orders on paper are not matched", error, self._complaint)
+                await self._bell.wait(LOOK_MS if self._symbols or self._followed else IDLE_MS)
+        finally:
+            with anyio.CancelScope(shield=True), suppress(AppError):
+                if self._token is not None:
+                    await let_go(self.exchange.store, self._token)
+
+    async def _look(self, hub: Hub, tasks: anyio.abc.TaskGroup) -> None:
+        version = await self.exchange.store.read(file_version)
+        if version != self._version:
+            self._symbols = await self.exchange.store.read(open_symbols)
+            self._version = version
+            for each in self._followed.values():
+                each.has_changed = True
+                each.bell.ring()
+        now_ms = self.clock.monotonic_ms()
+        for symbol, each in [*self._followed.items()]:
+            if symbol in self._symbols:
+                each.used_ms = now_ms
+            elif now_ms - each.used_ms >= LINGER_MS:
+                self._followed.pop(symbol).scope.cancel()
+        if not self._symbols and not self._followed:
+            await self._give_back()
+        elif self._renewed_ms is None or now_ms - self._renewed_ms >= RENEW_MS:
+            await self._renew(now_ms)
+        if self._token is not None:
+            for symbol in self._symbols - self._followed.keys():
+                followed = self._followed[symbol] = _MatchedSymbol(Bell(self.clock), used_ms=now_ms)
+                tasks.start_soon(self._follow, hub, symbol, followed, self._token)
+
+    async def _renew(self, now_ms: float) -> None:
+        token = await matcher_token(self.exchange.store, self.owner, self.clock.now_ms())
+        if token != self._token:
+            # Even if it is ours again: somebody may have matched in between.
+            self._drop()
+        self._token, self._renewed_ms = token, now_ms
+
+    async def _give_back(self) -> None:
+        token, self._token, self._renewed_ms = self._token, None, None
+        if token is not None:
+            await let_go(self.exchange.store, token)
+
+    def _drop(self) -> None:
+        for each in self._followed.values():
+            each.scope.cancel()
+        self._followed.clear()
+        self._version = self._renewed_ms = None
+
+    async def _follow(self, hub: Hub, symbol: Symbol, followed: _MatchedSymbol, token: int) -> None:
+        with followed.scope:
+            while True:
+                try:
+                    await self._match(hub, symbol, followed, token)
+                except TookOver:
+                    break
+                except Exception as error:  # noqa: BLE001 - it costs this symbol a while, and no other anything
+                    followed.complaint = complain(f"{symbol} on paper waits", error, followed.complaint)
+                await self.clock.sleep_ms(RETRY_MS)
+            if self._token == token:
+                self._drop()
+                self.wake()
+
+    async def _match(self, hub: Hub, symbol: Symbol, followed: _MatchedSymbol, token: int) -> None:
+        """Match until the feed is closed; at once if there is none."""
+        rules = await self.directory.find(symbol)
+        if not rules.is_trading:
+            return
+        with hub.following(symbol, followed.bell.ring) as feed:
+            if feed is None:
+                return
+            store, start = self.exchange.store, self.exchange.start
+            pair = Pair(rules.base, rules.quote)
+            matcher = SymbolMatcher(symbol, pair, store, start, self.rates, token, FeedBook(feed))
+            await matcher.load()
+            market = PaperSymbol(matcher, feed, self.client, self.time)
+            while feed.state != "closed":
+                if followed.has_changed:
+                    followed.has_changed = False
+                    followed.untold |= await matcher.look()
+                followed.untold |= await market.meet()
+                if followed.untold:
+                    await self.told(followed.untold)
+                    followed.untold = frozenset()
+                followed.complaint = ""
+                await self.clock.sleep_ms(PAUSE_MS)
+                await followed.bell.wait(self._patience_ms(matcher))
+
+    def _patience_ms(self, matcher: SymbolMatcher) -> float:
+        arrival_ms = matcher.next_arrival_ms
+        return IDLE_MS if arrival_ms is None else min(IDLE_MS, max(1, arrival_ms - self.time.now_ms()))
+
+
+def complain(what: str, error: Exception, before: str) -> str:
+    """Log what went wrong, unless that was the last thing said; return what was said."""
+    told = error.message if isinstance(error, AppError) else f"an unexpected {type(error).__name__}"
+    if told != before:
+        is_ours = not isinstance(error, AppError)
+        LOG.warning("%s: %s", what, told, exc_info=error if is_ours else None)
+    return told

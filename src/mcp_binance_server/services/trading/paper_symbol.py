@@ -1,0 +1,156 @@
+"""One symbol's live market, brought to the orders on paper: its book, each print once, and those that were missed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import anyio
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.market import PriceLevel, Trade
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.spot.rest import SpotClient
+from mcp_binance_server.feeds.feed import MOST_LEVELS, SymbolFeed
+from mcp_binance_server.trading.intent import Side
+from mcp_binance_server.trading.paper.matcher import SymbolMatcher
+
+# A book of which nothing was heard for so long is held against the exchange's own before an order arrives at it.
+QUIET_MS = 5_000
+# What is missed beyond this is not fetched: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
+MOST_MISSED = 50_000
+PRINTS_A_TURN = 500
+# Ids that are lower than before, of prints that are so much newer, have begun again.
+IDS_WENT_BACK_MS = 5_000
+NOTHING = Quantity(Decimal(0))
+
+
+@dataclass(eq=False)
+class Bell:
+    """Wakes who waits for it; rung before that, it is not forgotten."""
+
+    clock: Clock
+    _rung: anyio.Event = field(default_factory=anyio.Event)
+
+    def ring(self) -> None:
+        self._rung.set()
+
+    async def wait(self, most_ms: float) -> None:
+        """Wait until it rings, but not for longer than that."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._time_out, most_ms, tasks.cancel_scope)
+            await self._rung.wait()
+            tasks.cancel_scope.cancel()
+        self._rung = anyio.Event()
+
+    async def _time_out(self, most_ms: float, waiter: anyio.CancelScope) -> None:
+        await self.clock.sleep_until_ms(self.clock.monotonic_ms() + most_ms)
+        waiter.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class FeedBook:
+    """The book of a feed as paper reads it: exact, and only as far as it is known."""
+
+    feed: SymbolFeed
+
+    def best_first(self, side: Side) -> Iterable[PriceLevel]:
+        """Return the known levels of the side that buys, or sells."""
+        book, is_bids = self.feed.book, side == "BUY"
+        edge = book.known_to.bid if is_bids else book.known_to.ask
+        bids, asks = book.written_top(MOST_LEVELS)
+        for price, quantity in bids if is_bids else asks:
+            level = PriceLevel(Price(Decimal(price)), Quantity(Decimal(quantity)))
+            if edge is not None and (level.price < edge if is_bids else level.price > edge):
+                return
+            yield level
+
+    def displayed(self, side: Side, price: Price) -> Quantity | None:
+        """Return what stands at a price; None where nobody told us."""
+        book, is_bids = self.feed.book, side == "BUY"
+        if (written := book.written_at("bid" if is_bids else "ask", float(price))) is not None:
+            return Quantity(Decimal(written))
+        edge = book.known_to.bid if is_bids else book.known_to.ask
+        is_known = edge is None or (price >= edge if is_bids else price <= edge)
+        return NOTHING if is_known else None
+
+
+@dataclass(eq=False)
+class PaperSymbol:
+    """A matcher on the feed of its symbol; ids are those of aggregate trades, on the tape and asked for alike."""
+
+    matcher: SymbolMatcher
+    feed: SymbolFeed
+    client: SpotClient
+    time: ServerTime
+    _has_begun: bool = False
+    _was_in_step: bool = False
+
+    async def meet(self) -> frozenset[str]:
+        """Bring what is new to the orders, as far as the feed can be relied on; return whose orders changed.
+
+        Raises:
+            TookOver: another process matches now.
+            AppError: something that was missed could not be asked for, or nothing can be written down.
+        """
+        if not self.feed.is_live or self.feed.is_late(QUIET_MS):
+            self._was_in_step = False
+            return frozenset()
+        changed = frozenset[str]() if self._has_begun else await self._begin()
+        newest = self.feed.tape.newest
+        if not self.matcher.is_watching:
+            if newest is not None:
+                self.matcher.skip_to(newest)
+        elif newest is not None:
+            changed |= await self._print(newest)
+        self._was_in_step = True
+        if await self._stands():
+            changed |= await self.matcher.meet((), self.time.now_ms())
+        return changed
+
+    async def _begin(self) -> frozenset[str]:
+        """Find out where the tape is, and what was printed since the orders were last met."""
+        last = (await self.client.aggregate_trades(self.feed.symbol, 1)).value
+        changed = frozenset[str]()
+        if last and self.matcher.is_watching:
+            changed = await self._catch_up(last[-1])
+        elif last:
+            self.matcher.skip_to(last[-1])
+        self._has_begun = True
+        return changed
+
+    async def _print(self, newest: Trade) -> frozenset[str]:
+        changed = frozenset[str]()
+        while (trades := self.feed.tape.after(self._seen, PRINTS_A_TURN)) or self._went_back(newest):
+            if not trades or trades[-1].trade_id - self._seen != len(trades):
+                return changed | await self._catch_up(newest)
+            # Of prints that came while the book was not in step nobody knows which book they met.
+            changed |= await self.matcher.meet(trades, self.time.now_ms(), is_replay=not self._was_in_step)
+        return changed
+
+    async def _catch_up(self, newest: Trade) -> frozenset[str]:
+        if newest.trade_id - self._seen > MOST_MISSED or self._went_back(newest):
+            return await self.matcher.expire_unwatched(newest, self.time.now_ms())
+        changed = frozenset[str]()
+        while self._seen < newest.trade_id:
+            page = (await self.client.aggregate_trades_after(self.feed.symbol, self._seen)).value
+            if not page or page[0].trade_id != self._seen + 1:
+                break  # whoever answered has not heard of them yet: asked again in the next turn
+            changed |= await self.matcher.meet(page, self.time.now_ms(), is_replay=True)
+        return changed
+
+    @property
+    def _seen(self) -> int:
+        return self.matcher.seen.tape_id if self.matcher.seen else -1
+
+    def _went_back(self, newest: Trade) -> bool:
+        seen = self.matcher.seen
+        return seen is not None and newest.trade_id < seen.tape_id and newest.time_ms > seen.at_ms + IDS_WENT_BACK_MS
+
+    async def _stands(self) -> bool:
+        """Tell whether an order may arrive at the book: it was heard of lately, or the exchange has the same."""
+        now_ms, arrival_ms = self.time.now_ms(), self.matcher.next_arrival_ms
+        if now_ms - self.feed.heard_ms <= QUIET_MS or arrival_ms is None or arrival_ms > now_ms:
+            return True
+        told = (await self.client.depth(self.feed.symbol, 5)).value
+        return told.last_update_id == self.feed.book.last_update_id
