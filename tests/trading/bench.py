@@ -22,6 +22,7 @@ from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import FINAL_STATUS, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.policy import Policy
+from mcp_binance_server.trading.terms import TradingMode
 from support.clock import FakeClock
 from support.terms import NOW_MS
 
@@ -34,7 +35,12 @@ class Scripted:
     cancel_fate: Fate = Fate.ACCEPTED
     asked: list[Order | Exception | None] = field(default_factory=list[Order | Exception | None])
     held: anyio.Event | None = None
+    holds_before: bool = False
+    """Whether it is held with the way open and nothing sent."""
+    arrived: int = 0
     is_away: bool = False
+    is_mute: bool = False
+    """Whether questions have no answer at all; nobody then asks again, and time stands still."""
     lies: bool = False
     reached: list[WrittenOrder] = field(default_factory=list[WrittenOrder])
     cancels: list[Target] = field(default_factory=list[Target])
@@ -46,7 +52,11 @@ class Scripted:
     async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
         if self.fate is Fate.NOT_SENT and not self.lies:
             return Outcome(self.fate, reason="as told")
+        if self.holds_before and self.held is not None:
+            self.arrived += 1
+            await self.held.wait()
         await gate()
+        self.arrived += 1
         self.reached.append(order)
         if self.held is not None:
             await self.held.wait()
@@ -67,6 +77,8 @@ class Scripted:
     async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:  # noqa: ARG002 - the port
         self.questions += 1
         await anyio.lowlevel.checkpoint()
+        if self.is_mute:
+            await anyio.sleep_forever()
         if self.is_away:
             raise ExchangeUnavailable(reason="away")
         answer = self.asked.pop(0) if self.asked else self.stands.get(client_order_id)
@@ -125,11 +137,13 @@ async def begun(desk: Desk) -> None:
 
 
 @asynccontextmanager
-async def opened_bench(folder: Path, exchange: Scripted | None = None) -> AsyncGenerator[Bench]:
+async def opened_bench(
+    folder: Path, exchange: Scripted | None = None, mode: TradingMode = "paper"
+) -> AsyncGenerator[Bench]:
     """Open a desk as a process would: each opening is another owner."""
     exchange, clock = exchange or Scripted(), FakeClock(now_ms=NOW_MS)
     async with opened_store(folder) as store:
         with owner(store.folder) as name:
-            desk = Desk(HostLedger(store, name), lambda _: exchange, clock, clock.now_ms)
+            desk = Desk(HostLedger(store, name), lambda _: exchange, clock, clock.now_ms, mode)
             async with desk.running():
                 yield Bench(desk, exchange, clock)

@@ -100,7 +100,7 @@ async def test_a_stop_between_claim_and_first_byte_sends_nothing_and_gives_the_m
     [(Fate.NOT_SENT, "NOT_SENT", 0), (Fate.REFUSED, "REJECTED", 0), (Fate.UNKNOWN, "UNKNOWN", 60_00)],
 )
 async def test_every_fate_has_its_state(bench: Bench, fate: Fate, state: str, counted: int) -> None:
-    bench.exchange.fate, bench.exchange.is_away = fate, True
+    bench.exchange.fate, bench.exchange.is_mute = fate, True
 
     outcome = await bench.place(intent())
 
@@ -109,7 +109,7 @@ async def test_every_fate_has_its_state(bench: Bench, fate: Fate, state: str, co
 
 
 async def test_an_answer_that_denies_what_has_left_is_not_believed(bench: Bench) -> None:
-    bench.exchange.fate, bench.exchange.lies, bench.exchange.is_away = Fate.NOT_SENT, True, True
+    bench.exchange.fate, bench.exchange.lies, bench.exchange.is_mute = Fate.NOT_SENT, True, True
 
     assert (await bench.place(intent())).intent.state == "UNKNOWN"
 
@@ -121,7 +121,7 @@ async def test_a_defect_on_the_way_costs_this_order_alone(bench: Bench, *, leave
             await gate()
         raise ZeroDivisionError
 
-    bench.exchange.is_away = True
+    bench.exchange.is_mute = True
     usual, bench.exchange.place = bench.exchange.place, broken
     assert (await bench.place(intent(1))).intent.state == state
 

@@ -133,12 +133,7 @@ class Desk:
     async def catch_up(self, accounts: Collection[str] | None = None) -> None:
         """Write down what became of open orders, and settle what nobody has in hand; what fails is tried later."""
         try:
-            for intent in await self.settling.left_by(self._is_left):
-                self._ask_for(intent)
-            open_intents = [each for each in await self.watch.open_intents(accounts) if each.terms.mode == self.mode]
-            await self.settling.follow(open_intents)
-            if any(each.state == "NOT_PLACED" for each in open_intents):
-                await self.look()
+            await self._catch_up(accounts)
         except AppError as error:
             LOG.warning("open orders: %s", error.message)
 
@@ -147,22 +142,27 @@ class Desk:
         if (why := cause(await self.watch.troubles(self.now_ms()))) is not None:
             await self.ledger.stop(why, "the desk", self.now_ms())
 
+    async def _catch_up(self, accounts: Collection[str] | None) -> None:
+        for intent in await self.settling.left_by(self._is_left):
+            self._ask_for(intent)
+        open_intents = [each for each in await self.watch.open_intents(accounts) if each.terms.mode == self.mode]
+        await self.settling.follow(open_intents)
+        if any(each.state == "NOT_PLACED" for each in open_intents):
+            await self.look()
+
     async def _start(self) -> None:
-        while True:
+        while self.waits_for:
             try:
                 sweep(self.ledger.store.folder)
-                for intent in await self.settling.left_by(self._is_left):
-                    self._ask_for(intent)
+                await self._catch_up(None)
                 await self.settling.end_cancels_left(self.mode)
                 await self.look()
-                break
+                while self._asking:
+                    await self.clock.sleep_ms(LOOK_MS)
+                self.waits_for = ""
             except AppError as error:
                 LOG.warning("what the last run left: %s", error.message)
                 await self.clock.sleep_ms(AGAIN_MS)
-        await self.catch_up()
-        while self._asking:
-            await self.clock.sleep_ms(LOOK_MS)
-        self.waits_for = ""
 
     def _is_left(self, intent: Intent) -> bool:
         if intent.preview_id in self._asking or self.errands.is_under_way(intent.preview_id):

@@ -66,6 +66,10 @@ class Errands(Generic[ResultT]):
                     await self._last()
                 tasks.cancel_scope.cancel()
 
+    @property
+    def is_ending(self) -> bool:
+        return self._tasks is None
+
     def is_under_way(self, name: str) -> bool:
         return name in self._under_way
 
