@@ -12,10 +12,11 @@ import pytest
 
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.chain import Event, broken_link, link
+from mcp_binance_server.trading.journal.folder import file_system
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead, owner, sweep
 from mcp_binance_server.trading.journal.schema import NEWEST, VERSIONS
-from mcp_binance_server.trading.journal.store import FILE, file_system, opened_store
+from mcp_binance_server.trading.journal.store import FILE, opened_store
 from support.terms import NOW_MS, intent
 
 pytestmark = pytest.mark.anyio
@@ -197,7 +198,7 @@ def on_nfs(_path: Path) -> str:
 
 
 async def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_binance_server.trading.journal.store.file_system", on_nfs)
+    monkeypatch.setattr("mcp_binance_server.trading.journal.folder.file_system", on_nfs)
 
     error = await opens(tmp_path / "trading")
 

@@ -35,10 +35,10 @@ def link(last: Event | None, at_ms: int, about: str, state: str, facts: Mapping[
     return replace(bare, hash=_hash(bare))
 
 
-def broken_link(events: Iterable[Event]) -> int | None:
+def broken_link(events: Iterable[Event], after: Event | None = None) -> int | None:
     """Return the number of the first event that does not follow on the one before it; None if all do."""
-    prev = GENESIS
-    for seq, each in enumerate(events, 1):
+    first, prev = (1, GENESIS) if after is None else (after.seq + 1, after.hash)
+    for seq, each in enumerate(events, first):
         if (each.seq, each.prev, each.hash) != (seq, prev, _hash(each)):
             return each.seq
         prev = each.hash

@@ -19,7 +19,7 @@ from mcp_binance_server.trading.journal.records import (
     IntentState,
     NewIntent,
 )
-from mcp_binance_server.trading.journal.store import Rows
+from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.terms import PreviewId, Terms
 
 INTENT_COLUMNS = (

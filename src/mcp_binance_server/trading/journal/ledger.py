@@ -13,6 +13,7 @@ from mcp_binance_server.trading.journal.records import Intent, IntentState, NewI
 from mcp_binance_server.trading.journal.stops import (
     STOP_FILE,
     TradingIsStopped,
+    lift,
     require_started,
     resume,
     stop,
@@ -47,7 +48,7 @@ class HostLedger:
         def work(rows: Rows) -> tuple[Intent, bool]:
             if (found := find(rows, new.preview_id)) is not None:
                 return found, False
-            require_started(rows, self.store.folder)
+            require_started(rows, self.store)
             account = new.terms.account
             take(rows, account, charges, now_ms)
             if room is not None:
@@ -65,7 +66,7 @@ class HostLedger:
         """
 
         def work(rows: Rows) -> None:
-            require_started(rows, self.store.folder)
+            require_started(rows, self.store)
             move(rows, preview_id, "SENT", {}, now_ms)
 
         await self.store.write(work)
@@ -99,11 +100,12 @@ class HostLedger:
 
     async def stop(self, why: str, by: str, now_ms: int) -> Stopped:
         """Stop every new order; the first reason stays."""
-        return await self.store.write(lambda rows: stop(rows, self.store.folder, why, by, now_ms))
+        return await self.store.write(lambda rows: stop(rows, self.store, why, by, now_ms))
 
     async def resume(self, by: str, now_ms: int) -> None:
-        """Take new orders again: the row and the file are gone."""
-        await self.store.write(lambda rows: resume(rows, self.store.folder, by, now_ms))
+        """Take new orders again, by the journal as it is."""
+        await self.store.write(lambda rows: resume(rows, self.store, by, now_ms))
+        await self.store.read(lambda rows: lift(rows, self.store))
 
     async def stopped(self) -> Stopped | None:
-        return await self.store.read(lambda rows: stopped_in(rows, self.store.folder))
+        return await self.store.read(lambda rows: stopped_in(rows, self.store))

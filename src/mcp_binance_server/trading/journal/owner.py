@@ -14,12 +14,12 @@ from secrets import token_hex
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: int) -> None:
+    def hold(file: int) -> None:
         msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _lock(file: int) -> None:
+    def hold(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -33,7 +33,7 @@ def owner(folder: Path) -> Generator[str]:
     path = folder / f"{name}{SUFFIX}"
     file = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
-        _lock(file)
+        hold(file)
         yield name
     finally:
         os.close(file)
@@ -48,7 +48,7 @@ def is_dead(folder: Path, name: str) -> bool:
     except FileNotFoundError:
         return True
     try:
-        _lock(file)
+        hold(file)
     except OSError:
         return False
     finally:

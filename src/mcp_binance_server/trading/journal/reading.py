@@ -6,7 +6,7 @@ from decimal import Decimal
 from mcp_binance_server.trading.charges import DAY_MS
 from mcp_binance_server.trading.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.journal.chain import Event, broken_link
-from mcp_binance_server.trading.journal.events import events_from
+from mcp_binance_server.trading.journal.events import all_events
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
 from mcp_binance_server.trading.journal.limits import open_buys
 from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent
@@ -87,4 +87,4 @@ class JournalReader:
 
     async def broken_link(self) -> int | None:
         """Return the first event that does not follow on the one before it; None if the journal is whole."""
-        return await self.store.read(lambda rows: broken_link(events_from(rows)))
+        return await self.store.read(lambda rows: broken_link(all_events(rows)))

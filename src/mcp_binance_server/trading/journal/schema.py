@@ -2,6 +2,11 @@
 
 import sqlite3
 
+from mcp_binance_server.trading.errors import JournalUnavailable
+
+Rows = sqlite3.Connection
+"""What a piece of work in the store's thread is given."""
+
 # Each is applied once, in its own transaction with the version; none is ever changed after a release.
 VERSIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -52,19 +57,27 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
 NEWEST = len(VERSIONS)
 
 
-class TooNew(Exception):
-    """The file was written by a later version of this program."""
-
-
-def bring_up_to_date(db: sqlite3.Connection) -> int:
-    """Apply what the file lacks; return the version it had.
+def require_known(db: Rows) -> int:
+    """Return the version of a file.
 
     Raises:
-        TooNew: it has what this program does not know.
+        JournalUnavailable: it was written by a later version of this program.
     """
     (found,) = db.execute("PRAGMA user_version").fetchone()
     if found > NEWEST:
-        raise TooNew(found)
+        raise JournalUnavailable(
+            reason=f"it was written by a newer version (tables {found})", fix="Update mcp-binance-server"
+        )
+    return found
+
+
+def bring_up_to_date(db: Rows) -> int:
+    """Apply what the file lacks; return the version it had.
+
+    Raises:
+        JournalUnavailable: it was written by a later version of this program.
+    """
+    found = require_known(db)
     for version in range(found, NEWEST):
         db.execute("BEGIN IMMEDIATE")
         # Two processes may have come this far at once.

@@ -6,35 +6,27 @@ https://www.sqlite.org/wal.html#walresetbug
 """
 
 import os
-import re
 import sqlite3
-import stat
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from mcp_binance_server.trading.errors import JournalUnavailable
-from mcp_binance_server.trading.journal.schema import TooNew, bring_up_to_date
+from mcp_binance_server.trading.journal.events import broken_lately
+from mcp_binance_server.trading.journal.folder import require_private
+from mcp_binance_server.trading.journal.last_written import LastWritten, keep_up
+from mcp_binance_server.trading.journal.schema import Rows, bring_up_to_date, require_known
 
-Rows = sqlite3.Connection
-"""What a piece of work in the store's thread is given."""
 WorkT = TypeVar("WorkT")
 
 FILE = "trading.db"
 BUSY_SECS = 5.0
-# Locks of these are not to be relied on: https://www.sqlite.org/howtocorrupt.html#_filesystems_with_broken_or_missing_lock_implementations
-NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.rclone",
-     "fuse.s3fs", "fuse.glusterfs", "davfs", "fuse.davfs2"}
-)  # fmt: skip
-# A blank in a name of /proc/self/mountinfo is written \\040.
-_OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 @dataclass(eq=False)
@@ -45,7 +37,10 @@ class Store:
     db: Rows
     inode: int
     version_found: int
-    lock: anyio.CapacityLimiter
+    broken_at: int | None
+    """The first of the newest events that does not follow on the one before it."""
+    lock: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    _told: LastWritten | None = None
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
         """Do the work in one transaction that has the write lock from its begin: nobody else reads what it changes.
@@ -76,6 +71,7 @@ class Store:
                 raise
         except sqlite3.Error as error:
             raise unavailable(self.folder, error) from error
+        self._told = keep_up(self.db, self.folder, self._told)
         return done
 
     def _read(self, work: Callable[[Rows], WorkT]) -> WorkT:
@@ -101,7 +97,24 @@ async def opened_store(folder: Path) -> AsyncGenerator[Store]:
     Raises:
         JournalUnavailable: the folder or file cannot be used.
     """
-    store = await anyio.to_thread.run_sync(_open, folder)
+    async with _closing(await anyio.to_thread.run_sync(_open, folder)) as store:
+        yield store
+
+
+@asynccontextmanager
+async def read_store(folder: Path) -> AsyncGenerator[Store]:
+    """Open the journal of a folder to read it: nothing is made or brought up to date.
+
+    Raises:
+        FileNotFoundError: there is none.
+        JournalUnavailable: it cannot be read.
+    """
+    async with _closing(await anyio.to_thread.run_sync(_open_to_read, folder)) as store:
+        yield store
+
+
+@asynccontextmanager
+async def _closing(store: Store) -> AsyncGenerator[Store]:
     try:
         yield store
     finally:
@@ -126,46 +139,46 @@ def unavailable(folder: Path, error: sqlite3.Error) -> JournalUnavailable:
     return JournalUnavailable(reason=told, fix="Run mcp-binance-server journal --verify")
 
 
-def file_system(path: Path, mounts: str | None = None) -> str | None:
-    """Name the file system that a path is on; None where this system does not say."""
-    if mounts is None:
-        try:
-            mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return None
-    best, kind = "", None
-    for line in mounts.splitlines():
-        before, dash, after = line.partition(" - ")
-        at = _OCTAL.sub(lambda found: chr(int(found[1], 8)), before.split(" ")[4]) if dash else ""
-        if at and len(at) >= len(best) and (at == "/" or path == Path(at) or Path(at) in path.parents):
-            best, kind = at, after.split(" ")[0]
-    return kind
-
-
 def _open(folder: Path) -> Store:
     path = folder / FILE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _require_private(folder, path)
+        require_private(folder, path)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         inode = path.stat().st_ino
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise JournalUnavailable(reason=reason, fix=f"Give this user the right to write in {folder}") from error
+    return _connected(folder, "rw", inode, _prepared)
+
+
+def _open_to_read(folder: Path) -> Store:
     try:
-        db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECS, check_same_thread=False)
+        inode = (folder / FILE).stat().st_ino
+    except PermissionError as error:
+        raise JournalUnavailable(reason="it cannot be opened", fix=f"Run this as the owner of {folder}") from error
+    return _connected(folder, "ro", inode, _known)
+
+
+def _connected(folder: Path, how: Literal["ro", "rw"], inode: int, prepare: Callable[[Rows], int]) -> Store:
+    uri = f"{(folder / FILE).absolute().as_uri()}?mode={how}"
+    try:
+        db = sqlite3.connect(uri, isolation_level=None, timeout=BUSY_SECS, check_same_thread=False, uri=True)
     except sqlite3.Error as error:
         raise unavailable(folder, error) from error
     try:
-        return Store(folder, db, inode, _prepared(db), anyio.CapacityLimiter(1))
-    except sqlite3.Error as error:
+        return Store(folder, db, inode, prepare(db), broken_lately(db))
+    except BaseException as error:
         db.close()
-        raise unavailable(folder, error) from error
-    except TooNew as error:
-        db.close()
-        raise JournalUnavailable(
-            reason=f"it was written by a newer version (tables {error})", fix="Update mcp-binance-server"
-        ) from error
+        if isinstance(error, sqlite3.Error):
+            raise unavailable(folder, error) from error
+        raise
+
+
+def _known(db: Rows) -> int:
+    if not (found := require_known(db)):
+        raise FileNotFoundError(FILE)  # somebody is about to make it
+    return found
 
 
 def _prepared(db: Rows) -> int:
@@ -174,17 +187,3 @@ def _prepared(db: Rows) -> int:
     if sys.platform == "darwin":
         db.execute("PRAGMA fullfsync=ON")  # fsync alone does not reach the platter there
     return bring_up_to_date(db)
-
-
-def _require_private(folder: Path, path: Path) -> None:
-    kind = file_system(folder.resolve())
-    if kind in NETWORK_FILE_SYSTEMS:
-        raise JournalUnavailable(
-            reason=f"it is on a network file system ({kind}), whose locks cannot be relied on",
-            fix="Set MCP_BINANCE_TRADING_DIR to a folder on a local disk",
-        )
-    if sys.platform == "win32":
-        return
-    for each in (folder, path):
-        if each.exists() and each.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise JournalUnavailable(reason=f"others can write {each.name}", fix=f"chmod go-w {each}")

@@ -1,0 +1,51 @@
+"""Where a journal may lie: on a file system whose locks hold, in a folder that nobody else can write."""
+
+import re
+import stat
+import sys
+from pathlib import Path
+
+from mcp_binance_server.trading.errors import JournalUnavailable
+
+# Locks of these are not to be relied on: https://www.sqlite.org/howtocorrupt.html#_filesystems_with_broken_or_missing_lock_implementations
+NETWORK_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.rclone",
+     "fuse.s3fs", "fuse.glusterfs", "davfs", "fuse.davfs2"}
+)  # fmt: skip
+# A blank in a name of /proc/self/mountinfo is written \\040.
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def require_private(folder: Path, path: Path) -> None:
+    """See to it that a journal can be kept there.
+
+    Raises:
+        JournalUnavailable: it cannot.
+    """
+    kind = file_system(folder.resolve())
+    if kind in NETWORK_FILE_SYSTEMS:
+        raise JournalUnavailable(
+            reason=f"it is on a network file system ({kind}), whose locks cannot be relied on",
+            fix="Set MCP_BINANCE_TRADING_DIR to a folder on a local disk",
+        )
+    if sys.platform == "win32":
+        return
+    for each in (folder, path):
+        if each.exists() and each.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise JournalUnavailable(reason=f"others can write {each.name}", fix=f"chmod go-w {each}")
+
+
+def file_system(path: Path, mounts: str | None = None) -> str | None:
+    """Name the file system that a path is on; None where this system does not say."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+    best, kind = "", None
+    for line in mounts.splitlines():
+        before, dash, after = line.partition(" - ")
+        at = _OCTAL.sub(lambda found: chr(int(found[1], 8)), before.split(" ")[4]) if dash else ""
+        if at and len(at) >= len(best) and (at == "/" or path == Path(at) or Path(at) in path.parents):
+            best, kind = at, after.split(" ")[0]
+    return kind
