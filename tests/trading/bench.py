@@ -131,11 +131,6 @@ class Bench:
         return await self.desk.ledger.used("paper", charges(new.terms, Policy(), new.way), self.clock.now_ms())
 
 
-async def begun(desk: Desk) -> None:
-    while desk.waits_for:
-        await anyio.lowlevel.checkpoint()
-
-
 @asynccontextmanager
 async def opened_bench(
     folder: Path, exchange: Scripted | None = None, mode: TradingMode = "paper"

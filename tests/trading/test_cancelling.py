@@ -12,7 +12,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.broker import Fate, Target
 from mcp_binance_server.trading.desk import Placed
 from support.terms import NOW_MS, intent
-from trading.bench import Bench, Scripted, begun, opened_bench
+from trading.bench import Bench, Scripted, opened_bench
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ TARGET = Target(Symbol("BTCUSDT"), ORDER)
 async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
     """A desk with one order that stands."""
     async with opened_bench(tmp_path / "trading") as made:
-        await begun(made.desk)
+        await made.desk.ready()
         await made.place(intent())
         yield made
 
@@ -154,7 +154,7 @@ async def test_the_cancel_of_a_dead_process_ends_as_its_order_tells(tmp_path: Pa
     exchange.stands[ORDER] = replace(exchange.stands[ORDER], status=status)
 
     async with opened_bench(tmp_path, exchange) as second:
-        await begun(second.desk)
+        await second.desk.ready()
 
         found = await second.desk.ledger.find(intent().preview_id)
         assert found is not None

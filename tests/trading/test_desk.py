@@ -16,7 +16,7 @@ from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, T
 from mcp_binance_server.trading.journal.owner import is_dead, owner
 from mcp_binance_server.trading.policy import read_policy
 from support.terms import NOW_MS, intent, terms
-from trading.bench import Bench, Scripted, begun, opened_bench, placed
+from trading.bench import Bench, Scripted, opened_bench, placed
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
     async with opened_bench(tmp_path / "trading") as made:
-        await begun(made.desk)
+        await made.desk.ready()
         yield made
 
 

@@ -17,7 +17,7 @@ from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.watching import WATCHED_MS
 from support.terms import NOW_MS, intent
-from trading.bench import Bench, Scripted, begun, opened_bench, placed
+from trading.bench import Bench, Scripted, opened_bench, placed
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ ORDER = intent().client_order_id
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
     async with opened_bench(tmp_path / "trading") as made:
-        await begun(made.desk)
+        await made.desk.ready()
         yield made
 
 
@@ -62,7 +62,7 @@ async def test_a_start_settles_what_the_dead_left(tmp_path: Path) -> None:
     await leave_behind(tmp_path, exchange)
 
     async with opened_bench(tmp_path, exchange) as made:
-        await begun(made.desk)
+        await made.desk.ready()
 
         assert [(await stands(made.desk, number)).state for number in range(2)] == ["NOT_SENT", "ACKED"]
     assert exchange.reached == []
@@ -80,7 +80,7 @@ async def test_a_desk_is_not_ready_while_nobody_can_be_asked(tmp_path: Path) -> 
         assert (await stands(made.desk, 1)).state == "SENT"
 
         exchange.is_away = False
-        await begun(made.desk)
+        await made.desk.ready()
         assert (await stands(made.desk, 1)).state == "ACKED"
 
 
@@ -89,7 +89,7 @@ async def test_orders_of_another_mode_are_not_asked_for_here(tmp_path: Path) -> 
     await leave_behind(tmp_path, exchange)
 
     async with opened_bench(tmp_path, exchange, "practice") as made:
-        await begun(made.desk)
+        await made.desk.ready()
 
         assert exchange.questions == 0
         assert [(await stands(made.desk, number)).state for number in range(2)] == ["NOT_SENT", "SENT"]

@@ -10,7 +10,7 @@ from mcp_binance_server.trading.journal.ledger import TradingIsStopped
 from mcp_binance_server.trading.journal.records import IntentState
 from mcp_binance_server.trading.stop import REJECTED_MS, UNKNOWN_MS, Troubles, cause
 from support.terms import NOW_MS, intent
-from trading.bench import Bench, begun, opened_bench
+from trading.bench import Bench, opened_bench
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
     async with opened_bench(tmp_path / "trading") as made:
-        await begun(made.desk)
+        await made.desk.ready()
         yield made
 
 
@@ -113,11 +113,11 @@ async def test_who_resumes_has_forgiven_what_was_before(bench: Bench) -> None:
 
 async def test_a_cause_that_a_dead_process_left_is_seen_at_the_next_start(tmp_path: Path) -> None:
     async with opened_bench(tmp_path) as first:
-        await begun(first.desk)
+        await first.desk.ready()
         for number in range(5):
             await fail(first, "REJECTED", NOW_MS, number)
 
     async with opened_bench(tmp_path) as second:
-        await begun(second.desk)
+        await second.desk.ready()
 
         assert await why(second) == "5 orders rejected within 60 seconds"

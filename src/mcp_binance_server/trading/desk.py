@@ -65,9 +65,8 @@ class Desk:
     """Exchange time."""
     mode: TradingMode = "paper"
     errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
-    waits_for: str = "the orders that the last run left are known"
-    """What must be done before the first order; "" once it is."""
-    _asking: set[PreviewId] = field(default_factory=set[PreviewId])
+    _settled: anyio.Event = field(default_factory=anyio.Event)
+    _asking: dict[PreviewId, anyio.Event] = field(default_factory=dict[PreviewId, anyio.Event])
 
     def __post_init__(self) -> None:
         self.reader, self.watch = JournalReader(self.ledger.store), OrderWatch(self.ledger.store)
@@ -79,6 +78,15 @@ class Desk:
         async with self.errands.running():
             self.errands.beside(self._start)
             yield self
+
+    @property
+    def waits_for(self) -> str:
+        """Name what must be done before the first order; "" once it is."""
+        return "" if self._settled.is_set() else "the orders that the last run left are known"
+
+    async def ready(self) -> None:
+        """Wait until what the last run left is settled."""
+        await self._settled.wait()
 
     async def place(self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None) -> Placed:
         """Claim and send it if nobody has, wait for what becomes of it, and return that; every caller hears the same.
@@ -151,15 +159,15 @@ class Desk:
             await self.look()
 
     async def _start(self) -> None:
-        while self.waits_for:
+        while not self._settled.is_set():
             try:
                 sweep(self.ledger.store.folder)
                 await self._catch_up(None)
                 await self.settling.end_cancels_left(self.mode)
                 await self.look()
-                while self._asking:
-                    await self.clock.sleep_ms(LOOK_MS)
-                self.waits_for = ""
+                for known in [*self._asking.values()]:
+                    await known.wait()
+                self._settled.set()
             except AppError as error:
                 LOG.warning("what the last run left: %s", error.message)
                 await self.clock.sleep_ms(AGAIN_MS)
@@ -172,7 +180,7 @@ class Desk:
         return intent.owner == self.ledger.owner or is_dead(self.ledger.store.folder, intent.owner)
 
     def _ask_for(self, intent: Intent) -> None:
-        self._asking.add(intent.preview_id)
+        self._asking[intent.preview_id] = anyio.Event()
         self.errands.beside(partial(self._asked_for, intent))
 
     async def _asked_for(self, intent: Intent) -> None:
@@ -180,7 +188,7 @@ class Desk:
             await self.settling.resolve(intent)
             await self.look()
         finally:
-            self._asking.discard(intent.preview_id)
+            self._asking.pop(intent.preview_id).set()
 
     async def _claimed(self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None) -> Placed | None:
         try:
