@@ -11,6 +11,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.trading.drafting import Drafter
+from mcp_binance_server.services.trading.paper_feed import PaperFeed
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.services.trading.situation import Surveyor
@@ -76,12 +77,15 @@ async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) 
                     return Pair(rules.base, rules.quote)
 
                 def broker_of(account: str) -> Broker:
-                    return PaperBroker(account, exchange, pair_of, venue, clock)
+                    return PaperBroker(account, exchange, pair_of, venue, clock, feed.wake)
 
                 ledger = HostLedger(store, name)
                 await ledger.note("STARTED", {"mode": "paper", "policy": policy.digest}, time.now_ms())
                 desk = Desk(ledger, broker_of, clock, time.now_ms)
-                async with desk.running():
+                feed = PaperFeed(
+                    hub, upstream.client, upstream.directory, exchange, time, clock, desk.catch_up, owner=name
+                )
+                async with desk.running(), feed.running():
                     yield PaperSide(upstream, policy, store, desk, PaperReads(exchange, network.name))
     except JournalUnavailable as error:
         raise SettingsError(problems=(f"MCP_BINANCE_TRADING_DIR: {error.reason}. {error.fix}",)) from error

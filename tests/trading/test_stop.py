@@ -8,7 +8,7 @@ import pytest
 from mcp_binance_server.trading.broker import Fate
 from mcp_binance_server.trading.journal.ledger import TradingIsStopped
 from mcp_binance_server.trading.journal.records import IntentState
-from mcp_binance_server.trading.stop import REJECTED_MS, UNKNOWN_MS, Troubles, cause
+from mcp_binance_server.trading.stop import REJECTED_MS, UNKNOWN_MS, TradingTroubles, cause
 from support.terms import NOW_MS, intent
 from trading.bench import Bench, opened_bench
 
@@ -30,14 +30,14 @@ async def why(bench: Bench) -> str | None:
 @pytest.mark.parametrize(
     ("troubles", "why"),
     [
-        (Troubles(0, 0, None), None),
-        (Troubles(2, 4, None), None),
-        (Troubles(3, 4, None), "3 orders without a known outcome within 10 minutes"),
-        (Troubles(2, 5, None), "5 orders rejected within 60 seconds"),
-        (Troubles(9, 9, "mbp-x"), "order mbp-x was declared not placed and was found after all"),
+        (TradingTroubles(0, 0, None), None),
+        (TradingTroubles(2, 4, None), None),
+        (TradingTroubles(3, 4, None), "3 orders without a known outcome within 10 minutes"),
+        (TradingTroubles(2, 5, None), "5 orders rejected within 60 seconds"),
+        (TradingTroubles(9, 9, "mbp-x"), "order mbp-x was declared not placed and was found after all"),
     ],
 )
-def test_each_cause_at_its_edge(troubles: Troubles, why: str | None) -> None:
+def test_each_cause_at_its_edge(troubles: TradingTroubles, why: str | None) -> None:
     assert cause(troubles) == why
 
 
