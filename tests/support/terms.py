@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.records import NewIntent
 from mcp_binance_server.trading.terms import PreviewId, Terms, client_order_id
@@ -37,3 +38,24 @@ def intent(number: int = 0, **changes: Any) -> NewIntent:  # noqa: ANN401 - like
     made = terms(nonce=str(number), **changes)
     preview_id: PreviewId = made.preview_id(KEY)
     return NewIntent(preview_id, client_order_id(made, preview_id), "me", "BTC", "policy", made)
+
+
+def reported(status: str, executed: str) -> Order:
+    """Return what the exchange says of such an order."""
+    made = terms()
+    return Order(
+        order_id=7,
+        client_order_id="mbp-x",
+        symbol=made.symbol,
+        side=made.side,
+        kind=made.kind,
+        status=status,
+        time_in_force=made.time_in_force,
+        price=made.price,
+        stop_price=Price(Decimal(0)),
+        quantity=made.quantity,
+        executed=Quantity(Decimal(executed)),
+        quote_spent=Quantity(Decimal(executed) * 60000),
+        created_ms=NOW_MS,
+        updated_ms=NOW_MS,
+    )

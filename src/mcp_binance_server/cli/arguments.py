@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.setup.command import add_setup_command
 from mcp_binance_server.cli.terminal import HEED_LOG_LEVEL, HEED_QUIET, add_log_level, add_quiet
+from mcp_binance_server.cli.trading.command import add_journal_command
 from mcp_binance_server.domain.access import SCOPES
 
 ASK_EPILOG = """examples:
@@ -157,6 +158,7 @@ def parser() -> Parser:
     add_setup_command(commands)
     add_doctor_command(commands)
     add_token_command(commands)
+    add_journal_command(commands)
     completion = commands.add_parser("completion", help="print what lets a shell complete these words")
     completion.add_argument("shell", choices=SHELLS, help="the shell to print it for")
     for command in (demo, simulator):
@@ -201,8 +203,7 @@ def parse(root: Parser, given: list[str]) -> argparse.Namespace:
         root.error(f"--quiet means nothing to the command {options.command}")
     if options.log_level and options.command not in HEED_LOG_LEVEL:
         root.error(f"--log-level means nothing to the command {options.command}: it logs nothing")
-    if options.command == "demo" and options.demo_port is not None and not options.demo_http:
-        root.error("demo --port needs --http: without it nothing listens on a port")
+    _refuse_useless(root, options)
     return options
 
 
@@ -232,6 +233,13 @@ def _refuse_addresses(root: Parser, options: argparse.Namespace) -> None:
     useless = [flag for flag, value in given.items() if value is not None]
     if useless:
         root.error(f"{', '.join(useless)}: a pipe has no address; with --http or --grpc it has")
+
+
+def _refuse_useless(root: Parser, options: argparse.Namespace) -> None:
+    if options.command == "demo" and options.demo_port is not None and not options.demo_http:
+        root.error("demo --port needs --http: without it nothing listens on a port")
+    if options.command == "journal" and options.limit and (options.verify or options.backup):
+        root.error("journal --limit goes with the list and with --csv: all is checked, and all is copied")
 
 
 def _refuse_what_http_has(root: Parser, options: argparse.Namespace) -> None:

@@ -134,6 +134,12 @@ def _token(options: argparse.Namespace) -> int:
     return run_token(options)
 
 
+def _journal(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.trading.journal import run_journal  # noqa: PLC0415 - likewise
+
+    return run_journal(options)
+
+
 def _completion(options: argparse.Namespace) -> int:
     # As bytes: with the line ends of Windows no shell could read it.
     sys.stdout.buffer.write(completion(options.shell).encode())
@@ -183,5 +189,6 @@ COMMANDS = {
     "setup": _setup,
     "doctor": _doctor,
     "token": _token,
+    "journal": _journal,
     "completion": _completion,
 }

@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.orders import Order
-from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.charges import DAY_MS, Charge, charges
 from mcp_binance_server.trading.journal.chain import Event, broken_link
 from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger, LimitPassed, PositionRoom, TradingIsStopped
 from mcp_binance_server.trading.journal.records import NEXT, IllegalMove, IntentState
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.policy import read_policy
-from support.terms import NOW_MS, intent
+from support.terms import NOW_MS, intent, reported
 
 pytestmark = pytest.mark.anyio
 
@@ -33,25 +30,6 @@ def limited(text: str = "", number: int = 0) -> tuple[Charge, ...]:
 
 async def used(ledger: HostLedger, now_ms: int = NOW_MS) -> dict[str, int]:
     return await ledger.used("paper", limited(), now_ms)
-
-
-def order(status: str, executed: str) -> Order:
-    return Order(
-        order_id=7,
-        client_order_id="mbp-x",
-        symbol=Symbol("BTCUSDT"),
-        side="BUY",
-        kind="LIMIT",
-        status=status,
-        time_in_force="GTC",
-        price=Price(Decimal(60000)),
-        stop_price=Price(Decimal(0)),
-        quantity=Quantity(Decimal("0.001")),
-        executed=Quantity(Decimal(executed)),
-        quote_spent=Quantity(Decimal(executed) * 60000),
-        created_ms=NOW_MS,
-        updated_ms=NOW_MS,
-    )
 
 
 async def test_a_claim_takes_its_part_of_every_limit(ledger: HostLedger) -> None:
@@ -141,7 +119,7 @@ async def test_the_unfilled_rest_of_a_final_order_is_given_back_once(ledger: Hos
     await ledger.move(intent().preview_id, "ACKED", {}, NOW_MS)
 
     for status, executed in (("PARTIALLY_FILLED", "0.0004"), ("CANCELED", "0.0004"), ("CANCELED", "0.0004")):
-        await ledger.follow(intent().preview_id, order(status, executed), NOW_MS)
+        await ledger.follow(intent().preview_id, reported(status, executed), NOW_MS)
 
     found = await ledger.find(intent().preview_id)
     assert found is not None
@@ -154,7 +132,7 @@ async def test_knowledge_of_an_order_only_grows(ledger: HostLedger) -> None:
     await ledger.mark_sent(intent().preview_id, NOW_MS)
     await ledger.move(intent().preview_id, "ACKED", {}, NOW_MS)
     for status, executed in (("FILLED", "0.001"), ("NEW", "0"), ("CANCELED", "0.0004")):
-        await ledger.follow(intent().preview_id, order(status, executed), NOW_MS)
+        await ledger.follow(intent().preview_id, reported(status, executed), NOW_MS)
 
     found = await ledger.find(intent().preview_id)
 
@@ -232,7 +210,7 @@ async def test_every_change_is_an_event_of_one_chain(ledger: HostLedger) -> None
     await ledger.claim(intent(), limited(), NOW_MS)
     await ledger.mark_sent(intent().preview_id, NOW_MS)
     await ledger.move(intent().preview_id, "ACKED", {"order_id": 7}, NOW_MS)
-    await ledger.follow(intent().preview_id, order("FILLED", "0.001"), NOW_MS)
+    await ledger.follow(intent().preview_id, reported("FILLED", "0.001"), NOW_MS)
     await ledger.note("DECLINED", {"way": "client"}, NOW_MS)
     await ledger.stop("a fire", "a test", NOW_MS)
 

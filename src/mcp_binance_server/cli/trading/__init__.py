@@ -1,0 +1,1 @@
+"""Commands for who trades: what a person does beside the assistant."""

@@ -1,0 +1,123 @@
+"""`mcp-binance-server journal`: the orders that were placed here, whether that record is whole, and a copy of it."""
+
+import argparse
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+
+import anyio
+
+from mcp_binance_server.cli.terminal import Terminal
+from mcp_binance_server.cli.trading.order_list import OrderLine, as_csv, as_lines
+from mcp_binance_server.domain.periods import moment_of
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.settings import read_settings, surroundings
+from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.reading import JournalReader
+from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.journal.store import FILE, Store, read_store
+from mcp_binance_server.trading.journal.wholeness import Wholeness, back_up, examine
+
+EXIT_PROBLEM = 1
+USUAL_LIMIT, NO_LIMIT = 50, -1
+
+
+def run_journal(options: argparse.Namespace) -> int:
+    """List, check or copy the journal and return the exit code.
+
+    Raises:
+        SettingsError: there is no folder to look into.
+    """
+    folder = read_settings().trading_dir
+    if folder is None:
+        raise SettingsError(problems=("MCP_BINANCE_TRADING_DIR: name the folder of the journal",))
+    try:
+        copy = None if options.backup is None else Path(options.backup).expanduser()
+        return anyio.run(_run, options, folder, copy)
+    except FileNotFoundError:
+        return _no_journal(options, folder)
+    except JournalUnavailable as error:
+        return _told(f"{folder / FILE}: {error.reason}. {error.fix}.")
+    except ValueError:
+        return _told(f"{folder / FILE}: an order in it cannot be read. Run mcp-binance-server journal --verify.")
+    except OSError as error:
+        return _told(f"{options.backup}: {error.strerror}.")
+
+
+async def _run(options: argparse.Namespace, folder: Path, copy: Path | None) -> int:
+    async with read_store(folder) as store:
+        if options.verify:
+            return _verdict(folder / FILE, await examine(store))
+        if copy is not None:
+            return _verdict(copy, await _copied(store, copy))
+        if options.csv:
+            # As bytes: whatever the terminal can write, a spreadsheet reads this.
+            sys.stdout.buffer.write(as_csv(await _orders(store, options.limit or NO_LIMIT)).encode())
+            sys.stdout.flush()
+            return 0
+        return await _list(store, options.limit or USUAL_LIMIT)
+
+
+async def _copied(store: Store, copy: Path) -> Wholeness:
+    try:
+        return await back_up(store, copy)
+    except FileNotFoundError as error:  # not that there is no journal
+        raise NotADirectoryError(error.errno, f"there is no folder {copy.parent}") from None
+    except FileExistsError as error:
+        raise PermissionError(error.errno, "it is there already, and nothing is overwritten: name a new file") from None
+
+
+async def _list(store: Store, limit: int) -> int:
+    terminal = Terminal.of(sys.stdout, surroundings())
+    found = await _orders(store, limit + 1)
+    width = shutil.get_terminal_size().columns if terminal.is_terminal else None
+    stopped = await HostLedger(store, "").stopped()
+    if stopped is not None:
+        since = f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M} UTC"
+        told = textwrap.wrap(f"Trading is stopped since {since}: {stopped.why}.", terminal.width)
+        sys.stdout.write("".join(terminal.paint(line, "red") + "\n" for line in told) + "\n")
+    sys.stdout.write(as_lines(found[:limit], terminal, width) or "No orders yet.\n")
+    if unresolved := len(await HostLedger(store, "").unresolved()):
+        sys.stderr.write(f"{_many(unresolved, 'order')} without a known end: a server asks until it is known.\n")
+    if len(found) > limit:
+        sys.stderr.write("There are older ones: --limit N shows more, --csv all.\n")
+    return 0
+
+
+async def _orders(store: Store, limit: int) -> list[OrderLine]:
+    reader = JournalReader(store)
+    return [OrderLine(each, await _reason(reader, each)) for each in await reader.newest(limit)]
+
+
+async def _reason(reader: JournalReader, intent: Intent) -> str:
+    if intent.state in ("ACKED", "SENT"):
+        return ""
+    told = [str(each.told["reason"]) for each in await reader.history(intent.preview_id) if "reason" in each.told]
+    return told[-1] if told else ""
+
+
+def _verdict(file: Path, found: Wholeness) -> int:
+    counts = f"{_many(found.events, 'event')}, {_many(found.orders, 'order')}"
+    if not found.problems:
+        sys.stdout.write(f"{file} is whole: {counts}; each event follows on the one before it.\n")
+        return 0
+    sys.stdout.write(f"{file} is NOT whole: {counts}.\n" + "".join(f"  {each}.\n" for each in found.problems))
+    return EXIT_PROBLEM
+
+
+def _many(number: int, name: str) -> str:
+    return f"{number:,} {name}{'s' if number != 1 else ''}"
+
+
+def _no_journal(options: argparse.Namespace, folder: Path) -> int:
+    told = f"There is no journal in {folder}: nothing was traded here yet."
+    if options.csv:
+        sys.stdout.write(as_csv([]))
+    return _told(told) if options.verify or options.backup else _told(told, 0)
+
+
+def _told(text: str, code: int = EXIT_PROBLEM) -> int:
+    sys.stderr.write(f"{text}\n")
+    return code

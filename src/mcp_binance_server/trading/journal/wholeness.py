@@ -1,0 +1,131 @@
+"""Whether a journal is whole, down to its last event, and a copy of one that is."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mcp_binance_server.domain.periods import moment_of
+from mcp_binance_server.trading.journal.chain import Event, broken_link
+from mcp_binance_server.trading.journal.events import PAGE, all_events
+from mcp_binance_server.trading.journal.last_written import missing_from
+from mcp_binance_server.trading.journal.records import NEXT
+from mcp_binance_server.trading.journal.schema import Rows
+from mcp_binance_server.trading.journal.store import Store, unavailable
+
+_MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wholeness:
+    """How much is in a journal, and what is wrong with it."""
+
+    events: int
+    orders: int
+    problems: tuple[str, ...]
+
+
+async def examine(store: Store) -> Wholeness:
+    """Look at every event and every order; a server may write meanwhile.
+
+    Raises:
+        JournalUnavailable: the file cannot be read to its end.
+    """
+    return await store.read(lambda rows: _examined(rows, store.folder))
+
+
+async def back_up(store: Store, file: Path) -> Wholeness:
+    """Copy the journal, as it stands at one moment, to a file that is new; return what is in the copy.
+
+    Raises:
+        OSError: the file is there already, or cannot be made.
+        JournalUnavailable: the journal cannot be read, or the copy not written.
+    """
+    return await store.read(lambda rows: _copied(rows, file))
+
+
+def _copied(rows: Rows, file: Path) -> Wholeness:
+    os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        with closing(sqlite3.connect(file, isolation_level=None)) as copy:
+            rows.backup(copy)
+            return _examined(copy, None)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def _examined(rows: Rows, folder: Path | None) -> Wholeness:
+    (told,) = rows.execute("PRAGMA quick_check(1)").fetchone()
+    if told != "ok":
+        raise unavailable(folder or Path(), sqlite3.DatabaseError(f"malformed: {told}"))
+    problems = [*_of_the_chain(rows), *_of_the_orders(rows)]
+    if folder is not None and (missing := missing_from(rows, folder)) is not None:
+        problems.insert(0, f"{_event(missing.seq, missing.at_ms)} was written here and is missing: an older copy?")
+    (events,) = rows.execute("SELECT count(*) FROM event").fetchone()
+    (orders,) = rows.execute("SELECT count(*) FROM intent").fetchone()
+    left = len(problems) - _MOST_PROBLEMS
+    return Wholeness(events, orders, (*problems[:_MOST_PROBLEMS], *([f"and {left} more"] if left > 0 else [])))
+
+
+def _of_the_chain(rows: Rows) -> Iterator[str]:
+    if (seq := broken_link(all_events(rows))) is not None:
+        (at_ms,) = rows.execute("SELECT at_ms FROM event WHERE seq=?", (seq,)).fetchone()
+        yield f"{_event(seq, at_ms)} does not follow on the one before it: it was changed, or one before it is gone"
+
+
+def _of_the_orders(rows: Rows) -> Iterator[str]:
+    """Compare each order with what its events say of it."""
+    query = (
+        "SELECT id, client_order_id, state, status, executed, spent, terms FROM intent WHERE id>? ORDER BY id LIMIT ?"
+    )
+    after = ""
+    while True:
+        rows.execute("BEGIN")  # an order and its events of one moment, though not all orders: others want to write
+        try:
+            page = rows.execute(query, (after, PAGE // 10)).fetchall()
+            for intent, name, *stands in page:
+                found = rows.execute("SELECT * FROM event WHERE about=? ORDER BY seq", (intent,))
+                if stands != (told := _told([Event(*row) for row in found])):
+                    yield f"order {name}: the list of orders says {_words(stands)}, its events {_words(told)}"
+        finally:
+            rows.execute("COMMIT")
+        if not page:
+            break
+        after = page[-1][0]
+    lost = rows.execute(
+        "SELECT seq, at_ms FROM event WHERE state='PREPARED' AND NOT EXISTS (SELECT 1 FROM intent WHERE id=about)"
+    )
+    yield from (f"{_event(seq, at_ms)} is of an order that is not in the list of orders" for seq, at_ms in lost)
+
+
+def _told(events: list[Event]) -> list[str]:
+    state, status, executed, spent, terms = "", "", "0", "0", ""
+    for each in events:
+        facts = _facts(each)
+        state = each.state if each.state in NEXT else state
+        terms = terms or str(facts.get("terms", ""))
+        if each.state == "STATUS":
+            status, executed, spent = (str(facts.get(name)) for name in ("status", "executed", "spent"))
+    return [state, status, executed, spent, terms]
+
+
+def _facts(event: Event) -> dict[str, Any]:
+    try:
+        return dict(event.told)
+    except (ValueError, TypeError):
+        return {}  # that it was changed is told of the chain
+
+
+def _words(stands: list[str]) -> str:
+    state, status, executed, spent, terms = stands
+    agreed = sha256(terms.encode()).hexdigest()[:8]
+    return f"{' '.join(filter(None, (state, status))) or 'nothing'}, {executed} for {spent}, terms {agreed}"
+
+
+def _event(seq: int, at_ms: int) -> str:
+    return f"event {seq} of {moment_of(at_ms):%Y-%m-%d %H:%M:%S} UTC"
