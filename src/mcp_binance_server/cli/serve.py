@@ -101,7 +101,12 @@ async def _serve(settings: Settings) -> None:
     has_updates = MARKET in shown and streams_markets(settings, network_of(settings))
     has_views = CHARTS in shown and shows_live_chart(settings)
     server = build_early_server(
-        opening, shown, live=settings.orderbook_analytics, has_updates=has_updates, has_views=has_views
+        opening,
+        shown,
+        live=settings.orderbook_analytics,
+        has_updates=has_updates,
+        has_views=has_views,
+        has_questions="trade" in shown and settings.trading != "off",
     )
     async with anyio.create_task_group() as group:
         group.start_soon(_open, settings, opening)

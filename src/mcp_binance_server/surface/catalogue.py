@@ -125,6 +125,11 @@ class Catalogue:
         return any(spec.view for spec in self.tools)
 
     @property
+    def asks(self) -> bool:
+        """Tell whether a tool may ask its user."""
+        return any(spec.asks for spec in self.tools)
+
+    @property
     def has_guides(self) -> bool:
         """Tell whether a link to a playbook leads somewhere."""
         return "guide" in self.readers

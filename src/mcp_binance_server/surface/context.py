@@ -1,16 +1,12 @@
 """What a handler is given: the services, a key where one is lent, and a way to tell progress."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-import anyio
 
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.domain.account_reader import ReaderByVisitor
-from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.services.account.orders import OrdersService
@@ -34,6 +30,8 @@ from mcp_binance_server.services.market.scan import ScanService
 from mcp_binance_server.services.market.service import MarketService
 from mcp_binance_server.state.pace import LoopPace
 from mcp_binance_server.state.shared_use import FleetUse
+from mcp_binance_server.surface.caller import Report
+from mcp_binance_server.surface.confirm import Asker
 
 if TYPE_CHECKING:
     from mcp_binance_server.services.trading.service import TradingService
@@ -41,13 +39,6 @@ if TYPE_CHECKING:
 WholeT = TypeVar("WholeT")
 Ways = Mapping[int, tuple[str, ...]]
 """By the id of a record, its fields that lead to an account."""
-
-# How far, of how much, and in words; a client that did not ask for it never hears it.
-Report = Callable[[float, float | None, str | None], Awaitable[None]]
-
-ValueT = TypeVar("ValueT")
-
-BEAT_SECS = 1.0
 
 
 def ways_to_accounts(whole: object) -> Ways:
@@ -150,6 +141,8 @@ class Context:
     fleet_use: FleetUse | None = None
     """Told what is used here, and heard for what is used elsewhere; None in a process that is alone."""
     progress: Report | None = None
+    asker: Asker | None = None
+    """How the user of this call can be asked; None if there is no way to, and for tools that ask nothing."""
 
     def acting_for(
         self, principal: Principal | None, *, is_withheld: bool = False, visitor: Visitor | None = None
@@ -165,29 +158,3 @@ class Context:
     @cached_property
     def _ways(self) -> Ways:
         return ways_to_accounts(self)
-
-
-async def reporting(report: Report | None, message: str, work: Callable[[], Awaitable[ValueT]]) -> ValueT:
-    """Do the work, and report the seconds it has taken once in each of them; quick work is never reported."""
-    if report is None:
-        return await work()
-    values: list[ValueT] = []
-    failures: list[AppError] = []
-
-    async def beat() -> None:
-        for seconds in count(1):
-            # The time-out only wakes us; whoever waits counts beats, not milliseconds.
-            with anyio.move_on_after(BEAT_SECS):
-                await anyio.sleep_forever()
-            await report(seconds, None, message)
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(beat)
-        try:
-            values.append(await work())
-        except AppError as error:  # the group would wrap it
-            failures.append(error)
-        group.cancel_scope.cancel()
-    if failures:
-        raise failures[0]
-    return values[0]

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 from mcp import types
 from pydantic import ValidationError
@@ -15,9 +15,10 @@ from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArgume
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.loading import load
 from mcp_binance_server.surface.answers import SharedAnswers, doubted, put_aside, warned_text, without_long_texts
-from mcp_binance_server.surface.caller import Caller
+from mcp_binance_server.surface.caller import Caller, Report, reporting
 from mcp_binance_server.surface.catalogue import Catalogue, complete
-from mcp_binance_server.surface.context import Context, Report, reporting
+from mcp_binance_server.surface.confirm import ASK_SECS, AnswerNeeded, Asker
+from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.errors import (
     LAST_WORD_SECS,
     LONGEST_SECS,
@@ -46,11 +47,30 @@ class Dispatcher:
     owner: Principal | None = None
     longest_secs: float = WORK_SECS
     shared: SharedAnswers | None = None
+    ask_secs: float = ASK_SECS
 
+    @overload
     async def call_tool(
         self, caller: Caller | None, name: str, arguments: Mapping[str, Any] | None, report: Report | None = None
-    ) -> types.CallToolResult:
-        """Call a tool; what the model can mend is an answer, not an error.
+    ) -> types.CallToolResult: ...
+    @overload
+    async def call_tool(
+        self,
+        caller: Caller | None,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        report: Report | None = None,
+        asker: Asker | None = None,
+    ) -> types.CallToolResult | types.InputRequiredResult: ...
+    async def call_tool(
+        self,
+        caller: Caller | None,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        report: Report | None = None,
+        asker: Asker | None = None,
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool; what the model can mend is an answer, not an error, and so may be a question to its user.
 
         Raises:
             InvalidArguments: there is no such tool.
@@ -70,7 +90,11 @@ class Dispatcher:
             answer = await self._shared_answer(self.shared, spec, given, report)
         else:
             own = replace(context, progress=report) if spec.slow else context
-            answer = await self._answer(lambda: self._run(spec, own, given))
+            own = replace(own, asker=asker) if spec.asks else own
+            try:
+                answer = await self._answer(lambda: self._run(spec, own, given))
+            except AnswerNeeded as needed:
+                return needed.result
         # It has still to be written to its client, which may take longer than to make it.
         await self.context.pace.step()
         return without_long_texts(answer)

@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from math import inf
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,9 +13,11 @@ from mcp import types
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
+from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by, asker_of
 from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded
 from mcp_binance_server.surface.greeting import APP_TYPE, APPS, DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
 from mcp_binance_server.surface.uris import GUIDE, MARKET
@@ -32,10 +35,14 @@ LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What a server says of itself beyond its lists: that it tells of changes, and that answers have a page."""
+    """What a server says of itself beyond its lists: that it tells of changes, and that answers have a page.
+
+    Where tools may ask their user, what a client carries from a question to its answer is sealed.
+    """
 
     updates: bool
     views: bool
+    questions: bool = False
 
 
 class Opening:
@@ -105,9 +112,12 @@ class Surface:
         catalogue = (await self._listed()).catalogue
         return types.ListToolsResult(tools=[spec.wire for spec in catalogue.tools])
 
-    async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, ctx: RequestContext, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         ask = await self._opened()
-        return await ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress)
+        asker = asker_of(ctx, params, ask.ask_secs)
+        return await ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress, asker)
 
     async def list_resources(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourcesResult:
         catalogue = (await self._listed()).catalogue
@@ -172,19 +182,25 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
     has_updates = dispatcher.context.updates.is_on and MARKET in catalogue.readers
     live = any(spec.live for spec in catalogue.tools)
     guard = partial(guarded, has_guides=catalogue.has_guides, longest_secs=dispatcher.longest_secs + LAST_WORD_SECS)
-    offered = Offered(has_updates, catalogue.has_views)
+    offered = Offered(has_updates, catalogue.has_views, catalogue.asks)
     server = _server((opened, opened), instructions(catalogue.toolsets, live=live), guard, offered)
     server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
     return server
 
 
 def build_early_server(
-    opening: Opening, toolsets: AbstractSet[str], *, live: bool, has_updates: bool, has_views: bool
+    opening: Opening,
+    toolsets: AbstractSet[str],
+    *,
+    live: bool,
+    has_updates: bool,
+    has_views: bool,
+    has_questions: bool = False,
 ) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
     both = (opening.opened, opening.listed)
     guard = partial(guarded, has_guides=GUIDE in toolsets)
-    server = _server(both, instructions(toolsets, live=live), guard, Offered(has_updates, has_views))
+    server = _server(both, instructions(toolsets, live=live), guard, Offered(has_updates, has_views, has_questions))
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()
@@ -220,6 +236,9 @@ def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", off
         on_completion=guard(surface.complete),
     )
     server.middleware.append(surface.finish)
+    if offered.questions:
+        security = RequestStateSecurity(keys=[token_bytes(32)], ttl=ROUND_SECS, bind_principal=asked_by)
+        server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
     if offered.updates:  # where no market is streamed the server does not say that it would tell of changes
         add = server.add_request_handler
         add("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))

@@ -88,6 +88,8 @@ class ToolSpec(Generic[ArgumentsT]):
     """Whether it may take so long that it should tell a client which asked for it that it is still at work."""
     shared: bool = False
     """Whether equal calls within a second may have one answer: it is public, and says when it was true."""
+    asks: bool = False
+    """Whether it may ask its user before it does anything."""
     loads: tuple[str, ...] = ()
     """Modules that nothing else needs, loaded at the first call."""
     scope_of_call: Callable[[ArgumentsT], Scope] | None = None

@@ -7,7 +7,8 @@ from pydantic import Field, ValidationError, WithJsonSchema, create_model
 
 from mcp_binance_server.domain.access import Scope
 from mcp_binance_server.surface.arguments import Arguments, listed_schema
-from mcp_binance_server.surface.context import Context, reporting
+from mcp_binance_server.surface.caller import reporting
+from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.errors import bad_arguments
 from mcp_binance_server.surface.spec import Answer, PromptSpec, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.views.markdown import doubts_in

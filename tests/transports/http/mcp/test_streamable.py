@@ -42,7 +42,7 @@ async def test_an_answer_that_comes_alone_is_json(http: HttpClient) -> None:
 
 @pytest.mark.slow
 async def test_an_answer_after_progress_is_a_stream(http: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_binance_server.surface.context.BEAT_SECS", 0.0)
+    monkeypatch.setattr("mcp_binance_server.surface.caller.BEAT_SECS", 0.0)
     session_id = await http.initialize()
     drawn = {"name": "generate_chart_image", "arguments": {"config": {"symbol": "BINANCE:BTCUSDT", "interval": "1h"}}}
 

@@ -11,7 +11,8 @@ from pydantic.alias_generators import to_camel
 
 from mcp_binance_server.services.charts.remote import ChartImage, ImageFormat
 from mcp_binance_server.surface.arguments import Arguments
-from mcp_binance_server.surface.context import Context, reporting
+from mcp_binance_server.surface.caller import reporting
+from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.charts.facts import CAMEL
 from mcp_binance_server.surface.tools.rows import Row, omitted, optional
