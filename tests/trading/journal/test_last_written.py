@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.trading.journal.chain import Event
-from mcp_binance_server.trading.journal.events import all_events
+from mcp_binance_server.trading.journal.chain import Event, all_events
 from mcp_binance_server.trading.journal.last_written import LAST_FILE, LastWritten, missing_from, read_last
 from mcp_binance_server.trading.journal.ledger import HostLedger, TradingIsStopped
 from mcp_binance_server.trading.journal.records import Stopped
@@ -195,7 +194,7 @@ async def test_a_changed_past_stops_every_order_until_a_person_accepts_it(tmp_pa
 
 
 async def test_a_start_looks_at_the_newest_events_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_binance_server.trading.journal.events.CHECKED_AT_OPEN", 5)
+    monkeypatch.setattr("mcp_binance_server.trading.journal.chain.CHECKED_AT_OPEN", 5)
     await claim(tmp_path, *range(1, 11))
 
     found: dict[int, bool] = {}

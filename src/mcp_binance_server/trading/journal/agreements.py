@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from mcp_binance_server.trading.journal.events import append
+from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.records import Waiting
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.terms import PreviewId, Terms

@@ -7,7 +7,7 @@ from typing import Any
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.charges import given_back
-from mcp_binance_server.trading.journal.events import append
+from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.limits import give_back
 from mcp_binance_server.trading.journal.records import (
     FINAL_STATUS,

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.charges import Charge
-from mcp_binance_server.trading.journal.events import append
+from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import find, follow, insert, move, unresolved
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, require_room, take, used_of
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped

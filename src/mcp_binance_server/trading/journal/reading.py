@@ -5,8 +5,7 @@ from decimal import Decimal
 
 from mcp_binance_server.trading.charges import DAY_MS
 from mcp_binance_server.trading.guards import DUPLICATE_MS, RecentOrder
-from mcp_binance_server.trading.journal.chain import Event, broken_link
-from mcp_binance_server.trading.journal.events import all_events
+from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
 from mcp_binance_server.trading.journal.limits import open_buys
 from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent

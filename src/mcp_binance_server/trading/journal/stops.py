@@ -1,7 +1,7 @@
 """The switch that holds every order back: a row, or a file that anybody can make. Work for the store's thread."""
 
 from mcp_binance_server.domain.periods import moment_of
-from mcp_binance_server.trading.journal.events import ACCEPTED, append
+from mcp_binance_server.trading.journal.chain import ACCEPTED, append
 from mcp_binance_server.trading.journal.last_written import accept, missing_from
 from mcp_binance_server.trading.journal.records import Stopped
 from mcp_binance_server.trading.journal.schema import Rows

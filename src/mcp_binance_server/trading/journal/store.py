@@ -18,7 +18,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_binance_server.trading.errors import JournalUnavailable
-from mcp_binance_server.trading.journal.events import broken_lately
+from mcp_binance_server.trading.journal.chain import broken_lately
 from mcp_binance_server.trading.journal.folder import require_private
 from mcp_binance_server.trading.journal.last_written import LastWritten, keep_up
 from mcp_binance_server.trading.journal.schema import Rows, bring_up_to_date, require_known

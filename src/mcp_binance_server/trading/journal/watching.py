@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mcp_binance_server.domain.orders import Order
-from mcp_binance_server.trading.journal.events import append
+from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, find, follow, move, to_intent
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.store import Rows, Store

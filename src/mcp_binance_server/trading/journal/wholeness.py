@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_binance_server.domain.periods import moment_of
-from mcp_binance_server.trading.journal.chain import Event, broken_link
-from mcp_binance_server.trading.journal.events import PAGE, all_events
+from mcp_binance_server.trading.journal.chain import PAGE, Event, all_events, broken_link
 from mcp_binance_server.trading.journal.last_written import missing_from
 from mcp_binance_server.trading.journal.records import NEXT
 from mcp_binance_server.trading.journal.schema import Rows
