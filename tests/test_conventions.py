@@ -81,10 +81,10 @@ def test_the_engines_are_protected_as_soon_as_they_exist() -> None:
     assert named == {f"mcp_binance_server.state.{each}" for each in ("redis", "memory") if exists(f"state.{each}")}
 
 
-def test_there_are_thirteen_contracts() -> None:
+def test_there_are_fifteen_contracts() -> None:
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 
-    assert len(configured["contracts"]) == 13
+    assert len(configured["contracts"]) == 15
 
 
 def test_time_processor_and_memory_are_judged_by_benchmarks_only() -> None:
