@@ -1,26 +1,218 @@
 """Orders on paper met by a streamed market: placed by a broker, brought together by the feed."""
 
+import logging
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.trading.broker import Fate
-from trading.paper.trading_floor import BTC, nothing_sent, order, trading_floor
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.services.trading.paper_symbol import MOST_MISSED
+from mcp_binance_server.trading.broker import Fate, Target
+from mcp_binance_server.trading.journal.store import Rows, opened_store
+from trading.paper.trading_floor import BTC, TradingFloor, nothing_sent, order, trading_floor
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_order_that_is_placed_meets_the_streamed_book(tmp_path: Path) -> None:
-    async with trading_floor(tmp_path) as floor, floor.feed().running() as feed:
-        with floor.hub.reading(BTC):
-            await floor.in_step()
-            limit = floor.touch("SELL") + 50
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncGenerator[TradingFloor]:
+    async with trading_floor(tmp_path) as opened:
+        with opened.hub.reading(BTC):
+            await opened.in_step()
+            yield opened
 
-            outcome = await floor.answered(floor.broker(feed).place(order("a", "BUY", limit), nothing_sent))
 
-        assert outcome.fate is Fate.ACCEPTED
+async def placed(floor: TradingFloor, name: str, *, away: int) -> None:
+    """Accept a purchase so far from the best bid."""
+    written = order(name, "BUY", floor.touch("BUY") + away)
+    await floor.exchange.accept("paper", written, await floor.broker().pair_of(BTC))
+
+
+async def status(floor: TradingFloor, name: str) -> tuple[str, str]:
+    row = await floor.exchange.find("paper", BTC, name)
+    assert row is not None
+    return row.order.status, row.reason
+
+
+async def becomes(floor: TradingFloor, name: str, *wanted: str) -> None:
+    async def is_so() -> bool:
+        return (await status(floor, name))[0] in wanted
+
+    await floor.until(is_so)
+
+
+def prints(rows: Rows) -> list[tuple[int, str]]:
+    return rows.execute("SELECT print, quantity FROM paper_fill WHERE print IS NOT NULL ORDER BY trade_id").fetchall()
+
+
+async def test_an_order_that_is_placed_meets_the_streamed_book(floor: TradingFloor) -> None:
+    limit = floor.touch("SELL") + 50
+    async with floor.feed().running() as feed:
+        outcome = await floor.answered(floor.broker(feed).place(order("a", "BUY", limit), nothing_sent))
+
+    assert outcome.fate is Fate.ACCEPTED
+    assert outcome.order is not None
+    assert outcome.order.status == "FILLED"
+    assert outcome.order.average_price is not None
+    assert limit - 100 < outcome.order.average_price <= limit
+    assert floor.told == ["paper"]
+
+
+async def test_a_resting_order_gets_what_the_tape_gives_and_each_print_once(floor: TradingFloor) -> None:
+    async with floor.feed().running():
+        for number in range(4):
+            await placed(floor, f"o{number}", away=0)
+        await becomes(floor, "o0", "FILLED", "PARTIALLY_FILLED")
+
+    tape = floor.hub.peek(BTC)
+    assert tape is not None
+    printed = {each.trade_id: each.quantity for each in tape.tape.after(-1, 100_000)}
+    given: dict[int, Decimal] = defaultdict(Decimal)
+    for tape_id, quantity in await floor.store.read(prints):
+        given[tape_id] += Decimal(quantity)
+    assert given
+    assert all(quantity <= printed[tape_id] for tape_id, quantity in given.items())
+
+
+async def test_an_order_of_another_process_is_noticed(floor: TradingFloor, tmp_path: Path) -> None:
+    async with floor.feed().running(), opened_store(tmp_path) as other:
+        await floor.run(1)
+        exchange = replace(floor.exchange, store=other)
+        limit = floor.touch("SELL") + 50
+        await exchange.accept("theirs", order("a", "BUY", limit), await floor.broker().pair_of(BTC))
+
+        async def is_filled() -> bool:
+            row = await exchange.find("theirs", BTC, "a")
+            return row is not None and row.order.status == "FILLED"
+
+        await floor.until(is_filled)
+
+    assert floor.told == ["theirs"]
+
+
+async def test_without_a_live_market_an_order_waits_and_says_so(floor: TradingFloor) -> None:
+    outcome = await floor.answered(floor.broker().place(order("a", "BUY", floor.touch("SELL") + 50), nothing_sent))
+
+    assert outcome.fate is Fate.ACCEPTED
+    assert outcome.order is not None
+    assert outcome.order.status == "PENDING_NEW"
+    assert "waits" in outcome.reason
+    async with floor.feed().running():
+        await becomes(floor, "a", "FILLED")
+
+
+async def test_an_order_waits_while_there_is_no_room_for_its_symbol(tmp_path: Path) -> None:
+    async with trading_floor(tmp_path) as floor:
+        most, floor.hub.most = floor.hub.most, 0
+        async with floor.feed().running():
+            written = order("a", "BUY", Decimal(900_000), "0.001")
+            await floor.exchange.accept("paper", written, await floor.broker().pair_of(BTC))
+            await floor.run(4)
+            assert (await status(floor, "a"))[0] == "PENDING_NEW"
+
+            floor.hub.most = most
+            await becomes(floor, "a", "FILLED")
+
+
+async def test_what_was_printed_while_nobody_looked_is_fetched_and_met(floor: TradingFloor) -> None:
+    ask = floor.touch("SELL")
+    async with floor.feed().running():
+        sale = order("a", "SELL", ask)
+        await floor.exchange.accept("paper", sale, await floor.broker().pair_of(BTC))
+        await becomes(floor, "a", "NEW")
+    feed = floor.hub.peek(BTC)
+    assert feed is not None
+    left = feed.tape.newest
+    assert left is not None
+
+    async def is_reached() -> bool:
+        return any(each.price > ask for each in feed.tape.after(left.trade_id, 100_000))
+
+    await floor.until(is_reached)
+    missed = feed.tape.after(left.trade_id, 100_000)
+    floor.market.asked()
+    async with floor.feed("next").running():
+        await becomes(floor, "a", "FILLED", "PARTIALLY_FILLED")
+
+    assert floor.market.asked().count("aggTrades") >= 2
+    given = [tape_id for tape_id, _ in await floor.store.read(prints)]
+    assert given == sorted({*given})
+    assert given[0] in {each.trade_id for each in missed if not each.buyer_is_maker}
+
+
+async def test_orders_expire_when_more_was_missed_than_can_be_fetched(floor: TradingFloor) -> None:
+    async with floor.feed().running():
+        await placed(floor, "a", away=-500)
+        await becomes(floor, "a", "NEW")
+
+    def fall_behind(rows: Rows) -> None:
+        rows.execute("UPDATE paper_tape SET print=print-?", (MOST_MISSED + 1_000,))
+
+    await floor.store.write(fall_behind)
+    await placed(floor, "b", away=-500)
+    floor.told.clear()
+    async with floor.feed("next").running():
+        await becomes(floor, "a", "EXPIRED")
+        await becomes(floor, "b", "NEW")
+
+    assert await status(floor, "a") == ("EXPIRED", "not_watched")
+    assert floor.told[:1] == ["paper"]
+    assert "aggTrades" in floor.market.asked()
+
+
+async def test_one_of_two_matches_and_the_other_goes_on_when_it_leaves(floor: TradingFloor) -> None:
+    async with floor.feed("second").running():
+        async with floor.feed("first").running():
+            await placed(floor, "a", away=-500)
+            await becomes(floor, "a", "NEW")
+        await placed(floor, "b", away=5000)
+        await becomes(floor, "b", "FILLED")
+
+    fills = await floor.exchange.fills("paper", BTC, 9)
+    assert sum(each.quantity for each in fills) == Decimal("0.01")
+
+
+async def test_a_symbol_that_fails_is_said_once_and_costs_the_others_nothing(
+    floor: TradingFloor, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = replace(order("x", "BUY", Decimal(1)), symbol=Symbol("GONEUSDT"))
+    await floor.exchange.accept("paper", gone, await floor.broker().pair_of(BTC))
+
+    with caplog.at_level(logging.WARNING):
+        async with floor.feed().running():
+            await floor.run(5)
+            await placed(floor, "a", away=5000)
+            await becomes(floor, "a", "FILLED")
+
+    assert len([each for each in caplog.records if "GONEUSDT" in each.getMessage()]) == 1
+
+
+async def test_a_stop_waits_for_a_print_then_takes_from_the_book(floor: TradingFloor) -> None:
+    bid = floor.touch("BUY")
+    stop = order("s", "SELL", bid - 100, kind="STOP_LOSS_LIMIT", stop=Price(bid + 1000))
+    async with floor.feed().running() as feed:
+        outcome = await floor.answered(floor.broker(feed).place(stop, nothing_sent))
         assert outcome.order is not None
-        assert outcome.order.status == "FILLED"
-        assert outcome.order.average_price is not None
-        assert limit - 100 < outcome.order.average_price <= limit
-        assert floor.told == ["paper"]
+        assert outcome.order.status in ("NEW", "FILLED")
+        await becomes(floor, "s", "FILLED")
+
+
+async def test_a_cancel_is_told_like_a_fill(floor: TradingFloor) -> None:
+    async with floor.feed().running() as feed:
+        broker = floor.broker(feed)
+        await placed(floor, "a", away=-500)
+        await becomes(floor, "a", "NEW")
+        floor.told.clear()
+
+        outcome = await broker.cancel(Target(BTC, "a"), nothing_sent)
+
+        async def is_told() -> bool:
+            return floor.told == ["paper"]
+
+        await floor.until(is_told)
+    assert outcome.fate is Fate.ACCEPTED
