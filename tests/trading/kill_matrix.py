@@ -1,0 +1,156 @@
+"""Every way of an order, killed at every label, then recovered and asked for once more: what was found wrong."""
+
+import gc
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Whatever a process imports at its start is imported before it is forked.
+import anyio._backends._asyncio  # noqa: F401 # pyright: ignore[reportUnusedImport]
+
+from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.journal.store import FILE
+from trading.judging import doubles, judge
+from trading.killing import DESKS, ORDERS, PAIR, SENDS, START, SYMBOL, Act, Life, Wish, World
+from trading.labels import Label
+
+
+async def recover(world: World) -> None:
+    await world.desk.ready()
+
+
+def placing(wish: Wish) -> Act:
+    async def act(world: World) -> None:
+        await recover(world)
+        await world.place(wish)
+
+    return act
+
+
+async def cancelling(world: World) -> None:
+    await recover(world)
+    await world.cancel("rests")
+
+
+# What a process leaves that dies on the way, by the label at which it does.
+LEFT: dict[str, tuple[Act, str]] = {
+    "prepared": (placing("taken"), "call journal/ledger.py:HostLedger.mark_sent"),
+    "sent": (placing("taken"), "call paper/exchange.py:PaperExchange.accept"),
+    "accepted": (placing("rests"), "call paper/broker.py:PaperBroker._arrived"),
+    "matched": (placing("taken"), "call paper/broker.py:_outcome"),
+    "cancel asked": (cancelling, "call paper/exchange.py:PaperExchange.cancel"),
+    "cancelled": (cancelling, "call journal/watching.py:Watch.end_cancel"),
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a process does when it dies, from what it found, and what the client asks for once more afterwards."""
+
+    group: str
+    name: str
+    found: Path
+    act: Act
+    again: Act
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scene, killed at one label."""
+
+    scene: Scene
+    label: Label
+
+
+@dataclass
+class Matrix:
+    """Runs cases of one kind of desk, one after the other."""
+
+    folder: Path
+    desk: type[Desk]
+    killed: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    runs: int = 0
+    wrong: list[str] = field(default_factory=list[str])
+
+    def scenes(self) -> Iterator[Scene]:
+        """Make the folders that scenes begin with, and return what is done in each."""
+        empty, resting = self._folder("empty"), self._folder("resting")
+        Life(empty, Desk, recover, 0).live()
+        Life(resting, Desk, placing("rests"), 0).live()
+        for wish in ORDERS:
+            yield Scene("place", wish, empty, placing(wish), placing(wish))
+        yield Scene("cancel", "rests", resting, cancelling, cancelling)
+        for name, (act, last) in LEFT.items():
+            left = self.folder / name
+            shutil.copytree(resting if act is cancelling else empty, left)
+            Life(left, Desk, act, 1, Label(last)).live()
+            yield Scene("recover", name, left, recover, act)
+
+    def cases(self) -> list[Case]:
+        """Return each label of each group once; then all of them again, elsewhere and later on the way."""
+        found = [case for scene in [*self.scenes()] for case in self._labels(scene)]
+        found.sort(key=lambda case: case.label.time)
+        first = {_key(case): case for case in reversed(found)}
+        chosen = {id(case) for case in first.values()}
+        return [case for case in found if id(case) in chosen] + [case for case in found if id(case) not in chosen]
+
+    def run(self, case: Case) -> None:
+        """Kill a process at the label, start another, have the client ask once more; judge before and after that."""
+        scene, folder = case.scene, self._copy(case.scene.found)
+
+        async def come_back(world: World) -> None:
+            await recover(world)
+            for each in self._judged(folder):
+                world.tell(f"recovered, {each}")
+            await scene.again(world)
+
+        self.runs += 1
+        Life(folder, self.desk, scene.act, 2, case.label).live()
+        self.killed.add(_key(case))
+        found = Life(folder, self.desk, come_back, 4).live() + self._judged(folder)
+        self.wrong += [f"{scene.group} {scene.name} {case.label}: {each}" for each in found]
+
+    def _labels(self, scene: Scene) -> Iterator[Case]:
+        times = Counter[str]()
+        for name in Life(self._copy(scene.found), self.desk, scene.act, 2, tells=True).live():
+            yield Case(scene, Label(name, times[name]))
+            times[name] += 1
+
+    def _judged(self, folder: Path) -> list[str]:
+        return judge(folder / FILE, START, {SYMBOL: (PAIR.base, PAIR.quote)}) + doubles(folder / SENDS)
+
+    def _folder(self, name: str) -> Path:
+        made = self.folder / name
+        made.mkdir(mode=0o700)
+        return made
+
+    def _copy(self, found: Path) -> Path:
+        folder = self.folder / "run"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(found, folder)
+        return folder
+
+
+def _key(case: Case) -> tuple[str, str]:
+    return case.scene.group, case.label.name
+
+
+def main() -> None:
+    """Run so many cases, or until something is wrong; the arguments are a folder, the kind of desk, and a number."""
+    folder, kind, most = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    gc.disable()  # a fork that collects copies the pages of its parent
+    matrix = Matrix(folder, DESKS[kind])
+    cases = matrix.cases()
+    labels = {_key(case) for case in cases}
+    # Fewer than there are labels are taken evenly from the first round; more are all of it, and what follows.
+    stride = max(1, len(labels) // most)
+    for case in cases[::stride][:most]:
+        matrix.run(case)
+        if matrix.wrong and kind != "desk":
+            break
+    told = {"runs": matrix.runs, "labels": len(labels), "killed": len(matrix.killed), "wrong": matrix.wrong}
+    sys.stdout.write(json.dumps(told))

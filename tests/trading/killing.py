@@ -1,0 +1,222 @@
+"""Processes that place and cancel orders on paper and die on the way; what they leave is judged apart."""
+
+import os
+import traceback
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal, NoReturn, TextIO
+
+import anyio
+
+from mcp_binance_server.domain.account import Commission, Venue
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.trading.broker import Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.trading.charges import charges
+from mcp_binance_server.trading.desk import Desk, Placed, written_order
+from mcp_binance_server.trading.intent import Kind
+from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.owner import owner
+from mcp_binance_server.trading.journal.records import Intent, NewIntent
+from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.paper.account import Pair
+from mcp_binance_server.trading.paper.broker import PaperBroker
+from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
+from mcp_binance_server.trading.paper.tables import open_rows
+from mcp_binance_server.trading.policy import Policy
+from support.clock import FakeClock
+from support.terms import NOW_MS, intent
+from trading.labels import Label, Labels
+from trading.paper.displayed import usual_book
+
+SYMBOL, PAIR = Symbol("ABXY"), Pair("AB", "XY")
+START = {"XY": Decimal(1000), "AB": Decimal(10)}
+RATES = Commission(Decimal("0.001"), Decimal("0.001"))
+SENDS = "sends"
+
+Wish = Literal["taken", "rests", "refused", "would_take"]
+
+
+def _order(number: int, price: int, quantity: int, kind: Kind = "LIMIT") -> NewIntent:
+    amounts = {"price": Price(Decimal(price)), "quantity": Quantity(Decimal(quantity))}
+    return intent(number, symbol=SYMBOL, kind=kind, counted=price * quantity * 100, **amounts)
+
+
+# One order of each fate: filled at once, filled in part, more than the account holds, and a maker that would take.
+ORDERS: dict[Wish, NewIntent] = {
+    "taken": _order(0, 101, 3),
+    "rests": _order(1, 101, 7),
+    "refused": _order(2, 99, 11),
+    "would_take": _order(3, 101, 1, "LIMIT_MAKER"),
+}
+
+
+class Late(Desk):
+    """A control that must fail: it marks an order as sent once the answer is there."""
+
+    async def _sent(self, intent: Intent) -> str:
+        async def open_gate() -> None:
+            return None
+
+        order = written_order(intent.terms, intent.client_order_id)
+        outcome = await self.broker_of(intent.terms.account).place(order, open_gate)
+        await self.ledger.mark_sent(intent.preview_id, self.now_ms())
+        await self._write_down(intent.preview_id, outcome)
+        return outcome.reason
+
+
+class Resending(Desk):
+    """A control that must fail: what it does not know the end of it sends again."""
+
+    async def _asked_for(self, intent: Intent) -> None:
+        async def open_gate() -> None:
+            return None
+
+        order = written_order(intent.terms, intent.client_order_id)
+        await self.broker_of(intent.terms.account).place(order, open_gate)
+        await super()._asked_for(intent)
+
+
+DESKS: dict[str, type[Desk]] = {"desk": Desk, "late": Late, "resending": Resending}
+
+
+@dataclass(frozen=True)
+class Wire:
+    """What stands before the exchange and counts, on the disk, what comes past it: a request cannot be taken back."""
+
+    broker: PaperBroker
+    sends: Path
+
+    @property
+    def venue(self) -> Venue:
+        return self.broker.venue
+
+    @property
+    def horizon_ms(self) -> int:
+        return self.broker.horizon_ms
+
+    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
+        async def counted() -> None:
+            await gate()
+            with self.sends.open("a") as file:
+                file.write(f"{order.client_order_id}\n")
+
+        return await self.broker.place(order, counted)
+
+    async def cancel(self, target: Target, gate: Gate) -> Outcome:
+        return await self.broker.cancel(target, gate)
+
+    async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:
+        return await self.broker.ask(symbol, client_order_id)
+
+    async def open_orders(self) -> tuple[Order, ...]:
+        return await self.broker.open_orders()
+
+
+class Market(FakeClock):
+    """Whoever waits for the market has it come round: new orders meet the book."""
+
+    def __init__(self, matcher: SymbolMatcher, now_ms: int) -> None:
+        super().__init__(now_ms)
+        self._matcher = matcher
+
+    async def sleep_ms(self, duration_ms: float) -> None:
+        await self.come_round()
+        await super().sleep_ms(duration_ms)
+
+    async def come_round(self) -> None:
+        self._matcher.take_over(await self._matcher.store.read(open_rows))
+        await self._matcher.meet((), self.now_ms())
+
+
+@dataclass(frozen=True)
+class World:
+    """One process: a desk on a folder, and the paper exchange in it."""
+
+    desk: Desk
+    folder: Path
+    tell: Callable[[str], None]
+
+    async def place(self, wish: Wish) -> Placed:
+        new = ORDERS[wish]
+        return await self.desk.place(new, charges(new.terms, Policy(), new.way), None)
+
+    async def cancel(self, wish: Wish) -> Placed:
+        return await self.desk.cancel("paper", Target(SYMBOL, ORDERS[wish].client_order_id), "me")
+
+
+@asynccontextmanager
+async def opened_world(
+    folder: Path, made: type[Desk], now_ms: int, tell: Callable[[str], None]
+) -> AsyncGenerator[World]:
+    """Start as a server does: the matcher takes its lease, the desk settles what was left."""
+    async with opened_store(folder) as store:
+        with owner(folder) as name:
+            token = await matcher_token(store, name, now_ms)
+            assert token is not None
+            matcher = SymbolMatcher(SYMBOL, PAIR, store, START, RATES, token, usual_book())
+            await matcher.load()
+            market = Market(matcher, now_ms)
+            clock = FakeClock(now_ms)
+            exchange = PaperExchange(store, START, 0, clock.now_ms)
+
+            async def pair_of(symbol: Symbol) -> Pair:  # noqa: ARG001 - the port
+                return PAIR
+
+            broker = PaperBroker("paper", exchange, pair_of, Venue("mainnet", "paper"), market)
+            wire = Wire(broker, folder / SENDS)
+            desk = made(HostLedger(store, name), lambda _: wire, clock, clock.now_ms)
+            async with desk.running():
+                yield World(desk, folder, tell)
+
+
+Act = Callable[[World], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Life:
+    """A process: where, at which desk, when, and the label at which it dies; one that `tells` tells all it comes to."""
+
+    folder: Path
+    desk: type[Desk]
+    act: Act
+    generation: int
+    dies_at: Label | None = None
+    tells: bool = False
+
+    def live(self) -> list[str]:
+        """Live it in a fork, and return what it told; one that should die and does not is an error."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            self._child(os.fdopen(writing, "w", buffering=1))
+        os.close(writing)
+        with os.fdopen(reading) as told:
+            lines = told.read().splitlines()
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status) != (self.dies_at is not None) or (os.WIFEXITED(status) and os.WEXITSTATUS(status)):
+            raise RuntimeError(f"{self} ended with {status}")
+        return lines
+
+    def _child(self, pipe: TextIO) -> NoReturn:
+        def tell(told: str) -> None:
+            pipe.write(f"{told}\n")
+
+        async def live() -> None:
+            async with opened_world(self.folder, self.desk, NOW_MS + 10_000 * self.generation, tell) as world:
+                await self.act(world)
+
+        try:
+            if self.tells or self.dies_at is not None:
+                Labels(tell, self.dies_at).watch()
+            anyio.run(live)
+        except BaseException:  # noqa: BLE001 - a fork must not go on as its parent
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)

@@ -1,0 +1,46 @@
+"""kill -9 at every label on the way of an order: nothing is doubled, lost, or other than the exchange says."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.flood,
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, so that their start costs little"),
+]
+
+RUNS = 150
+
+
+def killed(folder: Path, desk: str, runs: int) -> dict[str, Any]:
+    """Run the matrix in a process without threads or loops of its own: only such a one can be forked safely."""
+    paths = os.pathsep.join(each for each in sys.path if each)
+    done = subprocess.run(
+        [sys.executable, "-c", "from trading.kill_matrix import main; main()", str(folder), desk, str(runs)],
+        env={"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.timeout(3_600)
+def test_a_process_killed_at_any_label_neither_doubles_nor_loses_an_order(tmp_path: Path, scale: int) -> None:
+    told = killed(tmp_path, "desk", RUNS * scale)
+
+    assert told["wrong"] == []
+    assert told["runs"] == RUNS * scale
+    assert told["killed"] == min(RUNS * scale, told["labels"])
+
+
+@pytest.mark.parametrize(("desk", "fault"), [("late", "the exchange has it"), ("resending", "was sent 2 times")])
+def test_the_same_matrix_sees_a_desk_that_is_wrong(tmp_path: Path, desk: str, fault: str) -> None:
+    told = killed(tmp_path, desk, RUNS)
+
+    assert any(fault in each for each in told["wrong"]), told
