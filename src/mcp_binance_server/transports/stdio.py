@@ -34,6 +34,8 @@ DRAIN_SECS = 10.0
 LAST_SECS = 2.0
 # The next request is read when one of these is answered: a client that asks and does not read costs no more memory.
 MOST_IN_HAND = 32
+# While the client is asked something its answer stands behind its own requests, so that more of them must be read.
+MOST_WHILE_ASKING = 1_024
 
 ReadChunk = Callable[[], Awaitable[bytes]]
 WriteAll = Callable[[bytes], Awaitable[None]]
@@ -97,10 +99,12 @@ class Writer:
 
     write_all: WriteAll
     pending: Counter[str | int] = field(default_factory=Counter[str | int])
+    questions: set[str | int] = field(default_factory=set[str | int])
     freed: anyio.Event = field(default_factory=anyio.Event)
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def send(self, item: SessionMessage, /) -> None:
+        self._note(item.message)
         line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         async with self._turn:
             await self.write_all(line)
@@ -115,9 +119,16 @@ class Writer:
         self.pending -= Counter([request_id])
         self.freed.set()
 
+    def _note(self, message: jsonrpc.JSONRPCMessage) -> None:
+        if isinstance(message, jsonrpc.JSONRPCRequest):
+            self.questions.add(message.id)
+            self.freed.set()
+        elif isinstance(message, jsonrpc.JSONRPCNotification):
+            self.questions -= {_cancelled_by(message)}
+
     async def has_room(self) -> None:
         """Wait until one more request can be taken in hand."""
-        while self.pending.total() >= MOST_IN_HAND:
+        while self.pending.total() >= (MOST_WHILE_ASKING if self.questions else MOST_IN_HAND):
             self.freed = anyio.Event()
             await self.freed.wait()
 
@@ -173,11 +184,12 @@ class Reader:
             # A stream of news has no end to wait for: whoever closes their side has left it.
             if message.method != "subscriptions/listen":
                 self.writer.asked(message.id)
-        elif isinstance(message, jsonrpc.JSONRPCNotification) and message.method == "notifications/cancelled":
+        elif isinstance(message, jsonrpc.JSONRPCNotification):
             # A cancelled request is not answered, so nobody waits for its answer either.
-            cancelled = usable_id((message.params or {}).get("requestId"))
-            if cancelled is not None:
+            if (cancelled := _cancelled_by(message)) is not None:
                 self.writer.answered(cancelled)
+        else:
+            self.writer.questions -= {message.id}
 
     async def _line(self) -> bytes | None:
         """Return the next line, or of one over the cap its first bytes and one more than the cap."""
@@ -219,6 +231,12 @@ class Reader:
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _cancelled_by(message: jsonrpc.JSONRPCNotification) -> str | int | None:
+    if message.method != "notifications/cancelled":
+        return None
+    return usable_id((message.params or {}).get("requestId"))
 
 
 async def serve_stdio(server: Server[Any], at_sigterm: Callable[[], None] | None = None) -> None:
