@@ -43,7 +43,7 @@ LEFT: dict[str, tuple[Act, str]] = {
     "accepted": (placing("rests"), "call paper/broker.py:PaperBroker._arrived"),
     "matched": (placing("taken"), "call paper/broker.py:_outcome"),
     "cancel asked": (cancelling, "call paper/exchange.py:PaperExchange.cancel"),
-    "cancelled": (cancelling, "call journal/watching.py:Watch.end_cancel"),
+    "cancelled": (cancelling, "call journal/watching.py:OrderWatch.end_cancel"),
 }
 
 

@@ -27,7 +27,6 @@ from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
-from mcp_binance_server.trading.paper.tables import open_rows
 from mcp_binance_server.trading.policy import Policy
 from support.clock import FakeClock
 from support.terms import NOW_MS, intent
@@ -130,7 +129,7 @@ class Market(FakeClock):
         await super().sleep_ms(duration_ms)
 
     async def come_round(self) -> None:
-        self._matcher.take_over(await self._matcher.store.read(open_rows))
+        await self._matcher.look()
         await self._matcher.meet((), self.now_ms())
 
 
