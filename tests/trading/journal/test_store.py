@@ -1,22 +1,28 @@
 """The file of the journal: what it is refused for, in one clear line, and that nothing in it is lost."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
+from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import Event, broken_link, link
-from mcp_binance_server.trading.journal.folder import file_system
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead, owner, sweep
+from mcp_binance_server.trading.journal.folder import file_system
 from mcp_binance_server.trading.journal.schema import NEWEST, VERSIONS
 from mcp_binance_server.trading.journal.store import FILE, opened_store
+from mcp_binance_server.trading.journal.wholeness import examine
+from mcp_binance_server.trading.policy import read_policy
 from support.terms import NOW_MS, intent
 
 pytestmark = pytest.mark.anyio
@@ -101,6 +107,38 @@ async def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
         assert (await ledger.claim(intent(written), (), NOW_MS))[1]
 
 
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="a small disk of one's own takes Linux")
+async def test_a_disk_that_is_really_full_is_said_and_loses_nothing(tmp_path: Path) -> None:
+    program = (
+        "import anyio, sys; from pathlib import Path\n"
+        "from mcp_binance_server.trading.errors import JournalUnavailable\n"
+        "from mcp_binance_server.trading.journal.ledger import HostLedger\n"
+        "from mcp_binance_server.trading.journal.store import opened_store\n"
+        "from mcp_binance_server.trading.journal.wholeness import examine\n"
+        "from support.terms import NOW_MS, intent\n"
+        "async def main():\n"
+        "    async with opened_store(Path(sys.argv[1])) as store:\n"
+        "        for number in range(1000):\n"
+        "            try: await HostLedger(store, 'me').claim(intent(number), (), NOW_MS)\n"
+        "            except JournalUnavailable as error: reason = error.reason; break\n"
+        "    async with opened_store(Path(sys.argv[1])) as store:\n"
+        "        found = await examine(store)\n"
+        "        print(number, found.orders, found.problems, await HostLedger(store, '').stopped(), reason)\n"
+        "anyio.run(main)\n"
+    )
+    mount = f'mount -t tmpfs -o mode=0700,size=200k none {tmp_path} && exec {sys.executable} -c "$0" {tmp_path}'
+    told = await anyio.run_process(
+        ["unshare", "-rm", "sh", "-c", mount, program], check=False, env={"PYTHONPATH": ":".join(sys.path)}
+    )
+    if b"unshare" in told.stderr or b"mount" in told.stderr:
+        pytest.skip("this user may not mount a disk of their own")
+
+    written, kept, *rest = told.stdout.decode().split(maxsplit=2)
+
+    assert rest == ["() None the disk is full\n"], told.stderr
+    assert written == kept != "0"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such rights")
 async def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     folder = tmp_path / "trading"
@@ -145,45 +183,81 @@ async def test_a_newer_file_is_left_alone(tmp_path: Path) -> None:
     assert (folder / FILE).read_bytes() == before
 
 
+def tables_of(version: int) -> list[str]:
+    """Name the tables that a version brought."""
+    return [each.split()[2] for each in VERSIONS[version] if each.startswith("CREATE TABLE")]
+
+
+def taken_back(path: Path, version: int) -> dict[str, list[tuple[object, ...]]]:
+    """Make an older version of a journal, and return what is in each of its tables."""
+    db = sqlite3.connect(path)
+    for later in range(version, NEWEST):
+        for table in tables_of(later):
+            db.execute(f"DROP TABLE {table}")
+    db.execute(f"PRAGMA user_version={version}")
+    db.commit()
+    found = contents(db, version)
+    db.close()
+    return found
+
+
+def contents(db: sqlite3.Connection, version: int) -> dict[str, list[tuple[object, ...]]]:
+    names = [name for each in range(version) for name in tables_of(each)]
+    query = "SELECT * FROM {} ORDER BY 1"
+    return {name: db.execute(query.format(name)).fetchall() for name in names}
+
+
 @pytest.mark.parametrize("version", range(1, NEWEST))
 async def test_an_older_file_is_brought_up_to_date_with_all_that_is_in_it(tmp_path: Path, version: int) -> None:
-    folder = tmp_path / "trading"
-    folder.mkdir(mode=0o700)
-    first = link(None, NOW_MS, "", "STARTED", {})
-    db = sqlite3.connect(folder / FILE)
-    for statements in VERSIONS[:version]:
-        for statement in statements:
-            db.execute(statement)
-    db.execute(f"PRAGMA user_version={version}")
-    row = (first.seq, first.at_ms, first.about, first.state, first.facts, first.prev, first.hash)
-    db.execute("INSERT INTO event VALUES (?,?,?,?,?,?,?)", row)
-    db.commit()
-    db.close()
-    (folder / FILE).chmod(0o600)
+    async with opened_store(tmp_path) as store:
+        ledger = HostLedger(store, "me")
+        for number in range(3):
+            new = intent(number)
+            await ledger.claim(new, charges(new.terms, read_policy(b""), "policy"), NOW_MS)
+        await ledger.mark_sent(intent(1).preview_id, NOW_MS)
+        await Agreements(store).wait(intent(9).preview_id, "me", intent(9).terms, NOW_MS)
+        await ledger.stop("a fire", "a test", NOW_MS)
+    before = taken_back(tmp_path / FILE, version)
+    assert all(before[name] for name in tables_of(0))
 
-    async with opened_store(folder) as store:
+    async with opened_store(tmp_path) as store:
         assert store.version_found == version
-        await HostLedger(store, "me").claim(intent(), (), NOW_MS)
-        events = await store.read(lambda rows: [Event(*each) for each in rows.execute("SELECT * FROM event")])
         assert store.db.execute("PRAGMA user_version").fetchone() == (NEWEST,)
+        assert contents(store.db, version) == before
+        assert {*contents(store.db, NEWEST)} > {*before}
+        ledger = HostLedger(store, "me")
+        assert await ledger.stopped() is not None
+        await ledger.resume("a person", NOW_MS)
+        assert (await ledger.claim(intent(1), (), NOW_MS)) == (await ledger.find(intent(1).preview_id), False)
+        assert (await ledger.claim(intent(4), (), NOW_MS))[1]
+        assert (await examine(store)).problems == ()
 
-    assert [each.state for each in events] == ["STARTED", "PREPARED"]
-    assert broken_link(events) is None
+
+def put_another_there(path: Path) -> None:
+    copy = path.read_bytes()
+    path.unlink()
+    path.write_bytes(copy)
 
 
-async def test_a_file_that_was_replaced_while_in_use_is_not_written(tmp_path: Path) -> None:
+def move_away(path: Path) -> None:
+    path.rename(path.with_suffix(".away"))
+
+
+@pytest.mark.parametrize("change", [put_another_there, move_away])
+async def test_a_file_that_was_moved_or_replaced_while_in_use_is_not_written(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
     folder = tmp_path / "trading"
     async with opened_store(folder) as store:
         ledger = HostLedger(store, "me")
         await ledger.claim(intent(1), (), NOW_MS)
-        copy = (folder / FILE).read_bytes()
-        (folder / FILE).unlink()
-        (folder / FILE).write_bytes(copy)
+        change(folder / FILE)
 
         with pytest.raises(JournalUnavailable) as caught:
             await ledger.claim(intent(2), (), NOW_MS)
 
     assert caught.value.reason == "the file was moved or replaced while in use"
+    assert caught.value.fix == "Restart this server"
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ async def _orders(store: Store, limit: int) -> list[OrderLine]:
 
 
 async def _reason(reader: JournalReader, intent: Intent) -> str:
-    if intent.state in ("ACKED", "SENT"):
+    if intent.status == "FILLED":
         return ""
     told = [str(each.told["reason"]) for each in await reader.history(intent.preview_id) if "reason" in each.told]
     return told[-1] if told else ""
