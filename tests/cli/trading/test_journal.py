@@ -15,8 +15,8 @@ from mcp_binance_server.cli.main import main
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.cli.trading.order_list import FIELDS, OrderLine, as_csv, as_lines
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.last_written import LAST_FILE
+from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.schema import NEWEST, VERSIONS

@@ -16,11 +16,11 @@ from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import Event, broken_link, link
+from mcp_binance_server.trading.journal.folder import file_system
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead, owner, sweep
-from mcp_binance_server.trading.journal.folder import file_system
 from mcp_binance_server.trading.journal.schema import NEWEST, VERSIONS
-from mcp_binance_server.trading.journal.store import FILE, opened_store
+from mcp_binance_server.trading.journal.store import FILE, opened_store, read_store
 from mcp_binance_server.trading.journal.wholeness import examine
 from mcp_binance_server.trading.policy import read_policy
 from support.terms import NOW_MS, intent
@@ -334,3 +334,45 @@ def test_an_owner_lives_until_its_process_ends(tmp_path: Path) -> None:
 
         assert [each.stem for each in tmp_path.glob("*.lock")] == [mine]
     assert is_dead(tmp_path, mine)
+
+
+async def test_any_name_of_a_folder_will_do(tmp_path: Path) -> None:
+    folder = tmp_path / "a?mode=ro#b%20c d"
+
+    async with opened_store(folder) as store:
+        await HostLedger(store, "me").claim(intent(), (), NOW_MS)
+
+    assert (folder / FILE).is_file()
+    async with read_store(folder) as store:
+        assert (await examine(store)).events == 1
+
+
+async def test_who_reads_cannot_write(tmp_path: Path) -> None:
+    assert await opens(tmp_path) is None
+
+    async with read_store(tmp_path) as store:
+        with pytest.raises(JournalUnavailable):
+            await HostLedger(store, "me").claim(intent(), (), NOW_MS)
+
+
+async def test_what_a_killed_writer_left_half_done_is_undone_by_who_reads(tmp_path: Path) -> None:
+    async with opened_store(tmp_path) as store:
+        for number in range(40):
+            await HostLedger(store, "me").claim(intent(number), (), NOW_MS)
+    program = (
+        "import os, sqlite3, sys\n"
+        "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "for each in ('journal_mode=PERSIST', 'cache_size=1'): db.execute(f'PRAGMA {each}')\n"
+        "db.execute('BEGIN IMMEDIATE')\n"
+        "db.execute(\"UPDATE event SET facts=facts || 'x', at_ms=1\")\n"
+        "db.execute('DELETE FROM intent')\n"
+        "os._exit(0)\n"
+    )
+    before = (tmp_path / FILE).read_bytes()
+    await anyio.run_process([sys.executable, "-c", program, str(tmp_path / FILE)])
+    assert (tmp_path / FILE).read_bytes() != before
+
+    async with read_store(tmp_path) as store:
+        found = await examine(store)
+
+    assert (found.events, found.orders, found.problems) == (40, 40, ())

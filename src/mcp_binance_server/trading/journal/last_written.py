@@ -90,8 +90,8 @@ def keep_up(rows: Rows, folder: Path, told: LastWritten | None = None) -> LastWr
 
 def accept(rows: Rows, folder: Path) -> None:
     """Take the journal as it is for the right one."""
-    with suppress(OSError):
-        (folder / LAST_FILE).unlink()
+    with suppress(OSError):  # emptied, not removed: Windows does not remove what somebody has open
+        os.close(os.open(folder / LAST_FILE, _FLAGS | os.O_TRUNC, 0o600))
     keep_up(rows, folder)
 
 

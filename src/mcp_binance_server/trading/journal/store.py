@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -149,7 +149,7 @@ def _open(folder: Path) -> Store:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise JournalUnavailable(reason=reason, fix=f"Give this user the right to write in {folder}") from error
-    return _connected(folder, "rw", inode, _prepared)
+    return _connected(folder, inode, _prepared)
 
 
 def _open_to_read(folder: Path) -> Store:
@@ -157,11 +157,12 @@ def _open_to_read(folder: Path) -> Store:
         inode = (folder / FILE).stat().st_ino
     except PermissionError as error:
         raise JournalUnavailable(reason="it cannot be opened", fix=f"Run this as the owner of {folder}") from error
-    return _connected(folder, "ro", inode, _known)
+    return _connected(folder, inode, _known)
 
 
-def _connected(folder: Path, how: Literal["ro", "rw"], inode: int, prepare: Callable[[Rows], int]) -> Store:
-    uri = f"{(folder / FILE).absolute().as_uri()}?mode={how}"
+def _connected(folder: Path, inode: int, prepare: Callable[[Rows], int]) -> Store:
+    # Not read-only, whoever reads: what a killed writer has left half done must be undone first.
+    uri = f"{(folder / FILE).absolute().as_uri()}?mode=rw"
     try:
         db = sqlite3.connect(uri, isolation_level=None, timeout=BUSY_SECS, check_same_thread=False, uri=True)
     except sqlite3.Error as error:
@@ -176,6 +177,7 @@ def _connected(folder: Path, how: Literal["ro", "rw"], inode: int, prepare: Call
 
 
 def _known(db: Rows) -> int:
+    db.execute("PRAGMA query_only=ON")
     if not (found := require_known(db)):
         raise FileNotFoundError(FILE)  # somebody is about to make it
     return found
