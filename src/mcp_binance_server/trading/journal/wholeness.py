@@ -68,7 +68,7 @@ def _examined(rows: Rows, folder: Path | None) -> Wholeness:
     (events,) = rows.execute("SELECT count(*) FROM event").fetchone()
     (orders,) = rows.execute("SELECT count(*) FROM intent").fetchone()
     left = len(problems) - _MOST_PROBLEMS
-    return Wholeness(events, orders, (*problems[:_MOST_PROBLEMS], *([f"and {left} more"] if left > 0 else [])))
+    return Wholeness(events, orders, (*problems[:_MOST_PROBLEMS], *([f"and {left:,} more"] if left > 0 else [])))
 
 
 def _of_the_chain(rows: Rows) -> Iterator[str]:
