@@ -16,7 +16,15 @@ from mcp_binance_server.trading.intent import Kind, Side
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, TookOver, matcher_token
+from mcp_binance_server.trading.paper.matcher import (
+    FLUSH_MS,
+    LEASE_MS,
+    NOT_WATCHED,
+    SymbolMatcher,
+    TookOver,
+    let_go,
+    matcher_token,
+)
 from mcp_binance_server.trading.paper.tables import SeenPrint
 from mcp_binance_server.trading.terms import TimeInForce
 from support.terms import NOW_MS
@@ -57,9 +65,9 @@ async def matcher(exchange: PaperExchange, book: Displayed, owner: str = "me", n
     return made
 
 
-def tape(number: int, price: int, quantity: int, *, buyer_is_maker: bool = True) -> Trade:
+def tape(number: int, price: int, quantity: int, *, buyer_is_maker: bool = True, at_ms: int = NOW_MS) -> Trade:
     amounts = Price(Decimal(price)), Quantity(Decimal(quantity))
-    return Trade(number, *amounts, NOW_MS, buyer_is_maker, number, number)
+    return Trade(number, *amounts, at_ms, buyer_is_maker, number, number)
 
 
 async def stands(exchange: PaperExchange, name: str) -> tuple[str, Decimal, Decimal]:
@@ -187,3 +195,85 @@ async def test_orders_of_others_are_theirs(exchange: PaperExchange) -> None:
     assert yours is not None
     assert yours.order.status == "FILLED"  # nobody's paper takes from another's market
     assert [each.order_id for each in await exchange.fills("you", SYMBOL, 9)] == [yours.order.order_id]
+
+
+async def test_what_was_printed_before_an_order_arrived_is_not_for_it(exchange: PaperExchange) -> None:
+    match = await matcher(exchange, usual_book())
+    await exchange.accept("me", written("a", "BUY", 99, 2), PAIR)
+    await exchange.accept("me", written("s", "SELL", 90, 3, kind="STOP_LOSS_LIMIT", stop=95), PAIR)
+    await match.look()
+    await match.meet((), NOW_MS + 500)  # the market was not in step when they should have arrived
+
+    await match.meet((tape(1, 94, 9, at_ms=NOW_MS + 499),), NOW_MS + 600)
+    other = await matcher(exchange, usual_book(), "other", NOW_MS + LEASE_MS)
+    await other.meet((tape(1, 94, 9, at_ms=NOW_MS + 499),), NOW_MS + 600, is_replay=True)
+    assert [(await stands(exchange, each))[0] for each in "as"] == ["NEW", "NEW"]
+
+    await other.meet((tape(2, 94, 9, at_ms=NOW_MS + 500),), NOW_MS + 600, is_replay=True)
+    assert await stands(exchange, "a") == ("FILLED", 2, 198)
+
+
+async def test_where_orders_stand_is_written_once_a_second_and_with_every_match(exchange: PaperExchange) -> None:
+    match = await matcher(exchange, usual_book())
+    await exchange.accept("me", written("a", "BUY", 99, 4), PAIR)
+    await match.look()
+    assert await match.meet((), NOW_MS) == {"me"}
+
+    async def left() -> tuple[Decimal | None, int | None]:
+        row = await exchange.find("me", SYMBOL, "a")
+        other = SymbolMatcher(SYMBOL, PAIR, exchange.store, START, RATES, 0, usual_book())
+        await other.load()
+        assert row is not None
+        return row.ahead, other.seen.tape_id if other.seen else None
+
+    assert await match.meet((tape(1, 99, 1),), NOW_MS + FLUSH_MS - 1) == frozenset()
+    assert await left() == (5, None)
+    assert await match.meet((tape(2, 99, 1),), NOW_MS + FLUSH_MS) == frozenset()
+    assert await left() == (3, 2)
+    assert await match.meet((tape(3, 99, 1), tape(4, 99, 3)), NOW_MS + FLUSH_MS + 1) == {"me"}
+    assert await left() == (0, 4)
+    assert await match.meet((tape(5, 101, 1),), NOW_MS + 3 * FLUSH_MS) == frozenset()
+    assert await left() == (0, 5)
+
+
+async def test_what_was_in_the_market_while_nobody_watched_expires(exchange: PaperExchange) -> None:
+    match = await matcher(exchange, usual_book())
+    await exchange.accept("me", written("a", "BUY", 99, 2), PAIR)
+    await match.look()
+    await match.meet((), NOW_MS)
+    await exchange.accept("you", written("b", "BUY", 99, 2), PAIR)
+    await match.look()
+
+    assert await match.expire_unwatched(tape(70_000, 99, 1), NOW_MS) == {"me"}
+
+    row = await exchange.find("me", SYMBOL, "a")
+    assert row is not None
+    assert (row.order.status, row.reason) == ("EXPIRED", NOT_WATCHED)
+    assert await balances(exchange) == {"AB": (10, 0), "XY": (1000, 0)}
+    assert match.seen == SeenPrint(70_000, NOW_MS)
+    assert match.has_orders  # one that had not arrived has missed nothing
+
+
+async def test_the_right_to_match_can_be_given_back_and_survives_a_clock_that_is_set_back(
+    exchange: PaperExchange,
+) -> None:
+    first = await matcher_token(exchange.store, "me", NOW_MS)
+    assert first is not None
+    await let_go(exchange.store, first)
+    second = await matcher_token(exchange.store, "other", NOW_MS)
+    await let_go(exchange.store, first)  # long after it was another's
+
+    assert (first, second) == (1, 2)
+    assert await matcher_token(exchange.store, "me", NOW_MS) is None
+    assert await matcher_token(exchange.store, "other", NOW_MS + 1) == 2
+    assert await matcher_token(exchange.store, "me", NOW_MS - 3_600_000) == 3
+
+
+async def test_a_cancel_that_is_noticed_names_whose_it_was(exchange: PaperExchange) -> None:
+    match = await matcher(exchange, usual_book())
+    await exchange.accept("me", written("a", "BUY", 90, 2), PAIR)
+    assert await match.look() == frozenset()
+    await exchange.cancel("me", Target(SYMBOL, "a"), PAIR)
+
+    assert await match.look() == {"me"}
+    assert not match.has_orders

@@ -1,0 +1,265 @@
+"""The broker of an account on paper: each fate an order can have, and what is said of it."""
+
+from collections.abc import AsyncGenerator
+from decimal import Decimal
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.trading.broker import Fate, Outcome, Target, WrittenOrder
+from mcp_binance_server.trading.intent import Kind, Side
+from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.paper.account import Pair
+from mcp_binance_server.trading.paper.broker import PATIENCE_MS, PaperBroker
+from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
+from mcp_binance_server.trading.preview import USUAL
+from mcp_binance_server.trading.terms import TimeInForce
+from support.clock import FakeClock
+from trading.paper.displayed import Displayed, usual_book
+
+pytestmark = pytest.mark.anyio
+
+SYMBOL, PAIR = Symbol("ABXY"), Pair("AB", "XY")
+START = {"XY": Decimal(1000), "AB": Decimal(10)}
+LATENCY_MS = 150
+
+
+class Stopped(Exception):
+    """The gate said no."""
+
+
+class MatchingClock(FakeClock):
+    """Whoever sleeps lets the market move on: the one matcher works when time passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.matcher: SymbolMatcher | None = None
+        self.met_ms: list[int] = []
+
+    async def sleep_ms(self, duration_ms: float) -> None:
+        await super().sleep_ms(duration_ms)
+        if self.matcher is not None:
+            await self.matcher.look()
+            if await self.matcher.meet((), self.now_ms()):
+                self.met_ms.append(self.now_ms())
+
+
+class Bench:
+    """A broker, the market that its orders meet, and what its gate and its bell were asked."""
+
+    def __init__(self, exchange: PaperExchange, clock: MatchingClock) -> None:
+        self.exchange, self.clock = exchange, clock
+        self.book: Displayed = usual_book()
+        self.gates: list[int] = []
+        self.woken = 0
+
+    @property
+    def broker(self) -> PaperBroker:
+        async def pair_of(_symbol: Symbol) -> Pair:
+            return PAIR
+
+        def wake() -> None:
+            self.woken += 1
+
+        return PaperBroker("paper", self.exchange, pair_of, Venue("mainnet", "paper", simulated=True), self.clock, wake)
+
+    async def open_market(self) -> None:
+        token = await matcher_token(self.exchange.store, "me", self.clock.now_ms())
+        assert token is not None
+        self.clock.matcher = SymbolMatcher(SYMBOL, PAIR, self.exchange.store, START, USUAL, token, self.book)
+
+    async def gate(self) -> None:
+        self.gates.append(len(await self.exchange.orders("paper", SYMBOL, 9)))
+
+    async def place(
+        self,
+        name: str,
+        side: Side,
+        price: int,
+        quantity: int = 2,
+        *,
+        kind: Kind = "LIMIT",
+        force: TimeInForce = "GTC",
+    ) -> Outcome:
+        amounts = Quantity(Decimal(quantity)), Price(Decimal(price))
+        return await self.broker.place(WrittenOrder(name, SYMBOL, side, kind, force, *amounts), self.gate)
+
+    async def free(self) -> dict[str, Decimal]:
+        return {each.asset: each.free for each in (await self.exchange.account("paper")).balances}
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
+    clock = MatchingClock()
+    async with opened_store(tmp_path / "trading") as store:
+        made = Bench(PaperExchange(store, START, LATENCY_MS, clock.now_ms), clock)
+        await made.open_market()
+        yield made
+
+
+def told(outcome: Outcome) -> tuple[Fate, str | None, Decimal | None]:
+    order = outcome.order
+    return outcome.fate, order and order.status, order and order.executed
+
+
+async def test_an_order_that_takes_is_answered_filled_after_its_latency(bench: Bench) -> None:
+    began_ms = bench.clock.now_ms()
+
+    outcome = await bench.place("a", "BUY", 101)
+
+    assert told(outcome) == (Fate.ACCEPTED, "FILLED", 2)
+    assert bench.clock.met_ms == [began_ms + LATENCY_MS]
+    assert bench.gates == [0]  # nothing was taken before the gate
+    assert bench.woken == 1
+
+
+async def test_a_gate_that_refuses_leaves_nothing(bench: Bench) -> None:
+    async def refuse() -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        await bench.broker.place(
+            WrittenOrder("a", SYMBOL, "BUY", "LIMIT", "GTC", Quantity(Decimal(1)), Price(Decimal(90))), refuse
+        )
+
+    assert await bench.broker.ask(SYMBOL, "a") is None
+    assert await bench.free() == START
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (("BUY", 99, "LIMIT", "GTC"), (Fate.ACCEPTED, "NEW", 0)),
+        (("BUY", 101, "LIMIT_MAKER", "GTC"), (Fate.REFUSED, "REJECTED", 0)),
+        (("BUY", 100, "LIMIT_MAKER", "GTC"), (Fate.ACCEPTED, "NEW", 0)),
+        (("BUY", 101, "LIMIT", "IOC"), (Fate.ACCEPTED, "EXPIRED", 5)),
+        (("BUY", 100, "LIMIT", "IOC"), (Fate.ACCEPTED, "EXPIRED", 0)),
+        (("BUY", 101, "LIMIT", "FOK"), (Fate.ACCEPTED, "EXPIRED", 0)),
+        (("BUY", 102, "LIMIT", "FOK"), (Fate.ACCEPTED, "FILLED", 7)),
+        (("SELL", 99, "LIMIT", "GTC"), (Fate.ACCEPTED, "PARTIALLY_FILLED", 5)),
+    ],
+)
+async def test_each_kind_has_the_fate_that_the_exchange_gives_it(
+    bench: Bench, given: tuple[Side, int, Kind, TimeInForce], expected: tuple[Fate, str, int]
+) -> None:
+    side, price, kind, force = given
+    outcome = await bench.place("a", side, price, 7, kind=kind, force=force)
+
+    assert told(outcome) == expected
+    status = expected[1]
+    asked = await bench.broker.ask(SYMBOL, "a")
+    assert asked == outcome.order
+    is_open = status in ("NEW", "PARTIALLY_FILLED")
+    assert [each.client_order_id for each in await bench.broker.open_orders()] == (["a"] if is_open else [])
+
+
+async def test_what_would_match_at_once_is_refused_in_words_and_holds_nothing(bench: Bench) -> None:
+    outcome = await bench.place("a", "BUY", 101, kind="LIMIT_MAKER")
+
+    assert "immediately match" in outcome.reason
+    assert await bench.free() == START
+
+
+async def test_what_is_not_in_the_account_is_refused_and_is_no_order(bench: Bench) -> None:
+    outcome = await bench.place("a", "BUY", 101, 10)
+
+    assert told(outcome) == (Fate.REFUSED, None, None)
+    assert "XY" in outcome.reason
+    assert await bench.broker.ask(SYMBOL, "a") is None
+    assert await bench.free() == START
+
+
+async def test_the_same_order_sent_again_is_the_same_order(bench: Bench) -> None:
+    first = await bench.place("a", "BUY", 90)
+    again = await bench.place("a", "BUY", 90)
+
+    assert first == again
+    assert await bench.free() == {"XY": 820, "AB": 10}
+
+
+async def test_an_order_that_meets_ones_own_says_so(bench: Bench) -> None:
+    await bench.place("a", "SELL", 101, 1)
+    bench.book.show("SELL", 101, 0)
+
+    outcome = await bench.place("b", "BUY", 101, 1)
+
+    assert told(outcome) == (Fate.ACCEPTED, "EXPIRED_IN_MATCH", 0)
+    assert "your own" in outcome.reason
+
+
+async def test_without_a_market_it_waits_in_words_and_is_filled_later(bench: Bench) -> None:
+    matcher, bench.clock.matcher = bench.clock.matcher, None
+    began_ms = bench.clock.now_ms()
+
+    outcome = await bench.place("a", "BUY", 101)
+
+    assert told(outcome) == (Fate.ACCEPTED, "PENDING_NEW", 0)
+    assert "not in step" in outcome.reason
+    assert bench.clock.now_ms() - began_ms >= LATENCY_MS + PATIENCE_MS
+    bench.clock.matcher = matcher
+    await bench.clock.sleep_ms(1)
+    filled = await bench.broker.ask(SYMBOL, "a")
+    assert filled is not None
+    assert filled.status == "FILLED"
+
+
+@pytest.mark.parametrize("price", [90, 101])
+async def test_a_cancel_is_answered_by_what_stands_in_the_file(bench: Bench, price: int) -> None:
+    await bench.place("a", "BUY", price)
+    is_open = price == 90
+
+    outcome = await bench.broker.cancel(Target(SYMBOL, "a"), bench.gate)
+    again = await bench.broker.cancel(Target(SYMBOL, "a"), bench.gate)
+
+    status = "CANCELED" if is_open else "FILLED"
+    assert told(outcome) == (Fate.ACCEPTED if is_open else Fate.REFUSED, status, 0 if is_open else 2)
+    assert again.order == outcome.order
+    assert again.reason == ("" if is_open else "the order is FILLED")
+    assert bench.woken == 3
+
+
+async def test_a_cancel_of_nothing_is_refused(bench: Bench) -> None:
+    outcome = await bench.broker.cancel(Target(SYMBOL, "a"), bench.gate)
+
+    assert told(outcome) == (Fate.REFUSED, None, None)
+
+
+async def test_ten_at_once_are_ten_orders(bench: Bench) -> None:
+    outcomes: list[Outcome] = []
+
+    async def place(number: int) -> None:
+        outcomes.append(await bench.place(f"o{number}", "BUY", 90, 1))
+
+    bench.clock.matcher = None
+    async with anyio.create_task_group() as tasks:
+        for number in range(10):
+            tasks.start_soon(place, number)
+
+    assert len({each.order.order_id for each in outcomes if each.order}) == 10
+    assert (await bench.free())["XY"] == 100
+
+
+async def test_a_reset_begins_anew_and_keeps_the_past(bench: Bench) -> None:
+    await bench.place("done", "BUY", 101)
+    await bench.place("open", "BUY", 90)
+    other = await bench.exchange.accept(
+        "other", WrittenOrder("x", SYMBOL, "BUY", "LIMIT", "GTC", Quantity(Decimal(1)), Price(Decimal(90))), PAIR
+    )
+
+    assert await bench.exchange.reset("paper") == 1
+
+    assert await bench.free() == START
+    assert await bench.broker.open_orders() == ()
+    kept = await bench.exchange.orders("paper", SYMBOL, 9)
+    assert [(each.order.client_order_id, each.order.status, each.reason) for each in kept] == [
+        ("done", "FILLED", ""),
+        ("open", "CANCELED", "reset"),
+    ]
+    assert len(await bench.exchange.fills("paper", SYMBOL, 9)) == 1
+    assert await bench.exchange.open_orders("other") == [other]
+    assert told(await bench.place("new", "BUY", 101)) == (Fate.ACCEPTED, "FILLED", 2)
