@@ -175,6 +175,13 @@ def test_a_taker_that_would_meet_an_order_of_its_own_expires(market: PaperMarket
     assert state(own) == ("NEW", 0)
 
 
+def test_a_taker_that_is_filled_before_it_comes_to_its_own_is_filled(market: PaperMarket) -> None:
+    own, buy = order("SELL", 102, 1), order("BUY", 102, 5)
+    arrive(market, own, buy)
+
+    assert state(buy) == ("FILLED", 5)
+
+
 @pytest.mark.parametrize(("kind", "status"), [("LIMIT", "EXPIRED_IN_MATCH"), ("LIMIT_MAKER", "REJECTED")])
 def test_so_does_one_that_only_its_own_would_meet(market: PaperMarket, kind: str, status: str) -> None:
     own, buy = order("SELL", 100, 1), order("BUY", 100, 1, kind=kind)

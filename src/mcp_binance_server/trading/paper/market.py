@@ -165,12 +165,12 @@ class PaperMarket:
         against = OPPOSITE[order.side]
         order.status = "NEW"
         for price, available in reach:
+            if not order.left:
+                return
             if self._meets_own(order, price):
                 order.status = "EXPIRED_IN_MATCH"
                 return
             got = min(available, order.left)
-            if not got:
-                break
             self._take(against, price, got)
             yield self._filled(order, price, got, at_ms, None)
         if not order.left:
