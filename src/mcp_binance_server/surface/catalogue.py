@@ -50,7 +50,16 @@ from mcp_binance_server.surface.resources import (
     read_orders,
     read_picture,
 )
-from mcp_binance_server.surface.spec import Page, PageReader, Picture, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
+from mcp_binance_server.surface.spec import (
+    TRADE,
+    Page,
+    PageReader,
+    Picture,
+    PromptSpec,
+    ResourceSpec,
+    TemplateSpec,
+    ToolSpec,
+)
 from mcp_binance_server.surface.tools import guide as guide_tools
 from mcp_binance_server.surface.tools import portfolio as account_tools
 from mcp_binance_server.surface.tools.book import levels as book_tools
@@ -95,13 +104,18 @@ class Catalogue:
     prompts: tuple[PromptSpec[Any], ...] = ()
     readers: Mapping[str, PageReader] = field(default_factory=lambda: MappingProxyType({}))
 
-    def only(self, toolsets: AbstractSet[str], *, live: bool = True, chart_app: bool = True) -> "Catalogue":
+    def only(
+        self, toolsets: AbstractSet[str], *, live: bool = True, chart_app: bool = True, trading: bool = False
+    ) -> "Catalogue":
         """Return what belongs to these groups; the rest cannot be called.
 
         Without `live` there are no live analyses, without `chart_app` no live chart: neither its page nor its tool.
+        Only with `trading` is there anything that places an order.
         """
         if not chart_app:
-            return self._without_views.only(toolsets, live=live)
+            return self._without_views.only(toolsets, live=live, trading=trading)
+        if trading and TRADE in toolsets:
+            return self._with_trading.only(toolsets, live=live)
         prompts = tuple(spec for spec in self.prompts if spec.toolset in toolsets and (live or not spec.live))
         tools = tuple(spec for spec in self.tools if spec.toolset in toolsets and (live or not spec.live))
         if prompts != self.prompts:  # the kinds of one tool are the prompts that there are
@@ -153,6 +167,24 @@ class Catalogue:
     def _without_views(self) -> "Catalogue":
         tools = tuple(replace(spec, view=None) if spec.view else spec for spec in self.tools if not spec.for_view_only)
         return replace(self, tools=tools, readers=MappingProxyType({**self.readers, CHARTS: read_picture}))
+
+    def without_trading(self) -> "Catalogue":
+        """Return the same for a way in on which nobody could be asked: nothing that places or leads to it."""
+        kept = [spec for spec in self.tools if spec.toolset != TRADE]
+        if len(kept) == len(self.tools):
+            return self
+        from mcp_binance_server.surface.tools.trading.toolset import GROWN  # noqa: PLC0415 - as below
+
+        tools = tuple(CATALOGUE.tool(spec.name) or spec if spec in GROWN else spec for spec in kept)
+        return replace(self, tools=tools)
+
+    @property
+    def _with_trading(self) -> "Catalogue":
+        from mcp_binance_server.surface.tools.trading.toolset import GROWN, JOURNAL, TRADE_TOOLS  # noqa: PLC0415 - only who trades pays for it
+
+        grown = {spec.name: spec for spec in GROWN}
+        tools = (*(grown.get(spec.name, spec) for spec in self.tools), *TRADE_TOOLS)
+        return replace(self, tools=tools, resources=(*self.resources, JOURNAL))
 
     @cached_property
     def _tools(self) -> dict[str, ToolSpec[Any]]:

@@ -67,6 +67,7 @@ DOCUMENT = TemplateSpec(
     description="Exactly one document of a category or collection, e.g. guide://document/examples/intro.md",
 )
 
+JOURNAL_ROWS = 50
 FRESH_MS = 1_000
 BOOK = "orderbook"
 BOOK_LEVELS = 20
@@ -115,6 +116,11 @@ ORDER_HISTORY = ResourceSpec(
     uri="binance://orders/history",
     name="Order History",
     description="Newest orders of every status, over the symbols with an open order or a holding",
+)
+JOURNAL = ResourceSpec(
+    uri="binance://orders/journal",
+    name="Order Journal",
+    description="The newest 50 orders that were placed here: how each stands and who agreed to it",
 )
 ORDER_INDEX = ResourceSpec(
     uri="binance://orders",
@@ -189,9 +195,13 @@ async def read_derivatives(context: Context, identifier: str) -> Page:
 
 async def read_orders(context: Context, identifier: str) -> Page:
     if not identifier:
-        return _private(orders_index(await context.orders.open()))
+        return _private(orders_index(await context.orders.open(), has_journal=context.trading is not None))
     if identifier == "open":
         return _private(open_orders_page(await context.orders.open()))
     if identifier == "history":
         return _private(history_page(await context.orders.history()))
+    if identifier == "journal" and context.trading is not None:
+        from mcp_binance_server.surface.views.trading.journal import journal_page  # noqa: PLC0415 - for who trades
+
+        return _private(journal_page(await context.trading.journal(JOURNAL_ROWS)))
     raise ResourceNotFound(provided_uri=f"binance://orders/{identifier}")

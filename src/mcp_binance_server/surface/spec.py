@@ -40,10 +40,13 @@ class ListAnswer(Answer):
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 PRIVATE_GROUPS = frozenset({"account", "orders"})
+TRADE = "trade"
 
 
 def scope_of(group: str) -> Scope:
     """Return what a caller must be allowed to do to use a group of tools or a category of addresses."""
+    if group == TRADE:
+        return "trade"
     return "account:read" if group in PRIVATE_GROUPS else "market:read"
 
 
@@ -84,6 +87,10 @@ class ToolSpec(Generic[ArgumentsT]):
     live: bool = False
     open_world: bool = True
     """Whether it asks anybody outside this machine."""
+    destructive: bool = True
+    """Whether what it writes can cost something; says nothing of a tool that reads."""
+    idempotent: bool = False
+    """Whether the same call again changes nothing more; likewise."""
     slow: bool = False
     """Whether it may take so long that it should tell a client which asked for it that it is still at work."""
     shared: bool = False
@@ -92,6 +99,8 @@ class ToolSpec(Generic[ArgumentsT]):
     """Whether it may ask its user before it does anything."""
     loads: tuple[str, ...] = ()
     """Modules that nothing else needs, loaded at the first call."""
+    own_scope: Scope | None = None
+    """What a caller needs, where that is not what the rest of the toolset needs."""
     scope_of_call: Callable[[ArgumentsT], Scope] | None = None
     """What one call needs, where that depends on its arguments."""
     view: str | None = None
@@ -101,7 +110,7 @@ class ToolSpec(Generic[ArgumentsT]):
 
     @property
     def scope(self) -> Scope:
-        return scope_of(self.toolset)
+        return self.own_scope or scope_of(self.toolset)
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -117,7 +126,8 @@ class ToolSpec(Generic[ArgumentsT]):
             output_schema=None if self.answer is None else answer_schema(self.answer),
             annotations=types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                destructive_hint=None if self.read_only else True,  # says something only of what writes
+                destructive_hint=None if self.read_only else self.destructive,  # says something only of what writes
+                idempotent_hint=True if self.idempotent else None,
                 open_world_hint=None if self.open_world else False,  # true is what a client assumes
             ),
             _meta=self._meta,

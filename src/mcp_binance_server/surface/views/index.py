@@ -21,6 +21,7 @@ ORDER_ADDRESSES = (
     "- binance://orders/open: the orders that stand on the book",
     "- binance://orders/history: the newest orders of every status",
 )
+JOURNAL_ADDRESS = "- binance://orders/journal: what was placed here, how it stands, and who agreed to it"
 
 
 def account_index(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
@@ -37,7 +38,7 @@ def account_index(portfolio: Portfolio, venue: Venue, as_of_ms: int) -> str:
     return "\n".join(["# Account", "", *facts, "", *ACCOUNT_ADDRESSES, "", *source(venue, as_of_ms)])
 
 
-def orders_index(view: OpenOrders) -> str:
+def orders_index(view: OpenOrders, *, has_journal: bool = False) -> str:
     """Render how many orders are open and the newest of them, and where the rest is found."""
     newest = max(view.orders, key=lambda order: (order.created_ms, order.order_id), default=None)
     facts = open_summary(view) if newest is not None else ["**Total Open Orders**: 0"]
@@ -47,4 +48,5 @@ def orders_index(view: OpenOrders) -> str:
             f"**Newest**: {word(newest.side)} {plain(newest.symbol)} {word(newest.kind)} at {price}, "
             f"{word(newest.status)}, {instant(newest.created_ms)}"
         )
-    return "\n".join(["# Orders", "", *facts, "", *ORDER_ADDRESSES, "", *source(view.venue, view.as_of_ms)])
+    addresses = (*ORDER_ADDRESSES, JOURNAL_ADDRESS) if has_journal else ORDER_ADDRESSES
+    return "\n".join(["# Orders", "", *facts, "", *addresses, "", *source(view.venue, view.as_of_ms)])

@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import anyio
@@ -245,7 +245,8 @@ class ProviderService:
     """Asks the dispatcher; only the live market event by event, which MCP has no way to tell, is followed here."""
 
     def __init__(self, dispatcher: Dispatcher, *, most_streams: int | None = None) -> None:
-        self._ask = dispatcher
+        # An order needs somebody to ask, and here is nobody.
+        self._ask = replace(dispatcher, catalogue=dispatcher.catalogue.without_trading())
         self._places = LentPlaces(most_streams or MOST_STREAMS)
         self._streams: set[anyio.CancelScope] = set()
         self._is_stopping = False

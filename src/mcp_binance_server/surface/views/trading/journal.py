@@ -1,0 +1,93 @@
+"""The journal of orders as a page, and the past of one order in words."""
+
+from mcp_binance_server.services.trading.answers import JournalPage, OrderRecord
+from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain, stamp
+from mcp_binance_server.surface.views.trading.status import RESUME, terms_words
+from mcp_binance_server.surface.views.trading.terms import WAYS, mode_word, where_from
+from mcp_binance_server.trading.journal.chain import Event
+from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.words import word
+
+COLUMNS = ("Placed", "Order", "State", "Status", "Executed", "Spent", "Confirmed by", "Client order ID")
+EMPTY = "No order was placed here yet."
+HISTORY = {
+    "PREPARED": "written down, limits taken, nothing sent",
+    "SENT": "sent",
+    "ACKED": "accepted",
+    "REJECTED": "refused",
+    "NOT_SENT": "not sent",
+    "UNKNOWN": "no answer; asked for",
+    "NOT_PLACED": "not found, most likely not executed; watched for a day",
+    "ADOPTED": "found at the exchange, not in the journal",
+    "CANCEL_ASKED": "cancel sent",
+    "CANCELLED": "cancelled",
+    "CANCEL_REFUSED": "cancel refused",
+    "CANCEL_UNKNOWN": "no answer to the cancel",
+    "CANCEL_DECLINED": "the user wants it to stay",
+    "WAITING": "waits for an approval",
+    "APPROVED": "approved with a signature",
+    "DECLINED": "declined by the user",
+    "DENIED": "denied by a guard",
+}
+
+
+def journal_page(page: JournalPage) -> str:
+    """Render the newest orders that were placed here, newest first."""
+    mode = mode_word(page.mode, page.venue)
+    stopped = page.stopped
+    table = [f"| {' | '.join(COLUMNS)} |", f"|{'|'.join('---' for _ in COLUMNS)}|", *map(_row, page.intents)]
+    lines = [
+        f"{mode}: journal of orders, newest first.",
+        "",
+        *([f'**Trading is stopped**: "{word(stopped.why)}"; the user resumes it: {RESUME}', ""] if stopped else []),
+        *(table if page.intents else [EMPTY]),
+        "",
+        f"*{counted(len(page.intents), page.limit)}{_older(page)}; get_order tells the whole past of one*",
+        *where_from(page.mode, page.venue, page.as_of_ms),
+    ]
+    return "\n".join(lines)
+
+
+def history_of(record: OrderRecord) -> list[str]:
+    """Tell everything that was written of an order, oldest first, a line each."""
+    return [f"{stamp(each.at_ms)}: {_event_words(each)}" for each in record.events]
+
+
+def journal_lines(record: OrderRecord) -> list[str]:
+    """Write what the journal says beside what the exchange says."""
+    intent = record.intent
+    return [
+        "## Journal",
+        f"**State**: {intent.state}",
+        f"**Confirmed by**: {WAYS[intent.way]}",
+        *(f"- {each}" for each in history_of(record)),
+    ]
+
+
+def _row(intent: Intent) -> str:
+    average = intent.average_price
+    at = "" if average is None else f" at {exact_average(average, intent.terms.price)}"
+    cells = (
+        instant(intent.prepared_ms)[:19].replace("T", " "),
+        terms_words(intent.terms),
+        intent.state,
+        intent.status or "-",
+        f"{exact(intent.executed)}{at}",
+        exact(intent.spent),
+        WAYS[intent.way],
+        plain(intent.client_order_id),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _event_words(event: Event) -> str:
+    told = event.told
+    if event.state == "STATUS":
+        return f"{word(str(told.get('status', '')))}, executed {word(str(told.get('executed', '')))}"
+    said = [word(str(told[name])) for name in ("guard", "reason", "found", "asked") if told.get(name)]
+    about = f' ("{", ".join(said)}")' if said else ""
+    return f"{HISTORY.get(event.state, event.state)}{about}"
+
+
+def _older(page: JournalPage) -> str:
+    return "" if page.older_before_ms is None else ", there are older ones: mcp-binance-server journal"

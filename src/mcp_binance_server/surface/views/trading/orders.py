@@ -1,0 +1,198 @@
+"""What became of an order that was placed, or cancelled, or waits: the first line says it, and what not to do."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.services.trading.answers import CancelledAll, PlacedOrder
+from mcp_binance_server.services.trading.previews import KeptPreview
+from mcp_binance_server.surface.views.markdown import exact, instant, next_step, plain
+from mcp_binance_server.surface.views.trading.terms import WAYS, averaged, mode_word, order_words, where_from
+from mcp_binance_server.trading.terms import Terms
+from mcp_binance_server.words import word
+
+CancelOutcome = Literal["cancelled", "already_over", "not_cancelled", "unknown", "waiting_for_approval"]
+
+APPROVE = "mcp-binance-server approve {id}"
+CANCEL = "mcp-binance-server cancel {id}"
+# What an order is doing of which nothing is filled yet.
+DOES = {
+    "PENDING_NEW": "on its way to the market",
+    "NEW": "open, it waits for its price",
+}
+ASK_AGAIN_SECS = 5
+
+
+def outcome_summary(placed: PlacedOrder) -> str:
+    """Say in one line what became of an order."""
+    intent = placed.intent
+    mode, name = mode_word(placed.mode, placed.venue), intent.client_order_id
+    said = _quoted(placed.reason)
+    match placed.outcome:
+        case "placed":
+            return f"{mode}: order {name} is {intent.status or 'accepted'}: {_filled(placed)}."
+        case "rejected":
+            return f"{mode}: not placed. It was refused{said}."
+        case "not_sent" | "waiting_for_approval":
+            return f"{mode}: not placed. Nothing was sent{said}."
+        case "unknown" if intent.state == "NOT_PLACED":
+            return (
+                f"{mode}: DO NOT PLACE IT AGAIN. Order {name} was not found, most likely not executed; "
+                "it is watched for a day."
+            )
+        case "unknown":
+            return f"{mode}: DO NOT PLACE IT AGAIN. Order {name} may stand at {_venue(placed)}."
+
+
+def outcome_step(placed: PlacedOrder) -> str:
+    """Say what to call next; "" where nothing is left to do."""
+    intent = placed.intent
+    look = next_step("get_order", symbol=intent.terms.symbol, client_order_id=intent.client_order_id)
+    match placed.outcome:
+        case "placed":
+            return "" if intent.final_ms is not None else f"{look} tells what follows; cancel_order takes it back"
+        case "unknown":
+            return f"{look} in {ASK_AGAIN_SECS} s; place_order again with the same preview_id is safe, it only asks"
+        case _:
+            return "preview_order with what is mended, if the user still wants it"
+
+
+def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
+    """Render what became of an order that was placed."""
+    intent, rules = placed.intent, placed.rules
+    average = intent.average_price
+    lines = [
+        summary,
+        "",
+        f"**Order**: {order_words(intent.terms, rules.base)}",
+        f"**Client order ID**: {intent.client_order_id}",
+        *([f"**Order ID**: {intent.order_id}"] if intent.order_id is not None else []),
+        f"**Status**: {intent.status or 'none'}, journal {intent.state}",
+        f"**Executed**: {exact(intent.executed)} {plain(rules.base)} for {exact(intent.spent)} {plain(rules.quote)}",
+        *([f"**Average price**: {averaged(average, rules)}"] if average is not None else []),
+        *([f"**Fees**: {fees_words(placed.fees)}"] if placed.fees else []),
+        f"**Confirmed by**: {WAYS[intent.way]}",
+        *([f"**Reason**: {word(placed.reason)}"] if placed.reason else []),
+        *([f"**Next**: {step}"] if step else []),
+        "",
+        *where_from(placed.mode, placed.venue, placed.as_of_ms),
+    ]
+    return "\n".join(lines)
+
+
+def waiting_summary(kept: KeptPreview, mode: str) -> str:
+    """Say that an order waits for a person outside of this chat."""
+    return f"{mode}: not sent. It waits for you: {APPROVE.format(id=kept.preview_id)}"
+
+
+def waiting_step(kept: KeptPreview) -> str:
+    call = next_step("place_order", preview_id=kept.preview_id)
+    return f"tell the user to run that command, then call {call} again"
+
+
+def waiting_text(kept: KeptPreview, base: str, summary: str, as_of_ms: int) -> str:
+    """Render an order that waits for an approval."""
+    terms = kept.terms
+    lines = [
+        summary,
+        "",
+        f"**Order**: {order_words(terms, base)}",
+        f"**Expires**: {instant(terms.expires_ms)}",
+        f"**Next**: {waiting_step(kept)}",
+        "",
+        f"*as of {instant(as_of_ms)}*",
+    ]
+    return "\n".join(lines)
+
+
+def cancel_outcome(placed: PlacedOrder, *, was_over: bool) -> CancelOutcome:
+    """Tell what a cancel came to."""
+    if was_over:
+        return "already_over"
+    match placed.cancel:
+        case "CANCELLED":
+            return "cancelled"
+        case "CANCEL_UNKNOWN":
+            return "unknown"
+        case _:
+            return "cancelled" if placed.intent.status == "CANCELED" else "not_cancelled"
+
+
+def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
+    """Say in one line what became of a cancel."""
+    intent = placed.intent
+    mode, name, filled = mode_word(placed.mode, placed.venue), intent.client_order_id, _filled(placed)
+    match outcome:
+        case "cancelled":
+            return f"{mode}: order {name} is cancelled: {filled}."
+        case "already_over":
+            return f"{mode}: nothing to cancel. Order {name} is {intent.status or intent.state}: {filled}."
+        case "unknown":
+            return f"{mode}: it is not known whether order {name} is cancelled: {filled} so far."
+        case "waiting_for_approval":
+            return f"{mode}: not cancelled. It is a stop; cancel it yourself: {CANCEL.format(id=name)}"
+        case "not_cancelled":
+            return f"{mode}: not cancelled. Order {name} stands{_quoted(placed.reason)}."
+
+
+def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
+    """Say what to call after a cancel."""
+    if outcome in ("cancelled", "already_over"):
+        return ""
+    symbol, name = placed.intent.terms.symbol, placed.intent.client_order_id
+    if outcome == "waiting_for_approval":
+        return "tell the user to run that command; the stop protects them until then"
+    return f"{next_step('get_order', symbol=symbol, client_order_id=name)} tells how it stands"
+
+
+def cancelled_all_summary(found: CancelledAll) -> str:
+    """Say how many orders of a symbol were cancelled, and how many stand."""
+    mode, symbol = mode_word(found.mode, found.venue), plain(found.symbol)
+    if not found.cancelled and not found.left:
+        return f"{mode}: nothing to cancel. No order that was placed here is open on {symbol}."
+    left = f", {len(found.left)} left open" if found.left else ", none is left open"
+    return f"{mode}: {len(found.cancelled)} orders cancelled on {symbol}{left}."
+
+
+def cancelled_all_text(found: CancelledAll, summary: str) -> str:
+    """Render what a cancel of all came to."""
+    lines = [
+        summary,
+        "",
+        *(
+            f"- cancelled {each.intent.client_order_id}: {order_words(each.intent.terms, each.rules.base)}, "
+            f"executed {exact(each.intent.executed)}"
+            for each in found.cancelled
+        ),
+        *(f"- left {each.client_order_id}: {word(each.reason)}" for each in found.left),
+        "",
+        *where_from(found.mode, found.venue, found.as_of_ms),
+    ]
+    return "\n".join(lines)
+
+
+def fees_words(fees: Mapping[str, Quantity]) -> str:
+    return ", ".join(f"{exact(amount)} {plain(asset)}" for asset, amount in fees.items())
+
+
+def _filled(placed: PlacedOrder) -> str:
+    intent, rules = placed.intent, placed.rules
+    done = _done(intent.terms)
+    average = intent.average_price
+    if average is None:
+        return f"nothing was {done}" if intent.final_ms is not None else DOES.get(intent.status, "nothing is filled yet")
+    whole = intent.executed == intent.terms.quantity
+    share = exact(intent.executed) if whole else f"{exact(intent.executed)} of {exact(intent.terms.quantity)}"
+    return f"{share} {plain(rules.base)} {done} at {averaged(average, rules)} {plain(rules.quote)}"
+
+
+def _done(terms: Terms) -> str:
+    return "bought" if terms.side == "BUY" else "sold"
+
+
+def _quoted(reason: str) -> str:
+    return f': "{word(reason)}"' if reason else ""
+
+
+def _venue(placed: PlacedOrder) -> str:
+    return "the exchange on paper" if placed.mode == "paper" else "Binance"

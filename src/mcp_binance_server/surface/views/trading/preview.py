@@ -1,0 +1,61 @@
+"""An order that was tried out and can be placed: what it may cost at worst, who must agree, and until when."""
+
+from mcp_binance_server.services.trading.answers import TradablePreview
+from mcp_binance_server.surface.views.markdown import instant, next_step, plain
+from mcp_binance_server.surface.views.orders.preview import preview_page
+from mcp_binance_server.surface.views.trading.terms import CONFIRMED_BY, NO_MONEY, mode_word, order_words, priced
+from mcp_binance_server.trading.guards import Denied
+from mcp_binance_server.trading.policy import cents_text
+from mcp_binance_server.words import word
+
+HEADING = "# Preview, nothing sent: "
+
+
+def preview_summary(shown: TradablePreview) -> str:
+    """Say in one line whether this order can be placed."""
+    mode = mode_word(shown.terms.mode, shown.tried.venue)
+    order = order_words(shown.terms, shown.tried.preview.rules.base)
+    if shown.kept is None:
+        return f"{mode}: preview, nothing sent. It cannot be placed: {order}"
+    return f"{mode}: preview, nothing sent. It can be placed: {order}"
+
+
+def preview_step(shown: TradablePreview) -> str:
+    """Say what to call to place it, or what to do instead."""
+    if shown.kept is None:
+        return "tell the user what refuses it; a limit is the operator's and cannot be changed here"
+    call = next_step("place_order", preview_id=shown.kept.preview_id)
+    return f"{call}, if the user wants exactly this"
+
+
+def denied_words(denied: Denied) -> str:
+    """Write which guard refuses an order, what it met, and what it would let pass."""
+    left = "" if denied.left is None else f", {denied.left} left"
+    about = "" if denied.client_order_id is None else f" ({denied.client_order_id})"
+    return f"{denied.guard}: {word(denied.received)}; allowed: {word(denied.limit)}{left}{about}"
+
+
+def tradable_page(shown: TradablePreview, summary: str) -> str:
+    """Render the preview of an order that can be placed."""
+    heading, *page = preview_page(shown.tried).split("\n")
+    terms, rules = shown.terms, shown.tried.preview.rules
+    left = ", ".join(f"{name} {amount}" for name, amount in shown.limits_left.items())
+    *about, source = page
+    lines = [
+        summary,
+        "",
+        f"**Asked for**: {heading.removeprefix(HEADING)}",
+        *(line for line in about[1:] if line),
+        *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
+        f"**Counts**: {cents_text(terms.counted)} {plain(shown.counting_asset)}",
+        *([f"**Limits left**: {left}"] if left else []),
+        *(f"**Refused by**: {denied_words(each)}" for each in shown.denied),
+        *([] if shown.kept is None else [f"**Confirmation**: {CONFIRMED_BY[shown.way]}"]),
+        *([] if shown.kept is None else [f"**Preview ID**: {shown.kept.preview_id}"]),
+        *([] if shown.kept is None else [f"**Expires**: {instant(terms.expires_ms)}"]),
+        f"**Next**: {preview_step(shown)}",
+        "",
+        *([f"*{NO_MONEY.format(network=plain(terms.network))}*"] if terms.mode == "paper" else []),
+        source,
+    ]
+    return "\n".join(lines)

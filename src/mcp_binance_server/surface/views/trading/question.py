@@ -1,0 +1,74 @@
+"""What a user is asked before an order leaves: composed of the order's own terms, and of nobody else's words."""
+
+from decimal import Decimal, localcontext
+
+from mcp_binance_server.domain.account import Commission
+from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.services.trading.answers import Cancellation
+from mcp_binance_server.surface.views.markdown import exact, stamp
+from mcp_binance_server.surface.views.trading.terms import priced
+from mcp_binance_server.trading.policy import cents_text
+from mcp_binance_server.trading.preview import USUAL
+from mcp_binance_server.trading.terms import Terms
+from mcp_binance_server.words import word
+
+PLACE, DO_NOT_PLACE = "place this order", "do not place it"
+CANCEL, DO_NOT_CANCEL = "cancel this stop", "leave it as it is"
+FEE_PLACES = Decimal("0.00000001")
+
+
+def order_question(
+    terms: Terms, rules: SymbolRules, mode: str, counting_asset: str, rates: Commission | None
+) -> str:
+    """Ask whether to place exactly these terms."""
+    base, quote = word(rules.base), word(rules.quote)
+    lines = [
+        f"{mode}: place this order?{_stake(terms)}",
+        f"{terms.side} {exact(terms.quantity)} {base} ({word(terms.symbol)})",
+        _kind(terms, quote),
+        f"{_bound(terms)} {priced(terms.value)} {quote}, {_fee(terms, base, quote, rates or USUAL)}",
+        f"Counts as {cents_text(terms.counted)} {word(counting_asset)} of your limits",
+        f"Valid until {stamp(terms.expires_ms)}",
+    ]
+    return "\n".join(lines)
+
+
+def cancel_question(wanted: Cancellation, mode: str) -> str:
+    """Ask whether to take a stop away."""
+    terms, rules = wanted.intent.terms, wanted.rules
+    lines = [
+        f"{mode}: cancel this stop?{_stake(terms)}",
+        f"{terms.side} {exact(terms.quantity)} {word(rules.base)} ({word(terms.symbol)})",
+        _kind(terms, word(rules.quote)),
+        f"Filled so far: {exact(wanted.intent.executed)} {word(rules.base)}; the rest would no longer be protected",
+        f"Order {wanted.intent.client_order_id}",
+    ]
+    return "\n".join(lines)
+
+
+def _stake(terms: Terms) -> str:
+    return " No real money is moved." if terms.mode == "paper" else ""
+
+
+def _kind(terms: Terms, quote: str) -> str:
+    at = f"{priced(terms.price)} {quote}"
+    if terms.is_market:
+        return f"MARKET, filled at once at {at} or better; what is not, expires"
+    if terms.stop_price is not None:
+        stop = f"{priced(terms.stop_price)} {quote}"
+        return f"{terms.kind}, at {at} or better once {stop} is reached; {terms.time_in_force}"
+    stays = "" if terms.kind == "LIMIT_MAKER" else f"; {terms.time_in_force}"
+    return f"{terms.kind}, at {at} or better{stays}"
+
+
+def _bound(terms: Terms) -> str:
+    return "Costs at most" if terms.side == "BUY" else "Brings, if all is sold, at least"
+
+
+def _fee(terms: Terms, base: str, quote: str, rates: Commission) -> str:
+    with localcontext(prec=EXACT_DIGITS):
+        taken, asset = (terms.quantity, base) if terms.side == "BUY" else (terms.value, quote)
+        rate = rates.maker if terms.kind == "LIMIT_MAKER" else rates.taker
+        fee = Quantity((taken * rate).quantize(FEE_PLACES))
+    return f"fee about {exact(fee)} {asset}"

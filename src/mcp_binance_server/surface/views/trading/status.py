@@ -1,0 +1,143 @@
+"""The state of trading as a page: the mode, whether it is stopped, what is left of each limit, what is under way."""
+
+from collections.abc import Iterable
+
+from mcp_binance_server.domain.account import Balance
+from mcp_binance_server.services.trading.answers import LimitUse, TradingStatus
+from mcp_binance_server.surface.views.markdown import exact, instant, plain
+from mcp_binance_server.surface.views.trading.terms import mode_word, where_from
+from mcp_binance_server.trading.journal.records import Intent, Waiting
+from mcp_binance_server.trading.policy import Policy, cents_text
+from mcp_binance_server.trading.terms import Terms, TradingMode
+from mcp_binance_server.words import word
+
+RESUME = "mcp-binance-server resume"
+# What a match on paper cannot know; said where somebody looks before the first order.
+HONEST = (
+    "On paper nobody reacts to your orders, hidden orders and cancels ahead of you are unknown, every order takes the "
+    "same time to the market, and trading is never halted: real fills can be worse."
+)
+NO_LIMIT = "no limit"
+
+
+def status_summary(status: TradingStatus) -> str:
+    """Say in one line whether orders can be placed now."""
+    mode = mode_word(status.mode, status.venue)
+    if status.stopped is not None:
+        return (
+            f"{mode}: TRADING IS STOPPED since {instant(status.stopped.since_ms)}. Nothing new is placed, cancels go "
+            f"on, open orders stay. Only the user can start it again: {RESUME}"
+        )
+    if status.waits_for:
+        return f"{mode}: not ready. No order before {status.waits_for}."
+    return f"{mode}: trading is on."
+
+
+def rules_of(policy: Policy) -> dict[str, str]:
+    """Say what the operator allows of one order, each in words."""
+    limits = policy.limits
+    asset = policy.counting_asset
+    return {
+        "symbols": "every symbol" if limits.symbols is None else ", ".join(sorted(limits.symbols)) or "none",
+        "types": ", ".join(sorted(limits.types)) or "none",
+        "per_order": NO_LIMIT if limits.per_order is None else f"{cents_text(limits.per_order)} {asset}",
+        "price": f"at most {exact(limits.collar_percent)}% from the middle, "
+        f"market orders {exact(limits.slippage_bps)} bps from the best price",
+        "daily_loss": NO_LIMIT if limits.daily_loss is None else f"{cents_text(limits.daily_loss)} {asset}",
+        **{
+            f"position {name}": f"{cents_text(most)} {asset}" for name, most in sorted(limits.position.items())
+        },
+        "cancel": "orders placed here" if limits.cancel == "own" else "every order",
+        "preview_valid": f"{policy.confirm.expires_secs} s",
+    }
+
+
+def confirmation_of(policy: Policy, mode: TradingMode) -> list[str]:
+    """Say who must agree to an order, by what limits take for it."""
+    confirm, asset = policy.confirm, policy.counting_asset
+    approver = "" if confirm.approver else "; no approver is set, so those are refused"
+    if confirm.ask == "default" and mode != "live":
+        return ["none: within the limits nobody is asked"]
+    if confirm.client_per_order is None and mode != "live":
+        return ["client: place_order asks the user for every order"]
+    above = cents_text(confirm.client_per_order or 0)
+    return [
+        f"client: place_order asks the user, up to {above} {asset}",
+        f"apart: above {above} {asset} the user approves by a command{approver}",
+    ]
+
+
+def status_text(status: TradingStatus, summary: str) -> str:
+    """Render the state of trading."""
+    stopped = status.stopped
+    lines = [
+        summary,
+        "",
+        *([f'**Stopped because**: "{word(stopped.why)}"'] if stopped else []),
+        *(f"**Confirmation**: {each}" for each in confirmation_of(status.policy, status.mode)),
+        *(f"**{_label(name)}**: {plain(text)}" for name, text in rules_of(status.policy).items()),
+        *([f"**Lost today**: {lost_words(status)}"] if status.lost_today is not None else []),
+        "",
+        *_table(("Limit", "Used", "Most", "Left"), map(_limit_row, status.limits)),
+        *_part("Open orders", (open_words(each) for each in status.open_intents)),
+        *_part("Outcome not known: do not place these again", (open_words(each) for each in status.unresolved)),
+        *_part("Waiting for approval", (waiting_words(each) for each in status.waiting)),
+        "",
+        "## Account",
+        *_table(("Asset", "Free", "Locked"), map(_balance_row, status.balances)),
+        "",
+        *(f"*{each}*" for each in honest_notes(status.mode)),
+        *where_from(status.mode, status.venue, status.as_of_ms),
+    ]
+    return "\n".join(lines)
+
+
+def honest_notes(mode: TradingMode) -> list[str]:
+    """Say what speaks against taking paper for the market."""
+    return [HONEST] if mode == "paper" else []
+
+
+def lost_words(status: TradingStatus) -> str:
+    """Write what the day's orders have lost so far; nothing where they have won."""
+    return f"{cents_text(max(0, status.lost_today or 0))} {status.policy.counting_asset}"
+
+
+def open_words(intent: Intent) -> str:
+    """Write one order of the status in a line."""
+    executed = f", executed {exact(intent.executed)}" if intent.executed else ""
+    return f"{intent.client_order_id}: {terms_words(intent.terms)}, {intent.status or intent.state}{executed}"
+
+
+def waiting_words(waiting: Waiting) -> str:
+    """Write one preview that waits for a signature."""
+    approved = "approved, place_order sends it" if waiting.signature else f"mcp-binance-server approve {waiting.preview_id}"
+    return f"{waiting.preview_id}: {terms_words(waiting.terms)}, until {instant(waiting.terms.expires_ms)}, {approved}"
+
+
+def terms_words(terms: Terms) -> str:
+    """Write an order in few words."""
+    stop = f" stop {exact(terms.stop_price)}" if terms.stop_price is not None else ""
+    at = f"at {exact(terms.price)}{stop}"
+    return f"{terms.side} {exact(terms.quantity)} {plain(terms.symbol)} {terms.kind} {at}"
+
+
+def _limit_row(use: LimitUse) -> tuple[str, ...]:
+    return plain(use.name).replace("\\_", "_"), use.used, use.most, use.left
+
+
+def _balance_row(balance: Balance) -> tuple[str, ...]:
+    return plain(balance.asset), exact(balance.free), exact(balance.locked)
+
+
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    head = [f"| {' | '.join(columns)} |", f"|{'|'.join('---' for _ in columns)}|"]
+    return [*head, *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _part(title: str, rows: Iterable[str]) -> list[str]:
+    listed = [f"- {row}" for row in rows]
+    return ["", f"## {title}", *(listed or ["- none"])]
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ").capitalize()

@@ -1,0 +1,69 @@
+"""The words of an order on its way: in which mode, what exactly, and who agrees to it."""
+
+from decimal import Decimal
+
+from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.money import round_to_places
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.surface.views.markdown import exact, instant, plain, price_places
+from mcp_binance_server.trading.policy import Way
+from mcp_binance_server.trading.terms import Terms, TradingMode
+
+NO_MONEY = "No real money: orders are matched here, on the live prices of {network}."
+WAYS: dict[Way, str] = {
+    "policy": "the operator's limits; nobody was asked",
+    "client": "the user, in the client's form",
+    "apart": "the approver's signature",
+}
+CONFIRMATION: dict[Way, str] = {"policy": "none", "client": "client", "apart": "apart"}
+CONFIRMED_BY: dict[Way, str] = {
+    "policy": "none: the operator's limits allow it",
+    "client": "client: place_order asks the user",
+    "apart": "apart: the user approves it by a command, outside of this chat",
+}
+
+
+def mode_word(mode: TradingMode, venue: Venue) -> str:
+    """Name the mode as every answer begins: which kind of money it is about."""
+    match mode:
+        case "practice":
+            return f"PRACTICE ({plain(venue.network)})"
+        case "live":
+            return f"LIVE ({plain(venue.host)})"
+        case _:
+            return mode.upper()
+
+
+def order_words(terms: Terms, base: str) -> str:
+    """Write an order in one line: `BUY 0.01 BTC LIMIT at 50,000.00, GTC (BTCUSDT)`."""
+    what = f"{terms.side} {exact(terms.quantity)} {plain(base)} {terms.kind}"
+    at = f"at {priced(terms.price)}"
+    if terms.is_market:
+        return f"{what} {at} or better ({plain(terms.symbol)})"
+    stop = f", once {priced(terms.stop_price)} is reached" if terms.stop_price is not None else ""
+    stays = "" if terms.kind == "LIMIT_MAKER" else f", {terms.time_in_force}"
+    return f"{what} {at}{stop}{stays} ({plain(terms.symbol)})"
+
+
+def priced(value: Decimal, tick: Decimal = Decimal(0)) -> str:
+    """Write a price or a sum with every digit that it has, two decimals at least."""
+    return f"{round_to_places(value, price_places(tick, value)):,f}"
+
+
+def averaged(value: Decimal, rules: SymbolRules) -> str:
+    """Write a mean of prices to one decimal beyond the tick."""
+    places = price_places(rules.tick, value) + 1
+    rounded = round_to_places(value, places)
+    shorter = round_to_places(value, places - 1)
+    return f"{shorter if shorter == rounded else rounded:,f}"
+
+
+def where_from(mode: TradingMode, venue: Venue, as_of_ms: int) -> list[str]:
+    """Write the last lines: which money it was, where orders go, and when all this was so."""
+    money = [f"*{NO_MONEY.format(network=plain(venue.network))}*"] if mode == "paper" else []
+    return [*money, f"*Network {plain(venue.network)}, host {plain(venue.host)}; as of {instant(as_of_ms)}*"]
+
+
+def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
+    """Say in the structure what the last lines of a text say."""
+    return [NO_MONEY.format(network=venue.network)] if mode == "paper" else []
