@@ -236,7 +236,10 @@ async def app_on(
             fleet_use=fleet_use,
         )
         shown = CATALOGUE.only(
-            frozenset(settings.toolsets), live=settings.orderbook_analytics, chart_app=shows_live_chart(settings)
+            frozenset(settings.toolsets),
+            live=settings.orderbook_analytics,
+            chart_app=shows_live_chart(settings),
+            trading=settings.trading != "off",
         )
         shared = SharedAnswers(clock)
         stack.push_async_callback(shared.flights.close)

@@ -268,7 +268,12 @@ def run_ask(options: argparse.Namespace) -> int:
     """
     settings = prepare(Verbosity.of(options))
     # A terminal shows no pages, so it needs no tool that serves them.
-    tools = CATALOGUE.only(frozenset(settings.toolsets), live=settings.orderbook_analytics, chart_app=False).tools
+    tools = CATALOGUE.only(
+        frozenset(settings.toolsets),
+        live=settings.orderbook_analytics,
+        chart_app=False,
+        trading=settings.trading != "off",
+    ).tools
     terminal = Terminal.of(sys.stdout, surroundings())
     if not options.words:
         sys.stdout.write(listed_as_json(tools) if options.json else listed(tools, terminal))

@@ -106,7 +106,7 @@ async def _serve(settings: Settings) -> None:
         live=settings.orderbook_analytics,
         has_updates=has_updates,
         has_views=has_views,
-        has_questions="trade" in shown and settings.trading != "off",
+        trading=settings.trading,
     )
     async with anyio.create_task_group() as group:
         group.start_soon(_open, settings, opening)

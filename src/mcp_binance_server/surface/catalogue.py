@@ -37,6 +37,7 @@ from mcp_binance_server.surface.resources import (
     DOCUMENT,
     ETHUSDT,
     HELP,
+    JOURNAL,
     MARKET_INDEX,
     OPEN_ORDERS,
     ORDER_BOOK,
@@ -180,7 +181,7 @@ class Catalogue:
 
     @property
     def _with_trading(self) -> "Catalogue":
-        from mcp_binance_server.surface.tools.trading.toolset import GROWN, JOURNAL, TRADE_TOOLS  # noqa: PLC0415 - only who trades pays for it
+        from mcp_binance_server.surface.tools.trading.toolset import GROWN, TRADE_TOOLS  # noqa: PLC0415 - who trades pays
 
         grown = {spec.name: spec for spec in GROWN}
         tools = (*(grown.get(spec.name, spec) for spec in self.tools), *TRADE_TOOLS)

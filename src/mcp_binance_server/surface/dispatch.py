@@ -14,7 +14,14 @@ from mcp_binance_server.domain.access import LOCAL, Scope
 from mcp_binance_server.errors import AppError, InsufficientScope, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.loading import load
-from mcp_binance_server.surface.answers import SharedAnswers, doubted, put_aside, warned_text, without_long_texts
+from mcp_binance_server.surface.answers import (
+    SharedAnswers,
+    doubted,
+    opened,
+    put_aside,
+    warned_text,
+    without_long_texts,
+)
 from mcp_binance_server.surface.caller import Caller, Report, reporting
 from mcp_binance_server.surface.catalogue import Catalogue, complete
 from mcp_binance_server.surface.confirm import ASK_SECS, AnswerNeeded, Asker
@@ -83,16 +90,17 @@ class Dispatcher:
         try:
             given = spec.arguments.model_validate(arguments or {})
         except ValidationError as error:
-            return tool_failure(bad_arguments(spec.name, error), has_guides=self.catalogue.has_guides)
-        if spec.scope_of_call is not None:
-            context = self.context_for(caller, spec.scope_of_call(given))
+            return self._failure(bad_arguments(spec.name, error), spec.scope)
+        scope = spec.scope_of(given)
+        if scope != spec.scope:
+            context = self.context_for(caller, scope)
         if spec.shared and self.shared is not None:
             answer = await self._shared_answer(self.shared, spec, given, report)
         else:
             own = replace(context, progress=report) if spec.slow else context
             own = replace(own, asker=asker) if spec.asks else own
             try:
-                answer = await self._answer(lambda: self._run(spec, own, given))
+                answer = await self._answer(lambda: self._run(spec, own, given), scope)
             except AnswerNeeded as needed:
                 return needed.result
         # It has still to be written to its client, which may take longer than to make it.
@@ -109,14 +117,23 @@ class Dispatcher:
 
         # The work may be another's; that it goes on is told to everybody who waits for it.
         tells = report if spec.slow and not shared.has(asked) else None
-        return await self._answer(lambda: reporting(tells, spec.title, get))
+        return await self._answer(lambda: reporting(tells, spec.title, get), spec.scope)
 
-    async def _answer(self, run: Callable[[], Awaitable[types.CallToolResult]]) -> types.CallToolResult:
+    async def _answer(self, run: Callable[[], Awaitable[types.CallToolResult]], scope: Scope) -> types.CallToolResult:
         try:
             return await run()
         except AppError as error:
             forget_origin(error)
-            return tool_failure(error, has_guides=self.catalogue.has_guides)
+            return self._failure(error, scope)
+
+    def _failure(self, error: AppError, scope: Scope) -> types.CallToolResult:
+        mode = self._mode(scope)
+        opening = f"{mode.upper()}: " if mode else ""
+        return tool_failure(error, has_guides=self.catalogue.has_guides, opening=opening)
+
+    def _mode(self, scope: Scope) -> str:
+        """Return which kind of money an answer is about; "" where it is about none, or only one kind is offered."""
+        return "" if self.context.trading is None or scope == "market:read" else self.context.trading.mode
 
     async def _run(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
         # A write bounds itself: one that was broken off may have been executed.
@@ -126,8 +143,11 @@ class Dispatcher:
             symbol: object = getattr(given, "symbol", None)
             if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
                 answer = await doubted(context, symbol, answer)
-        text = types.TextContent(type="text", text=warned_text(answer))
+        mode = self._mode(spec.scope_of(given))
+        text = types.TextContent(type="text", text=opened(mode, warned_text(answer)))
         structured = None if answer.structured is None else answer.structured.model_dump(mode="json")
+        if structured is not None and mode:
+            structured.setdefault("mode", mode)
         if structured is not None and answer.warnings:
             structured["warnings"] = [*answer.warnings]
         return types.CallToolResult(content=[text, *answer.attached], structured_content=structured, _meta=answer.meta)
@@ -140,6 +160,8 @@ class Dispatcher:
         context = self.context_for(caller, scope_of(address.category))
         with in_time(self.longest_secs):
             page = await reader(context, address.identifier)
+        if isinstance(page, Page):
+            page = replace(page, text=opened(self._mode(scope_of(address.category)), page.text))
         await self.context.pace.step()  # as with tools: a playbook may have megabytes
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
@@ -156,7 +178,8 @@ class Dispatcher:
         except ValidationError as error:
             raise bad_arguments(spec.name, error) from None
         with in_time(self.longest_secs):
-            content = types.TextContent(type="text", text=await spec.render(context, given))
+            rendered = opened(self._mode(spec.scope), await spec.render(context, given))
+            content = types.TextContent(type="text", text=rendered)
         message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(description=spec.description, messages=[message])
 
@@ -186,7 +209,7 @@ class Dispatcher:
         if spec is None or spec.scope_of_call is None:
             return spec.scope if spec else None
         try:
-            return spec.scope_of_call(spec.arguments.model_validate(arguments or {}))
+            return spec.scope_of(spec.arguments.model_validate(arguments or {}))
         except ValidationError:  # refused for that when it is called
             return spec.scope
 

@@ -105,16 +105,17 @@ def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPEr
     return MCPError(types.INTERNAL_ERROR, "Internal error", data)
 
 
-def tool_failure(error: AppError, *, has_guides: bool = True) -> types.CallToolResult:
+def tool_failure(error: AppError, *, has_guides: bool = True, opening: str = "") -> types.CallToolResult:
     """Answer a tool call that failed for a reason the model can act on."""
     data = _data(error, has_guides=has_guides)
-    lines = [error.message]
+    message = f"{opening}{error.message}"
+    lines = [message]
     if names := data.get("did_you_mean"):
         lines.append(f"Did you mean {', '.join(names)}?")
     if uris := data.get("valid_uris"):
         lines.append(f"There is {', '.join(uris)}.")
     lines += [text for name in ("explanation", "recovery_suggestion") if (text := data.get(name))]
-    structured: dict[str, Any] = {"success": False, "error": error.message, "code": error.code, **data}
+    structured: dict[str, Any] = {"success": False, "error": message, "code": error.code, **data}
     lines += [line] if (line := _rest(structured, "\n".join(lines))) else []
     lines += [f"More: {data['guide']}"] if "guide" in data else []
     text = types.TextContent(type="text", text="\n".join(lines))

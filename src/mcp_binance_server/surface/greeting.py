@@ -23,6 +23,17 @@ _SYMBOLS_IN = frozenset({"market", "orders", "analysis"})
 _PRIVATE = frozenset({"account", "orders"})
 
 
+READ_ONLY = "Live Binance spot data, read only: nothing here places an order."
+PAPER = (
+    "Live Binance spot data, and trading on PAPER: orders are matched here on live prices, account and orders are on "
+    "paper, no real money is moved."
+)
+PLACING = (
+    " place_order places a preview by its preview_id, only when the user asks for it; get_trading_status says what may "
+    "be traded."
+)
+
+
 def icon() -> types.Icon:
     """Return our icon in the answer itself: a client shows it without asking anybody, for half a kilobyte."""
     drawn = files(__package__ or "").joinpath("icon.png").read_bytes()
@@ -31,20 +42,21 @@ def icon() -> types.Icon:
     )
 
 
-def instructions(toolsets: AbstractSet[str], *, live: bool) -> str:
+def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off") -> str:
     """Return where to begin, by what the user asks for."""
-    told = ["Live Binance spot data, read only: nothing here places an order."]
+    trades = trading != "off" and "trade" in toolsets
+    told = [PAPER if trades else READ_ONLY]
     if "market" in toolsets:
         told.append(
             "Read binance://market/{symbol} for a page on one trading pair, or call get_ticker for the same numbers as "
             "data; search_symbols finds a pair by name."
         )
-    if toolsets & _PRIVATE:
+    if toolsets & _PRIVATE and trading == "off":
         told.append("Account and order data need the user's API key.")
     if "account" in toolsets:
         told.append("get_portfolio says what the account is worth and risks.")
     if "orders" in toolsets:
-        told.append("Try any order out with preview_order before proposing it.")
+        told.append(f"Try any order out with preview_order before proposing it.{PLACING if trades else ''}")
     if "analysis" in toolsets:
         told.append("For a judgement call get_analysis.")
         if live:

@@ -183,7 +183,9 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
     live = any(spec.live for spec in catalogue.tools)
     guard = partial(guarded, has_guides=catalogue.has_guides, longest_secs=dispatcher.longest_secs + LAST_WORD_SECS)
     offered = Offered(has_updates, catalogue.has_views, catalogue.asks)
-    server = _server((opened, opened), instructions(catalogue.toolsets, live=live), guard, offered)
+    trading = dispatcher.context.trading
+    told = instructions(catalogue.toolsets, live=live, trading="off" if trading is None else trading.mode)
+    server = _server((opened, opened), told, guard, offered)
     server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
     return server
 
@@ -195,12 +197,13 @@ def build_early_server(
     live: bool,
     has_updates: bool,
     has_views: bool,
-    has_questions: bool = False,
+    trading: str = "off",
 ) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
     both = (opening.opened, opening.listed)
     guard = partial(guarded, has_guides=GUIDE in toolsets)
-    server = _server(both, instructions(toolsets, live=live), guard, Offered(has_updates, has_views, has_questions))
+    offered = Offered(has_updates, has_views, questions=trading != "off" and "trade" in toolsets)
+    server = _server(both, instructions(toolsets, live=live, trading=trading), guard, offered)
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()

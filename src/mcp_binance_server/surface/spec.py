@@ -112,6 +112,10 @@ class ToolSpec(Generic[ArgumentsT]):
     def scope(self) -> Scope:
         return self.own_scope or scope_of(self.toolset)
 
+    def scope_of(self, given: ArgumentsT) -> Scope:
+        """Return what one call needs."""
+        return self.scope if self.scope_of_call is None else self.scope_of_call(given)
+
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         return listed_schema(self.arguments)

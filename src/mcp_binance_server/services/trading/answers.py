@@ -71,6 +71,7 @@ class PlacedOrder:
     as_of_ms: int
     reason: str = ""
     fees: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
+    is_cancel_unknown: bool = False
 
     @property
     def outcome(self) -> OrderOutcomeName:

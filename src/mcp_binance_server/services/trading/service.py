@@ -244,7 +244,8 @@ class TradingService:
             for each in fills.value:
                 paid = fees.get(each.commission_asset, NOTHING)
                 fees[each.commission_asset] = Quantity(paid + each.commission)
-        return PlacedOrder(intent, rules, self.mode, self.broker.venue, self.now_ms(), placed.reason, fees)
+        venue, is_unknown = self.broker.venue, placed.cancel == "CANCEL_UNKNOWN"
+        return PlacedOrder(intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown)
 
     def _agreement(self, kept: KeptPreview, way: Way, *, is_given: bool) -> Agreement:
         return Agreement(kept, way, is_given, self.policy.counting_asset)

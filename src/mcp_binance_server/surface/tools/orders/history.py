@@ -6,7 +6,15 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from mcp_binance_server.domain.orders import Fill, FillsOfSymbol, OpenOrders, Order, OrderHistory, OrdersOfSymbol
+from mcp_binance_server.domain.orders import (
+    Fill,
+    FillsOfSymbol,
+    OneOrder,
+    OpenOrders,
+    Order,
+    OrderHistory,
+    OrdersOfSymbol,
+)
 from mcp_binance_server.services.account.orders import HISTORY_ROWS
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
@@ -193,8 +201,12 @@ async def get_order(context: Context, arguments: GetOrder) -> ToolAnswer:
     view = await context.orders.one(
         arguments.symbol, order_id=arguments.order_id, client_order_id=arguments.client_order_id
     )
+    return ToolAnswer(order_text(view), order_answer(view))
+
+
+def order_answer(view: OneOrder) -> OrderAnswer:
     average = view.order.average_price
-    answer = OrderAnswer(
+    return OrderAnswer(
         order=order_row(view.order),
         average_price=None if average is None else exact_average(average, view.rules.tick),
         network=view.venue.network,
@@ -202,7 +214,6 @@ async def get_order(context: Context, arguments: GetOrder) -> ToolAnswer:
         as_of=instant(view.as_of_ms),
         notes=venue_notes(view.venue),
     )
-    return ToolAnswer(order_text(view), answer)
 
 
 async def get_all_orders(context: Context, arguments: GetAllOrders) -> ToolAnswer:

@@ -136,7 +136,7 @@ def _bps(value: Decimal | None) -> str | None:
     return None if value is None else short(value, bps_places(value, 4))
 
 
-def _intent(arguments: PreviewOrder) -> OrderIntent:
+def intent_of(arguments: PreviewOrder) -> OrderIntent:
     def given(text: str | None) -> Decimal | None:
         return None if text is None else Decimal(text)
 
@@ -153,7 +153,7 @@ def _intent(arguments: PreviewOrder) -> OrderIntent:
 
 
 async def preview_order(context: Context, arguments: PreviewOrder) -> ToolAnswer:
-    tried = await context.preview.preview(arguments.symbol, _intent(arguments))
+    tried = await context.preview.preview(arguments.symbol, intent_of(arguments))
     touch = tried.preview.touch
     return ToolAnswer(preview_page(tried), preview_answer(tried), quiet=touch.bid is None or touch.ask is None)
 

@@ -1,11 +1,13 @@
 """The journal of orders as a page, and the past of one order in words."""
 
-from mcp_binance_server.services.trading.answers import JournalPage, OrderRecord
+from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain, stamp
 from mcp_binance_server.surface.views.trading.status import RESUME, terms_words
 from mcp_binance_server.surface.views.trading.terms import WAYS, mode_word, where_from
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.terms import TradingMode
 from mcp_binance_server.words import word
 
 COLUMNS = ("Placed", "Order", "State", "Status", "Executed", "Spent", "Confirmed by", "Client order ID")
@@ -31,7 +33,7 @@ HISTORY = {
 }
 
 
-def journal_page(page: JournalPage) -> str:
+def journal_page(page: OrderJournal) -> str:
     """Render the newest orders that were placed here, newest first."""
     mode = mode_word(page.mode, page.venue)
     stopped = page.stopped
@@ -51,6 +53,18 @@ def journal_page(page: JournalPage) -> str:
 def history_of(record: OrderRecord) -> list[str]:
     """Tell everything that was written of an order, oldest first, a line each."""
     return [f"{stamp(each.at_ms)}: {_event_words(each)}" for each in record.events]
+
+
+def record_summary(record: OrderRecord, mode: str) -> str:
+    """Say how an order stands of which only the journal knows."""
+    intent = record.intent
+    return f"{mode}: order {intent.client_order_id} is not at the exchange; the journal says {HISTORY[intent.state]}."
+
+
+def record_page(record: OrderRecord, summary: str, mode: TradingMode, venue: Venue, as_of_ms: int) -> str:
+    """Render an order of which only the journal knows."""
+    about = f"**Order**: {terms_words(record.intent.terms)}"
+    return "\n".join([summary, "", about, *journal_lines(record), "", *where_from(mode, venue, as_of_ms)])
 
 
 def journal_lines(record: OrderRecord) -> list[str]:
@@ -89,5 +103,5 @@ def _event_words(event: Event) -> str:
     return f"{HISTORY.get(event.state, event.state)}{about}"
 
 
-def _older(page: JournalPage) -> str:
+def _older(page: OrderJournal) -> str:
     return "" if page.older_before_ms is None else ", there are older ones: mcp-binance-server journal"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
+from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.services.trading.answers import CancelledAll, PlacedOrder
 from mcp_binance_server.services.trading.previews import KeptPreview
@@ -80,42 +81,42 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
     return "\n".join(lines)
 
 
-def waiting_summary(kept: KeptPreview, mode: str) -> str:
-    """Say that an order waits for a person outside of this chat."""
+def waiting_summary(kept: KeptPreview, mode: str, *, has_approver: bool) -> str:
+    """Say that an order waits for a person."""
+    if not has_approver:
+        return f"{mode}: not sent. It waits for you: the question was not answered in time"
     return f"{mode}: not sent. It waits for you: {APPROVE.format(id=kept.preview_id)}"
 
 
-def waiting_step(kept: KeptPreview) -> str:
+def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool) -> str:
+    """Say how it goes on: with another question, or with a signature."""
     call = next_step("place_order", preview_id=kept.preview_id)
-    return f"tell the user to run that command, then call {call} again"
+    again = f"{call} asks again" if is_asked else f"{call} then places it"
+    return f"the user runs that command; {again}" if has_approver else again
 
 
-def waiting_text(kept: KeptPreview, base: str, summary: str, as_of_ms: int) -> str:
-    """Render an order that waits for an approval."""
-    terms = kept.terms
+def waiting_text(kept: KeptPreview, base: str, venue: Venue, told: tuple[str, str], as_of_ms: int) -> str:
+    """Render an order that waits, from its summary and its next step."""
+    terms, (summary, step) = kept.terms, told
     lines = [
         summary,
         "",
         f"**Order**: {order_words(terms, base)}",
         f"**Expires**: {instant(terms.expires_ms)}",
-        f"**Next**: {waiting_step(kept)}",
+        f"**Next**: {step}",
         "",
-        f"*as of {instant(as_of_ms)}*",
+        *where_from(terms.mode, venue, as_of_ms),
     ]
     return "\n".join(lines)
 
 
-def cancel_outcome(placed: PlacedOrder, *, was_over: bool) -> CancelOutcome:
-    """Tell what a cancel came to."""
-    if was_over:
+def cancel_outcome(placed: PlacedOrder) -> CancelOutcome:
+    """Tell what a cancel that was sent came to."""
+    if placed.intent.status == "CANCELED":
+        return "cancelled"
+    if placed.intent.final_ms is not None:
         return "already_over"
-    match placed.cancel:
-        case "CANCELLED":
-            return "cancelled"
-        case "CANCEL_UNKNOWN":
-            return "unknown"
-        case _:
-            return "cancelled" if placed.intent.status == "CANCELED" else "not_cancelled"
+    return "unknown" if placed.is_cancel_unknown else "not_cancelled"
 
 
 def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
@@ -180,7 +181,9 @@ def _filled(placed: PlacedOrder) -> str:
     done = _done(intent.terms)
     average = intent.average_price
     if average is None:
-        return f"nothing was {done}" if intent.final_ms is not None else DOES.get(intent.status, "nothing is filled yet")
+        return (
+            f"nothing was {done}" if intent.final_ms is not None else DOES.get(intent.status, "nothing is filled yet")
+        )
     whole = intent.executed == intent.terms.quantity
     share = exact(intent.executed) if whole else f"{exact(intent.executed)} of {exact(intent.terms.quantity)}"
     return f"{share} {plain(rules.base)} {done} at {averaged(average, rules)} {plain(rules.quote)}"

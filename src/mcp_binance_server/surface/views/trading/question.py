@@ -18,9 +18,7 @@ CANCEL, DO_NOT_CANCEL = "cancel this stop", "leave it as it is"
 FEE_PLACES = Decimal("0.00000001")
 
 
-def order_question(
-    terms: Terms, rules: SymbolRules, mode: str, counting_asset: str, rates: Commission | None
-) -> str:
+def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: str, rates: Commission | None) -> str:
     """Ask whether to place exactly these terms."""
     base, quote = word(rules.base), word(rules.quote)
     lines = [

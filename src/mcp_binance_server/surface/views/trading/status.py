@@ -44,9 +44,7 @@ def rules_of(policy: Policy) -> dict[str, str]:
         "price": f"at most {exact(limits.collar_percent)}% from the middle, "
         f"market orders {exact(limits.slippage_bps)} bps from the best price",
         "daily_loss": NO_LIMIT if limits.daily_loss is None else f"{cents_text(limits.daily_loss)} {asset}",
-        **{
-            f"position {name}": f"{cents_text(most)} {asset}" for name, most in sorted(limits.position.items())
-        },
+        **{f"position {name}": f"{cents_text(most)} {asset}" for name, most in sorted(limits.position.items())},
         "cancel": "orders placed here" if limits.cancel == "own" else "every order",
         "preview_valid": f"{policy.confirm.expires_secs} s",
     }
@@ -110,7 +108,9 @@ def open_words(intent: Intent) -> str:
 
 def waiting_words(waiting: Waiting) -> str:
     """Write one preview that waits for a signature."""
-    approved = "approved, place_order sends it" if waiting.signature else f"mcp-binance-server approve {waiting.preview_id}"
+    approved = (
+        "approved, place_order sends it" if waiting.signature else f"mcp-binance-server approve {waiting.preview_id}"
+    )
     return f"{waiting.preview_id}: {terms_words(waiting.terms)}, until {instant(waiting.terms.expires_ms)}, {approved}"
 
 

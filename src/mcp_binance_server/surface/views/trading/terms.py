@@ -1,6 +1,7 @@
 """The words of an order on its way: in which mode, what exactly, and who agrees to it."""
 
 from decimal import Decimal
+from typing import Literal
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import round_to_places
@@ -15,7 +16,7 @@ WAYS: dict[Way, str] = {
     "client": "the user, in the client's form",
     "apart": "the approver's signature",
 }
-CONFIRMATION: dict[Way, str] = {"policy": "none", "client": "client", "apart": "apart"}
+CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
 CONFIRMED_BY: dict[Way, str] = {
     "policy": "none: the operator's limits allow it",
     "client": "client: place_order asks the user",

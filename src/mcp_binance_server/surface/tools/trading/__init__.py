@@ -1,0 +1,1 @@
+"""Tools that place and cancel orders; there are none unless trading was chosen."""

@@ -1,0 +1,130 @@
+"""Tools that take orders back: one, or all of a symbol; a stop only after its user has said so."""
+
+from pydantic.json_schema import SkipJsonSchema
+
+from mcp_binance_server.services.trading.answers import Cancellation, PlacedOrder
+from mcp_binance_server.services.trading.cancelling import CancelService
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.confirm import Decision, Question
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import TRADE, Answer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair
+from mcp_binance_server.surface.tools.trading.outcomes import OrderOutcome, order_outcome, trading_of
+from mcp_binance_server.surface.views.markdown import exact, instant
+from mcp_binance_server.surface.views.trading.orders import (
+    CancelOutcome,
+    cancel_outcome,
+    cancel_step,
+    cancel_summary,
+    cancelled_all_summary,
+    cancelled_all_text,
+    outcome_text,
+)
+from mcp_binance_server.surface.views.trading.question import CANCEL, DO_NOT_CANCEL, cancel_question
+from mcp_binance_server.surface.views.trading.terms import mode_word, money_notes, order_words
+from mcp_binance_server.trading.errors import OrderDeclined
+from mcp_binance_server.words import word
+
+
+class CancelOrder(Arguments):
+    symbol: Pair
+    client_order_id: ClientOrderId
+
+
+class CancelAllOrders(Arguments):
+    symbol: Pair
+
+
+class CancelAllAnswer(Answer):
+    summary: str
+    cancelled: dict[str, dict[str, str]]
+    left: dict[str, str]
+    mode: str
+    network: SkipJsonSchema[str]
+    host: SkipJsonSchema[str]
+    as_of: SkipJsonSchema[str]
+
+
+async def cancel_order(context: Context, arguments: CancelOrder) -> ToolAnswer:
+    trading = trading_of(context)
+    cancels = CancelService(trading)
+    wanted = await cancels.wanted(arguments.symbol, arguments.client_order_id)
+    if isinstance(wanted, PlacedOrder):
+        return _told(wanted, "already_over")
+    match await _decision(context, wanted) if wanted.asks else "yes":
+        case "yes":
+            placed = await cancels.cancel(wanted)
+            return _told(placed, cancel_outcome(placed))
+        case "no":
+            await cancels.decline(wanted)
+            raise OrderDeclined
+        case "unanswered" | "impossible":
+            intent, venue = wanted.intent, trading.broker.venue
+            stands = PlacedOrder(intent, wanted.rules, trading.mode, venue, trading.now_ms())
+            return _told(stands, "waiting_for_approval")
+
+
+async def cancel_all_orders(context: Context, arguments: CancelAllOrders) -> ToolAnswer:
+    found = await CancelService(trading_of(context)).cancel_all(arguments.symbol)
+    summary = cancelled_all_summary(found)
+    answer = CancelAllAnswer(
+        summary=summary,
+        cancelled={
+            each.intent.client_order_id: {
+                "order": order_words(each.intent.terms, each.rules.base),
+                "executed": exact(each.intent.executed),
+            }
+            for each in found.cancelled
+        },
+        left={each.client_order_id: word(each.reason) for each in found.left},
+        mode=found.mode,
+        network=found.venue.network,
+        host=found.venue.host,
+        as_of=instant(found.as_of_ms),
+        notes=money_notes(found.mode, found.venue),
+    )
+    return ToolAnswer(cancelled_all_text(found, summary), answer)
+
+
+def _told(placed: PlacedOrder, outcome: CancelOutcome) -> ToolAnswer:
+    summary, step = cancel_summary(placed, outcome), cancel_step(placed, outcome)
+    return ToolAnswer(outcome_text(placed, summary, step), order_outcome(placed, outcome, summary, step))
+
+
+async def _decision(context: Context, wanted: Cancellation) -> Decision:
+    if context.asker is None:
+        return "impossible"
+    trading = trading_of(context)
+    message = cancel_question(wanted, mode_word(trading.mode, trading.broker.venue))
+    return await context.asker.ask(Question(wanted.intent.client_order_id, message, CANCEL, DO_NOT_CANCEL))
+
+
+CANCEL_ORDER = ToolSpec(
+    name="cancel_order",
+    title="Cancel an order",
+    description=(
+        "Cancel one open order that was placed here. What was filled meanwhile stays. Cancelling a stop may ask the "
+        "user. Not for orders placed elsewhere."
+    ),
+    arguments=CancelOrder,
+    answer=OrderOutcome,
+    run=cancel_order,
+    read_only=False,
+    idempotent=True,
+    asks=True,
+    toolset=TRADE,
+)
+CANCEL_ALL_ORDERS = ToolSpec(
+    name="cancel_all_orders",
+    title="Cancel all orders of a symbol",
+    description=(
+        "Cancel every open order of one symbol that was placed here; stops whose user must be asked are left and "
+        "named. Not for one order (cancel_order)."
+    ),
+    arguments=CancelAllOrders,
+    answer=CancelAllAnswer,
+    run=cancel_all_orders,
+    read_only=False,
+    idempotent=True,
+    toolset=TRADE,
+)

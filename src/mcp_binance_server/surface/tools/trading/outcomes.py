@@ -1,0 +1,79 @@
+"""What a tool answers of an order that it placed, cancelled or left waiting."""
+
+from typing import Literal
+
+from pydantic.json_schema import SkipJsonSchema
+
+from mcp_binance_server.services.trading.answers import PlacedOrder
+from mcp_binance_server.services.trading.service import TradingService
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer
+from mcp_binance_server.surface.tools.rows import omitted
+from mcp_binance_server.surface.views.markdown import exact, exact_average, instant
+from mcp_binance_server.surface.views.trading.terms import WAYS, money_notes, order_words
+from mcp_binance_server.words import word
+
+OutcomeName = Literal[
+    "placed", "rejected", "not_sent", "unknown", "waiting_for_approval", "cancelled", "already_over", "not_cancelled"
+]
+
+
+class OrderOutcome(Answer):
+    """Money as decimal strings; `journal` is how our own record stands, `status` the exchange's word."""
+
+    outcome: OutcomeName
+    summary: str
+    next_step: str | None = omitted()
+    mode: str
+    order: str
+    client_order_id: str | None = omitted()
+    order_id: int | None = omitted()
+    status: str | None = omitted()
+    journal: SkipJsonSchema[str | None] = omitted()
+    executed: str | None = omitted()
+    spent: SkipJsonSchema[str | None] = omitted()
+    average_price: str | None = omitted()
+    fees: dict[str, str] | None = omitted()
+    confirmed_by: SkipJsonSchema[str | None] = omitted()
+    reason: SkipJsonSchema[str | None] = omitted()
+    expires: SkipJsonSchema[str | None] = omitted()
+    network: SkipJsonSchema[str]
+    host: SkipJsonSchema[str]
+    as_of: SkipJsonSchema[str]
+
+
+def trading_of(context: Context) -> TradingService:
+    """Return the service that trades.
+
+    Raises:
+        LookupError: there is none, and yet a tool that trades was called.
+    """
+    if context.trading is None:
+        raise LookupError("nothing trades here")
+    return context.trading
+
+
+def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step: str) -> OrderOutcome:
+    """Return an order as it stands, and what a call came to."""
+    intent, average = placed.intent, placed.intent.average_price
+    return OrderOutcome(
+        outcome=outcome,
+        summary=summary,
+        next_step=step or None,
+        mode=placed.mode,
+        order=order_words(intent.terms, placed.rules.base),
+        client_order_id=intent.client_order_id,
+        order_id=intent.order_id,
+        status=intent.status or None,
+        journal=intent.state,
+        executed=exact(intent.executed),
+        spent=exact(intent.spent),
+        average_price=None if average is None else exact_average(average, placed.rules.tick),
+        fees={asset: exact(amount) for asset, amount in placed.fees.items()} or None,
+        confirmed_by=WAYS[intent.way],
+        reason=word(placed.reason) or None,
+        network=placed.venue.network,
+        host=placed.venue.host,
+        as_of=instant(placed.as_of_ms),
+        notes=money_notes(placed.mode, placed.venue),
+    )

@@ -1,0 +1,89 @@
+"""The tool that reads one order where orders are placed: what the exchange says of it, and what our journal does."""
+
+from dataclasses import replace
+from typing import Any
+
+from pydantic.json_schema import SkipJsonSchema
+
+from mcp_binance_server.domain.symbols import fold
+from mcp_binance_server.errors import ExchangeRejected
+from mcp_binance_server.services.trading.answers import OrderRecord
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import Answer, ToolAnswer
+from mcp_binance_server.surface.tools.orders.history import GET_ORDER, GetOrder, OrderRow, order_answer
+from mcp_binance_server.surface.tools.rows import omitted
+from mcp_binance_server.surface.tools.trading.outcomes import trading_of
+from mcp_binance_server.surface.views.markdown import instant
+from mcp_binance_server.surface.views.orders.history import order_text
+from mcp_binance_server.surface.views.trading.journal import history_of, journal_lines, record_page, record_summary
+from mcp_binance_server.surface.views.trading.status import terms_words
+from mcp_binance_server.surface.views.trading.terms import WAYS, mode_word, money_notes
+
+
+class JournaledOrderAnswer(Answer):
+    summary: str
+    order: OrderRow | None
+    average_price: str | None
+    journal: dict[str, Any] | None = omitted("Of an order that was placed here")
+    network: SkipJsonSchema[str]
+    host: SkipJsonSchema[str]
+    as_of: SkipJsonSchema[str]
+
+
+async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnswer:
+    trading = trading_of(context)
+    mode = mode_word(trading.mode, trading.broker.venue)
+    named = arguments.client_order_id
+    record = await _record(context, named, arguments.symbol)
+    try:
+        view = await context.orders.one(arguments.symbol, order_id=arguments.order_id, client_order_id=named)
+    except ExchangeRejected:  # it may never have got there: what we wrote down is all there is
+        if record is None:
+            raise
+        return _alone(context, record, mode)
+    record = record or await _record(context, view.order.client_order_id, arguments.symbol)
+    summary = f"{mode}: order {view.order.order_id} is {view.order.status}."
+    told = order_answer(view)
+    answer = JournaledOrderAnswer(
+        **told.model_dump(exclude={"order", "notes"}),
+        order=told.order,
+        notes=told.notes,
+        summary=summary,
+        journal=None if record is None else _journal(record),
+    )
+    lines = [] if record is None else ["", *journal_lines(record)]
+    return ToolAnswer("\n".join([summary, "", order_text(view), *lines]), answer)
+
+
+async def _record(context: Context, client_order_id: str | None, symbol: str) -> OrderRecord | None:
+    if client_order_id is None:
+        return None
+    found = await trading_of(context).record(client_order_id)
+    return found if found is not None and found.intent.terms.symbol == fold(symbol) else None
+
+
+def _alone(context: Context, record: OrderRecord, mode: str) -> ToolAnswer:
+    trading = trading_of(context)
+    venue, summary, now_ms = trading.broker.venue, record_summary(record, mode), trading.now_ms()
+    answer = JournaledOrderAnswer(
+        summary=summary,
+        order=None,
+        average_price=None,
+        journal={"order": terms_words(record.intent.terms), **_journal(record)},
+        network=venue.network,
+        host=venue.host,
+        as_of=instant(now_ms),
+        notes=money_notes(trading.mode, venue),
+    )
+    return ToolAnswer(record_page(record, summary, trading.mode, venue, now_ms), answer)
+
+
+def _journal(record: OrderRecord) -> dict[str, Any]:
+    return {
+        "state": record.intent.state,
+        "confirmed_by": WAYS[record.intent.way],
+        "history": history_of(record),
+    }
+
+
+GET_JOURNALED_ORDER = replace(GET_ORDER, answer=JournaledOrderAnswer, run=get_journaled_order)

@@ -1,0 +1,124 @@
+"""Tools that tell how trading stands, and that stop it; none starts it."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from mcp_binance_server.services.trading.answers import TradingStatus
+from mcp_binance_server.surface.arguments import Arguments
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.spec import TRADE, Answer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.tools.rows import omitted
+from mcp_binance_server.surface.tools.trading.outcomes import trading_of
+from mcp_binance_server.surface.views.markdown import exact, instant
+from mcp_binance_server.surface.views.trading.status import (
+    confirmation_of,
+    honest_notes,
+    lost_words,
+    open_words,
+    rules_of,
+    status_summary,
+    status_text,
+    waiting_words,
+)
+from mcp_binance_server.surface.views.trading.terms import money_notes
+from mcp_binance_server.words import one_line, word
+
+LONGEST_REASON = 200
+
+
+class GetTradingStatus(Arguments):
+    pass
+
+
+class StopTrading(Arguments):
+    reason: Annotated[str, Field(description="Why, in a sentence", min_length=1, max_length=LONGEST_REASON)]
+
+
+class TradingStatusAnswer(Answer):
+    summary: str
+    mode: str
+    is_stopped: bool
+    stopped_because: str | None = omitted()
+    confirmation: list[str]
+    rules: SkipJsonSchema[dict[str, str]]
+    lost_today: SkipJsonSchema[str | None] = omitted()
+    limits: list[dict[str, str]]
+    open_orders: list[str]
+    unresolved: list[str]
+    waiting: list[str]
+    balances: SkipJsonSchema[list[dict[str, str]]]
+    network: SkipJsonSchema[str]
+    host: SkipJsonSchema[str]
+    as_of: SkipJsonSchema[str]
+
+
+def _told(status: TradingStatus) -> ToolAnswer:
+    summary = status_summary(status)
+    answer = TradingStatusAnswer(
+        summary=summary,
+        mode=status.mode,
+        is_stopped=status.stopped is not None,
+        stopped_because=None if status.stopped is None else word(status.stopped.why),
+        confirmation=confirmation_of(status.policy, status.mode),
+        rules=rules_of(status.policy),
+        lost_today=None if status.lost_today is None else lost_words(status),
+        limits=[
+            {"limit": each.name, "used": each.used, "most": each.most, "left": each.left} for each in status.limits
+        ],
+        open_orders=[open_words(each) for each in status.open_intents],
+        unresolved=[open_words(each) for each in status.unresolved],
+        waiting=[waiting_words(each) for each in status.waiting],
+        balances=[
+            {"asset": each.asset, "free": exact(each.free), "locked": exact(each.locked)} for each in status.balances
+        ],
+        network=status.venue.network,
+        host=status.venue.host,
+        as_of=instant(status.as_of_ms),
+        notes=[*honest_notes(status.mode), *money_notes(status.mode, status.venue)],
+    )
+    return ToolAnswer(status_text(status, summary), answer)
+
+
+async def get_trading_status(context: Context, _arguments: GetTradingStatus) -> ToolAnswer:
+    return _told(await trading_of(context).status())
+
+
+async def stop_trading(context: Context, arguments: StopTrading) -> ToolAnswer:
+    return _told(await trading_of(context).stop(one_line(arguments.reason, LONGEST_REASON) or "no reason given"))
+
+
+GET_TRADING_STATUS = ToolSpec(
+    name="get_trading_status",
+    title="Trading status",
+    description=(
+        "Mode, limits and what is left of them, orders that are open, wait for approval or whose outcome is unknown, "
+        "balances, whether trading is stopped. Read it before the first order. Not for past orders "
+        "(binance://orders/journal)."
+    ),
+    arguments=GetTradingStatus,
+    answer=TradingStatusAnswer,
+    run=get_trading_status,
+    read_only=True,
+    open_world=False,
+    # It reads an account and changes nothing; previews need this scope too, so whoever can trade has it.
+    own_scope="account:read",
+    toolset=TRADE,
+)
+STOP_TRADING = ToolSpec(
+    name="stop_trading",
+    title="Stop trading",
+    description=(
+        "Stop all new orders at once. Only the user can start trading again, outside of this chat. Open orders stay. "
+        "Not for cancelling (cancel_all_orders)."
+    ),
+    arguments=StopTrading,
+    answer=TradingStatusAnswer,
+    run=stop_trading,
+    read_only=False,
+    destructive=False,
+    idempotent=True,
+    open_world=False,
+    toolset=TRADE,
+)
