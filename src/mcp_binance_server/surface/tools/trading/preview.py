@@ -25,9 +25,10 @@ from mcp_binance_server.surface.views.trading.preview import (
     denied_words,
     preview_step,
     preview_summary,
+    tradable_notes,
     tradable_page,
 )
-from mcp_binance_server.surface.views.trading.terms import CONFIRMATION, money_notes
+from mcp_binance_server.surface.views.trading.terms import CONFIRMATION
 from mcp_binance_server.trading.intent import OrderIntent
 from mcp_binance_server.trading.policy import cents_text
 from mcp_binance_server.trading.preview import written
@@ -87,7 +88,7 @@ def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
     return TradablePreviewAnswer(
         **tried.model_dump(exclude={"order", "notes"}),
         order=order,
-        notes=[*tried.notes, *money_notes(terms.mode, shown.tried.venue)],
+        notes=tradable_notes(shown),
         summary=summary,
         mode=terms.mode,
         preview_id=None if shown.kept is None else shown.kept.preview_id,

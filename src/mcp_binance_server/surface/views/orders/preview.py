@@ -15,6 +15,7 @@ BEHAVIOURS = {
 }
 NO_KEY = "not checked: no API key"
 CHECKED = "checked"
+SIMULATED_MARKET = "Simulated exchange, no real market"
 
 
 def preview_page(tried: PreviewedOrder) -> str:
@@ -49,7 +50,7 @@ def preview_notes(tried: PreviewedOrder) -> list[str]:
     notes = ["Price rules are measured at the middle of the book; Binance uses its own average price"]
     notes.append("The fee is less if paid in BNB")
     if tried.venue.simulated:
-        notes.append("Simulated exchange, no real market")
+        notes.append(SIMULATED_MARKET)
     fill = tried.preview.fill
     if fill is not None and fill.average is None:
         notes.append("No fill: that side of the book is empty")

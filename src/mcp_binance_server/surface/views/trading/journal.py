@@ -4,7 +4,7 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain, stamp
 from mcp_binance_server.surface.views.trading.status import RESUME, terms_words
-from mcp_binance_server.surface.views.trading.terms import WAYS, mode_word, where_from
+from mcp_binance_server.surface.views.trading.terms import BRIEF_WAYS, WAYS, mode_word, where_from
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.terms import TradingMode
@@ -88,7 +88,7 @@ def _row(intent: Intent) -> str:
         intent.status or "-",
         f"{exact(intent.executed)}{at}",
         exact(intent.spent),
-        WAYS[intent.way],
+        BRIEF_WAYS[intent.way],
         plain(intent.client_order_id),
     )
     return f"| {' | '.join(cells)} |"

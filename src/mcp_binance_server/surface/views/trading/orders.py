@@ -68,7 +68,7 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
         f"**Order**: {order_words(intent.terms, rules.base)}",
         f"**Client order ID**: {intent.client_order_id}",
         *([f"**Order ID**: {intent.order_id}"] if intent.order_id is not None else []),
-        f"**Status**: {intent.status or 'none'}, journal {intent.state}",
+        f"**Status**: {intent.status or 'none'} (journal: {intent.state})",
         f"**Executed**: {exact(intent.executed)} {plain(rules.base)} for {exact(intent.spent)} {plain(rules.quote)}",
         *([f"**Average price**: {averaged(average, rules)}"] if average is not None else []),
         *([f"**Fees**: {fees_words(placed.fees)}"] if placed.fees else []),

@@ -2,8 +2,8 @@
 
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.surface.views.markdown import instant, next_step, plain
-from mcp_binance_server.surface.views.orders.preview import preview_page
-from mcp_binance_server.surface.views.trading.terms import CONFIRMED_BY, NO_MONEY, mode_word, order_words, priced
+from mcp_binance_server.surface.views.orders.preview import SIMULATED_MARKET, preview_notes, preview_page
+from mcp_binance_server.surface.views.trading.terms import CONFIRMED_BY, mode_word, money_notes, order_words, priced
 from mcp_binance_server.trading.guards import Denied
 from mcp_binance_server.trading.policy import cents_text
 from mcp_binance_server.words import word
@@ -40,22 +40,34 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
     heading, *page = preview_page(shown.tried).split("\n")
     terms, rules = shown.terms, shown.tried.preview.rules
     left = ", ".join(f"{name} {amount}" for name, amount in shown.limits_left.items())
-    *about, source = page
+    facts = [line for line in page if line.startswith("**")]
     lines = [
         summary,
         "",
         f"**Asked for**: {heading.removeprefix(HEADING)}",
-        *(line for line in about[1:] if line),
+        *facts,
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
         f"**Counts**: {cents_text(terms.counted)} {plain(shown.counting_asset)}",
         *([f"**Limits left**: {left}"] if left else []),
         *(f"**Refused by**: {denied_words(each)}" for each in shown.denied),
-        *([] if shown.kept is None else [f"**Confirmation**: {CONFIRMED_BY[shown.way]}"]),
-        *([] if shown.kept is None else [f"**Preview ID**: {shown.kept.preview_id}"]),
-        *([] if shown.kept is None else [f"**Expires**: {instant(terms.expires_ms)}"]),
+        *([] if shown.kept is None else _placeable(shown, shown.kept.preview_id)),
         f"**Next**: {preview_step(shown)}",
         "",
-        *([f"*{NO_MONEY.format(network=plain(terms.network))}*"] if terms.mode == "paper" else []),
-        source,
+        *(f"*{each}*" for each in tradable_notes(shown)),
+        page[-1],
     ]
     return "\n".join(lines)
+
+
+def tradable_notes(shown: TradablePreview) -> list[str]:
+    """Say what the numbers rest on; on paper the market is real, only the money is not."""
+    told = [each for each in preview_notes(shown.tried) if each != SIMULATED_MARKET]
+    return [*told, *money_notes(shown.terms.mode, shown.tried.venue)]
+
+
+def _placeable(shown: TradablePreview, preview_id: str) -> list[str]:
+    return [
+        f"**Confirmation**: {CONFIRMED_BY[shown.way]}",
+        f"**Preview ID**: {preview_id}",
+        f"**Expires**: {instant(shown.terms.expires_ms)}",
+    ]

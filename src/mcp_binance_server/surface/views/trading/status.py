@@ -18,6 +18,7 @@ HONEST = (
     "same time to the market, and trading is never halted: real fills can be worse."
 )
 NO_LIMIT = "no limit"
+NO_STAKE = ", without real money"
 
 
 def status_summary(status: TradingStatus) -> str:
@@ -30,7 +31,7 @@ def status_summary(status: TradingStatus) -> str:
         )
     if status.waits_for:
         return f"{mode}: not ready. No order before {status.waits_for}."
-    return f"{mode}: trading is on."
+    return f"{mode}: trading is on{NO_STAKE if status.mode == 'paper' else ''}."
 
 
 def rules_of(policy: Policy) -> dict[str, str]:
@@ -41,8 +42,8 @@ def rules_of(policy: Policy) -> dict[str, str]:
         "symbols": "every symbol" if limits.symbols is None else ", ".join(sorted(limits.symbols)) or "none",
         "types": ", ".join(sorted(limits.types)) or "none",
         "per_order": NO_LIMIT if limits.per_order is None else f"{cents_text(limits.per_order)} {asset}",
-        "price": f"at most {exact(limits.collar_percent)}% from the middle, "
-        f"market orders {exact(limits.slippage_bps)} bps from the best price",
+        "price": f"a buy at most {exact(limits.collar_percent)}% above the middle, a sale as far below; "
+        f"market orders at most {exact(limits.slippage_bps)} bps from the best price",
         "daily_loss": NO_LIMIT if limits.daily_loss is None else f"{cents_text(limits.daily_loss)} {asset}",
         **{f"position {name}": f"{cents_text(most)} {asset}" for name, most in sorted(limits.position.items())},
         "cancel": "orders placed here" if limits.cancel == "own" else "every order",
@@ -73,10 +74,11 @@ def status_text(status: TradingStatus, summary: str) -> str:
         "",
         *([f'**Stopped because**: "{word(stopped.why)}"'] if stopped else []),
         *(f"**Confirmation**: {each}" for each in confirmation_of(status.policy, status.mode)),
-        *(f"**{_label(name)}**: {plain(text)}" for name, text in rules_of(status.policy).items()),
+        *(f"**{_label(name)}**: {text}" for name, text in rules_of(status.policy).items()),
         *([f"**Lost today**: {lost_words(status)}"] if status.lost_today is not None else []),
         "",
         *_table(("Limit", "Used", "Most", "Left"), map(_limit_row, status.limits)),
+        *([] if status.open_intents else ["", "No open orders."]),
         *_part("Open orders", (open_words(each) for each in status.open_intents)),
         *_part("Outcome not known: do not place these again", (open_words(each) for each in status.unresolved)),
         *_part("Waiting for approval", (waiting_words(each) for each in status.waiting)),
@@ -122,7 +124,7 @@ def terms_words(terms: Terms) -> str:
 
 
 def _limit_row(use: LimitUse) -> tuple[str, ...]:
-    return plain(use.name).replace("\\_", "_"), use.used, use.most, use.left
+    return use.name, use.used, use.most, use.left
 
 
 def _balance_row(balance: Balance) -> tuple[str, ...]:
@@ -136,7 +138,7 @@ def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[st
 
 def _part(title: str, rows: Iterable[str]) -> list[str]:
     listed = [f"- {row}" for row in rows]
-    return ["", f"## {title}", *(listed or ["- none"])]
+    return ["", f"## {title}", *listed] if listed else []
 
 
 def _label(name: str) -> str:

@@ -16,6 +16,7 @@ WAYS: dict[Way, str] = {
     "client": "the user, in the client's form",
     "apart": "the approver's signature",
 }
+BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apart": "the approver"}
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
 CONFIRMED_BY: dict[Way, str] = {
     "policy": "none: the operator's limits allow it",
