@@ -5,6 +5,8 @@ from typing import ClassVar
 
 from mcp_binance_server.errors import AppError, ExchangeError
 
+CANCEL = "cancel"
+
 
 @dataclass(kw_only=True, eq=False)
 class InsufficientBalance(AppError):
@@ -63,7 +65,8 @@ class OrderDenied(AppError):
     @property
     def message(self) -> str:
         left = "" if self.left is None else f", {self.left} left"
-        return f"Not placed: {self.guard} allows {self.limit}{left}; this is {self.received}."
+        what = "cancelled" if self.guard == CANCEL else "placed"
+        return f"Not {what}: {self.guard} allows {self.limit}{left}; this is {self.received}."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -122,9 +125,11 @@ class ApprovalImpossible(AppError):
     error_type: ClassVar[str] = "approval_impossible"
     recovery_suggestion: ClassVar[str] = "The operator must name an approver in trading.toml, or raise client_per_order"
 
+    why: str = "it is above what a client may confirm"
+
     @property
     def message(self) -> str:
-        return "This order needs an approval apart from the assistant, and no approver is set up. Nothing was sent."
+        return f"This order needs an approver ({self.why}), and none is set up. Nothing was sent."
 
 
 @dataclass(kw_only=True, eq=False)
@@ -138,4 +143,4 @@ class TradingStopped(AppError):
 
     @property
     def message(self) -> str:
-        return f"Trading is stopped since {self.since}: {self.why}. Nothing was sent; cancels still work."
+        return f'Trading is stopped since {self.since}: "{self.why}". Nothing was sent; cancels still work.'

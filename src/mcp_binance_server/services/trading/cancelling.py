@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mcp_binance_server.services.trading.answers import Cancellation, CancelledAll, KeptOpen, PlacedOrder
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.trading.broker import Target
-from mcp_binance_server.trading.errors import OrderDeclined, OrderDenied
+from mcp_binance_server.trading.errors import CANCEL, OrderDeclined, OrderDenied
 from mcp_binance_server.trading.journal.records import Intent
 
 IS_STOP = "it is a stop, and its cancel is asked for: cancel_order with its client_order_id"
@@ -30,7 +30,7 @@ class CancelService:
         await trading.desk.catch_up((trading.trader.account,))
         intent = await trading.surveyor.reader.by_client_order_id(trading.trader.account, client_order_id)
         if intent is None or intent.terms.symbol != rules.symbol:
-            raise OrderDenied(guard="cancel", received="an order that is not", limit="orders that were placed here")
+            raise OrderDenied(guard=CANCEL, received="an order that is not", limit="orders that were placed here")
         if intent.final_ms is not None:
             return await trading.told(await trading.desk.told(intent.preview_id))
         asks = self._asks(intent)

@@ -24,6 +24,8 @@ from mcp_binance_server.surface.views.trading.terms import mode_word, money_note
 from mcp_binance_server.trading.errors import ApprovalImpossible, OrderDeclined
 from mcp_binance_server.trading.terms import PREVIEW_ID, PreviewId
 
+CANNOT_ASK = "this client cannot show its user a question"
+
 
 class PlaceOrder(Arguments):
     preview_id: Annotated[str, Field(description="From preview_order; places exactly that", pattern=PREVIEW_ID)]
@@ -45,7 +47,7 @@ async def place_order(context: Context, arguments: PlaceOrder) -> ToolAnswer:
             await trading.decline(found.kept)
             raise OrderDeclined
         case "impossible" if trading.policy.confirm.approver is None:
-            raise ApprovalImpossible
+            raise ApprovalImpossible(why=CANNOT_ASK)
         case decision:
             return await _waiting(context, found, is_asked=decision == "unanswered")
 

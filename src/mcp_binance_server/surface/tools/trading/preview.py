@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
+from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.surface.arguments import DECIMAL
 from mcp_binance_server.surface.context import Context
@@ -79,6 +80,9 @@ async def _intent(context: Context, arguments: PreviewTradableOrder) -> OrderInt
     if not arguments.is_all:
         return intent_of(arguments)
     whole = await trading_of(context).whole(arguments.symbol, arguments.side)
+    if not whole:
+        problem = {"argument": "quantity", "problem": "nothing of that asset is free to sell"}
+        raise InvalidArguments(summary=f"There is nothing to sell: {problem['problem']}", errors=(problem,))
     return replace(intent_of(arguments.model_copy(update={"quantity": None})), quantity=whole)
 
 

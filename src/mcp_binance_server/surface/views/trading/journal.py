@@ -2,11 +2,11 @@
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
-from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain, stamp
+from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain
 from mcp_binance_server.surface.views.trading.status import RESUME, terms_words
-from mcp_binance_server.surface.views.trading.terms import BRIEF_WAYS, WAYS, mode_word, where_from
+from mcp_binance_server.surface.views.trading.terms import BRIEF_WAYS, WAYS, mode_word, unformatted, where_from
 from mcp_binance_server.trading.journal.chain import Event
-from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.journal.records import Intent, Stopped
 from mcp_binance_server.trading.terms import TradingMode
 from mcp_binance_server.words import word
 
@@ -36,12 +36,15 @@ HISTORY = {
 def journal_page(page: OrderJournal) -> str:
     """Render the newest orders that were placed here, newest first."""
     mode = mode_word(page.mode, page.venue)
-    stopped = page.stopped
     table = [f"| {' | '.join(COLUMNS)} |", f"|{'|'.join('---' for _ in COLUMNS)}|", *map(_row, page.intents)]
     lines = [
         f"{mode}: journal of orders, newest first.",
         "",
-        *([f'**Trading is stopped**: "{word(stopped.why)}"; the user resumes it: {RESUME}', ""] if stopped else []),
+        *(
+            [f'**Trading is stopped**: "{unformatted(word(stopped.why))}"; the user resumes it: {RESUME}', ""]
+            if stopped
+            else []
+        ),
         *(table if page.intents else [EMPTY]),
         "",
         f"*{counted(len(page.intents), page.limit)}{_older(page)}; get_order tells the whole past of one*",
@@ -52,7 +55,7 @@ def journal_page(page: OrderJournal) -> str:
 
 def history_of(record: OrderRecord) -> list[str]:
     """Tell everything that was written of an order, oldest first, a line each."""
-    return [f"{stamp(each.at_ms)}: {_event_words(each)}" for each in record.events]
+    return [f"{instant(each.at_ms)}: {_event_words(each)}" for each in record.events]
 
 
 def record_summary(record: OrderRecord, mode: str) -> str:
@@ -74,7 +77,7 @@ def journal_lines(record: OrderRecord) -> list[str]:
         "## Journal",
         f"**State**: {intent.state}",
         f"**Confirmed by**: {WAYS[intent.way]}",
-        *(f"- {each}" for each in history_of(record)),
+        *(f"- {unformatted(each)}" for each in history_of(record)),
     ]
 
 
@@ -101,6 +104,10 @@ def _event_words(event: Event) -> str:
     said = [word(str(told[name])) for name in ("guard", "reason", "found", "asked") if told.get(name)]
     about = f' ("{", ".join(said)}")' if said else ""
     return f"{HISTORY.get(event.state, event.state)}{about}"
+
+
+def _stopped(stopped: Stopped) -> str:
+    return f'**Trading is stopped**: "{unformatted(word(stopped.why))}"; the user resumes it: {RESUME}'
 
 
 def _older(page: OrderJournal) -> str:

@@ -8,7 +8,14 @@ from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.services.trading.answers import CancelledAll, PlacedOrder
 from mcp_binance_server.services.trading.previews import KeptPreview
 from mcp_binance_server.surface.views.markdown import exact, instant, next_step, plain
-from mcp_binance_server.surface.views.trading.terms import WAYS, averaged, mode_word, order_words, where_from
+from mcp_binance_server.surface.views.trading.terms import (
+    WAYS,
+    averaged,
+    mode_word,
+    order_words,
+    unformatted,
+    where_from,
+)
 from mcp_binance_server.trading.terms import Terms
 from mcp_binance_server.words import word
 
@@ -63,7 +70,7 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
     intent, rules = placed.intent, placed.rules
     average = intent.average_price
     lines = [
-        summary,
+        unformatted(summary),
         "",
         f"**Order**: {order_words(intent.terms, rules.base)}",
         f"**Client order ID**: {intent.client_order_id}",
@@ -73,7 +80,7 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
         *([f"**Average price**: {averaged(average, rules)}"] if average is not None else []),
         *([f"**Fees**: {fees_words(placed.fees)}"] if placed.fees else []),
         f"**Confirmed by**: {WAYS[intent.way]}",
-        *([f"**Reason**: {word(placed.reason)}"] if placed.reason else []),
+        *([f"**Reason**: {unformatted(word(placed.reason))}"] if placed.reason else []),
         *([f"**Next**: {step}"] if step else []),
         "",
         *where_from(placed.mode, placed.venue, placed.as_of_ms),
@@ -165,7 +172,7 @@ def cancelled_all_text(found: CancelledAll, summary: str) -> str:
             f"executed {exact(each.intent.executed)}"
             for each in found.cancelled
         ),
-        *(f"- left {each.client_order_id}: {word(each.reason)}" for each in found.left),
+        *(f"- left {each.client_order_id}: {unformatted(word(each.reason))}" for each in found.left),
         "",
         *where_from(found.mode, found.venue, found.as_of_ms),
     ]

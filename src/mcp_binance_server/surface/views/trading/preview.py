@@ -3,7 +3,14 @@
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.surface.views.markdown import instant, next_step, plain
 from mcp_binance_server.surface.views.orders.preview import SIMULATED_MARKET, preview_notes, preview_page
-from mcp_binance_server.surface.views.trading.terms import CONFIRMED_BY, mode_word, money_notes, order_words, priced
+from mcp_binance_server.surface.views.trading.terms import (
+    CONFIRMED_BY,
+    mode_word,
+    money_notes,
+    order_words,
+    priced,
+    unformatted,
+)
 from mcp_binance_server.trading.guards import Denied
 from mcp_binance_server.trading.policy import cents_text
 from mcp_binance_server.words import word
@@ -23,13 +30,16 @@ def preview_summary(shown: TradablePreview) -> str:
 def preview_step(shown: TradablePreview) -> str:
     """Say what to call to place it, or what to do instead."""
     if shown.kept is None:
+        stands = next((each.client_order_id for each in shown.denied if each.client_order_id), None)
+        if stands is not None:
+            return f"{next_step('get_order', symbol=shown.terms.symbol, client_order_id=stands)} tells of the other one"
         return "tell the user what refuses it; a limit is the operator's and cannot be changed here"
     call = next_step("place_order", preview_id=shown.kept.preview_id)
     return f"{call}, if the user wants exactly this"
 
 
 def denied_words(denied: Denied) -> str:
-    """Write which guard refuses an order, what it met, and what it would let pass."""
+    """Write which guard refuses an order, what it met, and what it would let pass; a reason may be anybody's words."""
     left = "" if denied.left is None else f", {denied.left} left"
     about = "" if denied.client_order_id is None else f" ({denied.client_order_id})"
     return f"{denied.guard}: {word(denied.received)}; allowed: {word(denied.limit)}{left}{about}"
@@ -49,7 +59,7 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
         f"**Counts**: {cents_text(terms.counted)} {plain(shown.counting_asset)}",
         *([f"**Limits left**: {left}"] if left else []),
-        *(f"**Refused by**: {denied_words(each)}" for each in shown.denied),
+        *(f"**Refused by**: {unformatted(denied_words(each))}" for each in shown.denied),
         *([] if shown.kept is None else _placeable(shown, shown.kept.preview_id)),
         f"**Next**: {preview_step(shown)}",
         "",

@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.services.trading.answers import LimitUse, TradingStatus
 from mcp_binance_server.surface.views.markdown import exact, instant, plain
-from mcp_binance_server.surface.views.trading.terms import mode_word, where_from
+from mcp_binance_server.surface.views.trading.terms import mode_word, unformatted, where_from
 from mcp_binance_server.trading.journal.records import Intent, Waiting
 from mcp_binance_server.trading.policy import Policy, cents_text
 from mcp_binance_server.trading.terms import Terms, TradingMode
-from mcp_binance_server.words import word
 
 RESUME = "mcp-binance-server resume"
 # What a match on paper cannot know; said where somebody looks before the first order.
@@ -72,7 +71,7 @@ def status_text(status: TradingStatus, summary: str) -> str:
     lines = [
         summary,
         "",
-        *([f'**Stopped because**: "{word(stopped.why)}"'] if stopped else []),
+        *([f'**Stopped because**: "{unformatted(word(stopped.why))}"'] if stopped else []),
         *(f"**Confirmation**: {each}" for each in confirmation_of(status.policy, status.mode)),
         *(f"**{_label(name)}**: {text}" for name, text in rules_of(status.policy).items()),
         *([f"**Lost today**: {lost_words(status)}"] if status.lost_today is not None else []),

@@ -69,3 +69,8 @@ def where_from(mode: TradingMode, venue: Venue, as_of_ms: int) -> list[str]:
 def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
     """Say in the structure what the last lines of a text say."""
     return [NO_MONEY.format(network=venue.network)] if mode == "paper" else []
+
+
+def unformatted(text: str) -> str:
+    """Escape a sentence that holds somebody else's words; names of ours keep their underscores."""
+    return plain(text).replace("\\_", "_")
