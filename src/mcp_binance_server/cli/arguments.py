@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 from mcp_binance_server import __version__
 from mcp_binance_server.cli.setup.command import add_setup_command
 from mcp_binance_server.cli.terminal import HEED_LOG_LEVEL, HEED_QUIET, add_log_level, add_quiet
-from mcp_binance_server.cli.trading.command import add_journal_command
+from mcp_binance_server.cli.trading.command import add_trading_commands
 from mcp_binance_server.domain.access import SCOPES
 
 ASK_EPILOG = """examples:
@@ -158,7 +158,7 @@ def parser() -> Parser:
     add_setup_command(commands)
     add_doctor_command(commands)
     add_token_command(commands)
-    add_journal_command(commands)
+    add_trading_commands(commands)
     completion = commands.add_parser("completion", help="print what lets a shell complete these words")
     completion.add_argument("shell", choices=SHELLS, help="the shell to print it for")
     for command in (demo, simulator):

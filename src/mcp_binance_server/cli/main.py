@@ -134,10 +134,10 @@ def _token(options: argparse.Namespace) -> int:
     return run_token(options)
 
 
-def _journal(options: argparse.Namespace) -> int:
-    from mcp_binance_server.cli.trading.journal import run_journal  # noqa: PLC0415 - likewise
+def _trading(options: argparse.Namespace) -> int:
+    from mcp_binance_server.cli.trading.run import RUN  # noqa: PLC0415 - likewise
 
-    return run_journal(options)
+    return RUN[options.command](options)
 
 
 def _completion(options: argparse.Namespace) -> int:
@@ -189,6 +189,11 @@ COMMANDS = {
     "setup": _setup,
     "doctor": _doctor,
     "token": _token,
-    "journal": _journal,
+    "journal": _trading,
+    "approve": _trading,
+    "stop": _trading,
+    "resume": _trading,
+    "cancel": _trading,
+    "paper": _trading,
     "completion": _completion,
 }

@@ -40,8 +40,7 @@ def new_approver(passphrase: str) -> NewApprover:
         serialization.PrivateFormat.PKCS8,
         serialization.BestAvailableEncryption(passphrase.encode()),
     )
-    public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return NewApprover(sealed, base64.b64encode(public).decode())
+    return NewApprover(sealed, _written_public(key))
 
 
 def sign(sealed: bytes, passphrase: str, terms: Terms, preview_id: PreviewId) -> str:
@@ -53,13 +52,12 @@ def sign(sealed: bytes, passphrase: str, terms: Terms, preview_id: PreviewId) ->
     return base64.b64encode(_opened(sealed, passphrase).sign(terms.approval_digest(preview_id))).decode()
 
 
-def opens(sealed: bytes, passphrase: str) -> bool:
-    """Tell whether a passphrase is the approver's."""
+def opened_public(sealed: bytes, passphrase: str) -> str | None:
+    """Return the public half of the key, as a policy names it; None if the passphrase is not the approver's."""
     try:
-        _opened(sealed, passphrase)
+        return _written_public(_opened(sealed, passphrase))
     except WrongPassphrase:
-        return False
-    return True
+        return None
 
 
 def is_public_key(text: str) -> bool:
@@ -87,6 +85,11 @@ def _public(text: str) -> Ed25519PublicKey:
     if not isinstance(key, Ed25519PublicKey):
         raise ValueError("not an Ed25519 key")  # noqa: TRY004 - as of every other text that is none
     return key
+
+
+def _written_public(key: Ed25519PrivateKey) -> str:
+    public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(public).decode()
 
 
 def _opened(sealed: bytes, passphrase: str) -> Ed25519PrivateKey:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.trading.approvals import WrongPassphrase, is_approved, new_approver, opens, sign
+from mcp_binance_server.trading.approvals import WrongPassphrase, is_approved, new_approver, opened_public, sign
 from mcp_binance_server.trading.guards import DUPLICATE_MS
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.ledger import HostLedger
@@ -85,8 +85,8 @@ def test_a_signature_is_for_exactly_one_order() -> None:
 def test_without_the_passphrase_nothing_is_signed() -> None:
     approver = new_approver("correct horse")
 
-    assert opens(approver.sealed, "correct horse")
-    assert not opens(approver.sealed, "wrong")
+    assert opened_public(approver.sealed, "correct horse") == approver.public
+    assert opened_public(approver.sealed, "wrong") is None
     with pytest.raises(WrongPassphrase):
         sign(approver.sealed, "", terms(), terms().preview_id(KEY))
     assert b"correct horse" not in approver.sealed

@@ -4,6 +4,36 @@ import argparse
 from typing import Any
 
 MOST_LINES = 1_000_000
+RAW = argparse.RawDescriptionHelpFormatter
+CODES = "Exit code: 0 done, 1 not done (it says why), 2 wrong usage or setting."
+APPROVE = f"""Without an ID what waits is listed; one order alone is asked for at once. The
+order is shown in full, then the passphrase is asked for at the terminal: it is
+never an argument or a variable. Five wrong ones stop trading. What you approve
+is this order and no other. The server cannot approve: it knows the public half
+of the key alone.
+
+{CODES}
+"""
+STOP = f"""Within a second no server of this machine takes a new order, and none that is
+queued leaves. Open orders stay unless --cancel-all is given. Cancels go on
+working while trading is stopped.
+
+{CODES}
+"""
+RESUME = f"""Says why trading was stopped, and takes new orders again. Where trading.toml
+names an approver, the passphrase is asked for at the terminal.
+
+{CODES}
+"""
+CANCEL = f"""Whichever account it belongs to, a stop too, also while trading is stopped.
+
+{CODES}
+"""
+PAPER = f"""`reset` gives the account its first balances again and cancels its open orders.
+The journal is kept.
+
+{CODES}
+"""
 JOURNAL_EPILOG = """examples:
   mcp-binance-server journal                               the newest 50 orders
   mcp-binance-server journal --csv > orders.csv            all orders, for a spreadsheet
@@ -14,13 +44,36 @@ or cannot be used, 2 wrong usage.
 """
 
 
-def add_journal_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
-    """Add `journal` to the commands."""
+def add_trading_commands(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
+    """Add the commands for who trades to the others."""
+    _add_journal_command(commands)
+    approve = commands.add_parser(
+        "approve", help="say yes to an order that waits for you", epilog=APPROVE, formatter_class=RAW
+    )
+    approve.add_argument("order", nargs="?", metavar="ID", help="the order, as the assistant or the list names it")
+    approve.add_argument(
+        "--new", action="store_true", help="make the key that approves, and print its line for trading.toml"
+    )
+    stop = commands.add_parser("stop", help="take no new orders, on this machine", epilog=STOP, formatter_class=RAW)
+    stop.add_argument("reason", nargs="*", metavar="REASON", help="why, for the journal and for who asks")
+    stop.add_argument("--cancel-all", action="store_true", help="cancel every open order too, stops among them")
+    commands.add_parser("resume", help="take new orders again after a stop", epilog=RESUME, formatter_class=RAW)
+    cancel = commands.add_parser("cancel", help="cancel an order yourself", epilog=CANCEL, formatter_class=RAW)
+    cancel.add_argument("order", metavar="CLIENT_ORDER_ID", help="the order, such as mbp-4k2q…")
+    paper = commands.add_parser(
+        "paper", help="show the paper account, or start it again", epilog=PAPER, formatter_class=RAW
+    )
+    paper.add_argument("action", nargs="?", choices=("reset",), help="start again with the first balances")
+    paper.add_argument("--token", metavar="NAME", help="the account of a token's holder (default: your own)")
+    paper.add_argument("--yes", action="store_true", help="reset without asking")
+
+
+def _add_journal_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyright: ignore[reportPrivateUsage] - it has no public name
     journal = commands.add_parser(
         "journal",
         help="the orders that were placed here: list, check, back up",
         epilog=JOURNAL_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RAW,
     )
     ways = journal.add_mutually_exclusive_group()
     ways.add_argument("--csv", action="store_true", help="print every field of every order, for a spreadsheet")

@@ -91,11 +91,12 @@ class Agreements:
         return await self.store.write(work)
 
     async def wrong_passphrase(self, now_ms: int) -> int:
-        """Write down a wrong passphrase; return how many there were since the last right one."""
+        """Write down a wrong passphrase; return how many there were since the last right one, or the last resuming."""
 
         def work(rows: Rows) -> int:
             append(rows, now_ms, "", WRONG, {})
-            (right,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event WHERE state=?", (APPROVED,)).fetchone()
+            last = "SELECT coalesce(max(seq), 0) FROM event WHERE state IN (?, 'RESUMED')"
+            (right,) = rows.execute(last, (APPROVED,)).fetchone()
             (count,) = rows.execute("SELECT count(*) FROM event WHERE state=? AND seq>?", (WRONG, right)).fetchone()
             return count
 

@@ -47,6 +47,24 @@ class JournalReader:
         row = await self.store.read(lambda rows: rows.execute(query, (account, client_order_id)).fetchone())
         return None if row is None else to_intent(row)
 
+    async def of_any_account(self, client_order_id: str) -> Intent | None:
+        """Return an intent whoever it was for; only for who runs this machine."""
+        query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
+        row = await self.store.read(lambda rows: rows.execute(query, (client_order_id,)).fetchone())
+        return None if row is None else to_intent(row)
+
+    async def base_of(self, symbol: str) -> str:
+        """Return the base asset of a symbol that was ordered here.
+
+        Raises:
+            KeyError: it never was.
+        """
+        query = "SELECT asset FROM intent WHERE symbol=? LIMIT 1"
+        row = await self.store.read(lambda rows: rows.execute(query, (symbol,)).fetchone())
+        if row is None:
+            raise KeyError(symbol)
+        return row[0]
+
     async def history(self, preview_id: PreviewId) -> list[Event]:
         """Return every event of an intent, oldest first."""
         query = "SELECT * FROM event WHERE about=? ORDER BY seq"

@@ -1,0 +1,69 @@
+"""`mcp-binance-server paper`: what is in the account on paper, and how to start it again."""
+
+import argparse
+import sys
+from functools import partial
+
+from mcp_binance_server.cli.trading.host import PERSON, NotDone, OpenJournal, TradingHost, say, told
+from mcp_binance_server.cli.trading.shown import paper_page
+from mcp_binance_server.domain.access import LOCAL, Visitor
+from mcp_binance_server.trading.paper.account import account_of
+from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.policy import Policy
+from mcp_binance_server.trading.policy_file import policy_at
+
+QUESTION = "Start this account again with its first balances, and cancel its open orders? [y/N] "
+HINT = """
+Cancel an order:          mcp-binance-server cancel ID
+Start the account again:  mcp-binance-server paper reset"""
+DONE = "\nThe account begins anew; {cancelled} open {orders} cancelled. The journal is kept."
+
+
+def run_paper(options: argparse.Namespace) -> int:
+    """Show the account on paper, or reset it; return the exit code."""
+    account = account_of(LOCAL if options.token is None else Visitor(options.token))
+    if options.action == "reset":
+        return told(partial(_reset, account, is_sure=options.yes))
+    return told(partial(_show, account))
+
+
+def _show(account: str, host: TradingHost) -> int:
+    say(host.do(partial(_page, account, policy_at(host.settings.trading_policy))))
+    say(HINT)
+    return 0
+
+
+def _reset(account: str, host: TradingHost, *, is_sure: bool) -> int:
+    policy = policy_at(host.settings.trading_policy)
+    say(host.do(partial(_page, account, policy)))
+    if not is_sure and not _is_yes():
+        raise NotDone("Nothing was changed.")
+    cancelled = host.do(partial(_begin_again, account, policy))
+    say(DONE.format(cancelled=cancelled, orders="order was" if cancelled == 1 else "orders were"))
+    return 0
+
+
+def _is_yes() -> bool:
+    if not sys.stdin.isatty():
+        raise NotDone("This is no terminal, so nobody can be asked: paper reset --yes")
+    try:
+        return input(f"\n{QUESTION}").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+async def _page(account: str, policy: Policy, journal: OpenJournal) -> str:
+    exchange = _exchange(policy, journal)
+    rows = await exchange.open_orders(account)
+    holds = await exchange.account(account)
+    return paper_page(account, holds.balances, [each.order for each in rows], await journal.ledger.stopped())
+
+
+async def _begin_again(account: str, policy: Policy, journal: OpenJournal) -> int:
+    cancelled = await _exchange(policy, journal).reset(account)
+    await journal.ledger.note("PAPER_RESET", {"account": account, "by": PERSON}, journal.now_ms())
+    return cancelled
+
+
+def _exchange(policy: Policy, journal: OpenJournal) -> PaperExchange:
+    return PaperExchange(journal.store, policy.paper_balances, 0, journal.now_ms)

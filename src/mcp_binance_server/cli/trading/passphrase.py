@@ -1,0 +1,90 @@
+"""The approver's passphrase: asked for at the terminal, never shown, never taken from anywhere else."""
+
+import getpass
+import os
+import sys
+
+from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost
+from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, opened_public
+
+TERMINAL = "/dev/tty"
+LEAST_CHARACTERS = 12
+NO_TERMINAL = "The passphrase is asked for at a terminal, and there is none here.\nRun this in a terminal of your own."
+
+
+def ask_passphrase(question: str) -> str:
+    """Ask at the terminal, whatever standard input is; an empty answer is a no.
+
+    Raises:
+        NotDone: there is no terminal: it must not come from a pipe.
+    """
+    if not _has_terminal():
+        raise NotDone(NO_TERMINAL)
+    try:
+        return getpass.getpass(question)
+    except EOFError:
+        return ""
+
+
+def ask_new_passphrase() -> str:
+    """Ask for a passphrase that does not exist yet, twice.
+
+    Raises:
+        NotDone: it is too short, or the second is another.
+    """
+    first = ask_passphrase("New passphrase: ")
+    if len(first) < LEAST_CHARACTERS:
+        raise NotDone(f"A passphrase has at least {LEAST_CHARACTERS} characters. Nothing was written.")
+    if ask_passphrase("The same again: ") != first:
+        raise NotDone("The two are not the same. Nothing was written.")
+    return first
+
+
+def sealed_key(host: TradingHost) -> bytes:
+    """Return the approver's key as it lies on the disk.
+
+    Raises:
+        NotDone: there is none.
+    """
+    path = host.folder / APPROVER_FILE
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        raise NotDone(f"{path}: {reason}. The key that approves is made by: mcp-binance-server approve --new") from None
+
+
+def ask_approver(host: TradingHost, sealed: bytes, public: str, question: str) -> str:
+    """Ask until the passphrase opens the key that trading.toml names, and return it; wrong ones are counted.
+
+    Raises:
+        NotDone: nobody gave it, it was wrong too often, or the key is not the one that is named.
+    """
+    while passphrase := ask_passphrase(question):
+        opened = opened_public(sealed, passphrase)
+        if opened == public:
+            return passphrase
+        if opened is not None:
+            raise NotDone(f"{host.folder / APPROVER_FILE} is not the key that trading.toml names as its approver.")
+        wrong = host.do(_count_wrong)
+        if wrong >= MOST_WRONG:
+            raise NotDone(f"{wrong} wrong passphrases: trading is stopped. See: mcp-binance-server resume")
+        sys.stderr.write(f"Wrong passphrase ({wrong} of {MOST_WRONG}; the last stops trading).\n")
+    raise NotDone("No passphrase was given; nothing was done.")
+
+
+async def _count_wrong(journal: OpenJournal) -> int:
+    wrong = await journal.agreements.wrong_passphrase(journal.now_ms())
+    if wrong >= MOST_WRONG:
+        await journal.ledger.stop(f"{wrong} wrong passphrases", "the command line", journal.now_ms())
+    return wrong
+
+
+def _has_terminal() -> bool:
+    if sys.platform == "win32":
+        return sys.stdin.isatty()
+    try:
+        os.close(os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

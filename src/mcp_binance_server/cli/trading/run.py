@@ -1,0 +1,19 @@
+"""Which of the commands on the trading folder runs."""
+
+import argparse
+from collections.abc import Callable
+
+from mcp_binance_server.cli.trading.approve import run_approve
+from mcp_binance_server.cli.trading.cancel import run_cancel
+from mcp_binance_server.cli.trading.journal import run_journal
+from mcp_binance_server.cli.trading.paper import run_paper
+from mcp_binance_server.cli.trading.stop import run_resume, run_stop
+
+RUN: dict[str, Callable[[argparse.Namespace], int]] = {
+    "journal": run_journal,
+    "approve": run_approve,
+    "stop": run_stop,
+    "resume": run_resume,
+    "cancel": run_cancel,
+    "paper": run_paper,
+}

@@ -1,0 +1,111 @@
+"""Orders and the paper account as a terminal of 80 columns shows them. Pure."""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from mcp_binance_server.domain.account import Balance
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.periods import moment_of
+from mcp_binance_server.errors import echo
+from mcp_binance_server.trading.journal.records import Intent, Stopped, Waiting
+from mcp_binance_server.trading.policy import Policy, cents_text
+from mcp_binance_server.trading.preview import written
+from mcp_binance_server.trading.terms import Terms, TimeInForce
+
+UNTIL: dict[TimeInForce, str] = {
+    "GTC": "it stands until it is filled or cancelled (GTC)",
+    "IOC": "what does not fill at once expires (IOC)",
+    "FOK": "all of it at once, or nothing (FOK)",
+}
+
+
+def at(time_ms: int) -> str:
+    """Write a time to the second."""
+    return f"{moment_of(time_ms):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def number(amount: Decimal) -> str:
+    """Write an amount in full, in groups of three before the point."""
+    whole, point, rest = written(amount).partition(".")
+    return f"{int(whole):,}{point}{rest}"
+
+
+def order_line(terms: Terms) -> str:
+    """Name an order in a few words."""
+    price = f"at most {number(terms.price)}" if terms.side == "BUY" else f"at least {number(terms.price)}"
+    stop = "" if terms.stop_price is None else f", stop {number(terms.stop_price)}"
+    return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {price}{stop}"
+
+
+def waiting_list(waiting: Sequence[Waiting], now_ms: int) -> str:
+    """List what waits, a line and an id each."""
+    lines = [f"{len(waiting)} orders wait for you:", ""]
+    for each in waiting:
+        lines += [f"  {order_line(each.terms)}", f"    {each.preview_id}  {_left(each, now_ms)}", ""]
+    return "\n".join([*lines, "mcp-binance-server approve ID shows one in full and asks for your passphrase."])
+
+
+def terms_page(waiting: Waiting, policy: Policy, now_ms: int) -> str:
+    """Show everything that a person agrees to."""
+    terms = waiting.terms
+    kind = f"{terms.kind}, sent as a limit order at the price below" if terms.is_market else terms.kind
+    price = "worst price: no worse one is taken" if terms.is_market else "limit"
+    trigger = [] if terms.stop_price is None else [("stop", f"{number(terms.stop_price)} (the order leaves at this)")]
+    spent = "the most that is paid" if terms.side == "BUY" else "the least that is received"
+    is_same = terms.policy == policy.digest
+    rows = [
+        ("order", f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)}"),
+        ("type", kind),
+        ("price", f"{number(terms.price)} ({price})"),
+        *trigger,
+        ("lasts", UNTIL[terms.time_in_force]),
+        ("value", f"{number(terms.value)} ({spent}, before fees)"),
+        ("limits", f"count it as {cents_text(terms.counted)} {policy.counting_asset}"),
+        ("rules", "trading.toml as it is now" if is_same else "NOT the trading.toml of now: it was changed since"),
+        ("account", f"{echo(terms.account)} on {echo(terms.network)}"),
+        ("asked", f"{at(waiting.since_ms)} for {echo(waiting.visitor)}"),
+        ("until", f"{at(terms.expires_ms)}, {_left(waiting, now_ms)}"),
+        ("id", waiting.preview_id),
+    ]
+    return "\n".join([f"{terms.mode.upper()}: this order waits for your yes.", "", *_table(rows)])
+
+
+def stopped_line(stopped: Stopped) -> str:
+    return f"Trading is stopped since {at(stopped.since_ms)}: {echo(stopped.why)}."
+
+
+def intent_line(intent: Intent) -> str:
+    """Say how an order stands."""
+    done = f", {number(intent.executed)} of it filled" if intent.executed else ""
+    return f"{intent.client_order_id}: {order_line(intent.terms)}: {intent.status or intent.state}{done}"
+
+
+def paper_page(account: str, balances: Iterable[Balance], orders: Sequence[Order], stopped: Stopped | None) -> str:
+    """Show an account on paper."""
+    rows = [("asset", "free", "in orders")]
+    rows += [(echo(each.asset), number(each.free), number(each.locked)) for each in balances if each.total]
+    wide = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [f"PAPER account {account}: play money on live prices.", ""]
+    lines += [f"  {name:<{wide[0]}}  {free:>{wide[1]}}  {locked:>{wide[2]}}" for name, free, locked in rows]
+    lines += ["", "No open orders." if not orders else "Open orders:"]
+    for each in orders:
+        lines += [f"  {_paper_order(each)}", f"    {each.client_order_id}  {each.status}"]
+    return "\n".join([*lines, *(("", stopped_line(stopped)) if stopped else ())])
+
+
+def _paper_order(order: Order) -> str:
+    stop = f", stop {number(order.stop_price)}" if order.stop_price else ""
+    done = f", {number(order.executed)} filled" if order.executed else ""
+    return (
+        f"{order.side} {number(order.quantity)} {echo(order.symbol)} {order.kind} at {number(order.price)}{stop}{done}"
+    )
+
+
+def _left(waiting: Waiting, now_ms: int) -> str:
+    if waiting.signature is not None:
+        return "approved; it waits for the assistant to place it"
+    return f"{max(0, waiting.terms.expires_ms - now_ms) // 1000} s left"
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"  {name:<8} {text}" for name, text in rows]

@@ -1,0 +1,125 @@
+"""`stop` and `resume` act on what other processes do with the same journal."""
+
+from decimal import Decimal
+
+import pytest
+
+from cli.trading.trading_folder import PASSPHRASE, TradingFolder
+from cli.trading.typist import Typist
+from mcp_binance_server.cli.main import main
+from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger, TradingIsStopped
+from support.terms import NOW_MS, intent
+
+Output = pytest.CaptureFixture[str]
+
+
+def claims(folder: TradingFolder, number: int) -> bool:
+    new = intent(number)
+    try:
+        folder.do(lambda store: HostLedger(store, "a server").claim(new, (), NOW_MS))
+    except TradingIsStopped:
+        return False
+    return True
+
+
+def test_a_stop_holds_every_claim_back_until_it_is_lifted(folder: TradingFolder, capsys: Output) -> None:
+    assert claims(folder, 1)
+    assert main(["stop", "the", "dog", "is", "loose"]) == 0
+    assert not claims(folder, 2)
+    assert main(["resume"]) == 0
+    assert claims(folder, 2)
+
+    said = capsys.readouterr().out
+    assert said.count("the dog is loose") == 2
+    assert "New orders are taken again." in said
+    assert [each for each in folder.states() if each in ("STOPPED", "RESUMED")] == ["STOPPED", "RESUMED"]
+    assert folder.events()[-1].state == "PREPARED"
+
+
+def test_the_first_reason_stays_and_a_second_stop_is_no_failure(folder: TradingFolder, capsys: Output) -> None:
+    assert [main(["stop", "first"]), main(["stop", "second"])] == [0, 0]
+
+    stopped = folder.stopped()
+    assert stopped is not None
+    assert stopped.why == "first"
+    assert "second" not in capsys.readouterr().out
+
+
+def test_what_is_open_stays_and_is_named(folder: TradingFolder, capsys: Output) -> None:
+    order = folder.placed()
+
+    assert main(["stop"]) == 0
+
+    stands = folder.intent(order.preview_id)
+    assert stands is not None
+    assert stands.final_ms is None
+    assert order.client_order_id in capsys.readouterr().out
+
+
+def test_cancel_all_takes_every_open_order_back_stops_too(folder: TradingFolder, capsys: Output) -> None:
+    made = [folder.placed(1), folder.placed(2, kind="STOP_LOSS_LIMIT", stop_price=Decimal(59_000), account="paper-ann")]
+
+    assert main(["stop", "--cancel-all", "enough"]) == 0
+
+    found = [folder.intent(each.preview_id) for each in made]
+    assert [each and each.status for each in found] == ["CANCELED", "CANCELED"]
+    assert folder.states().count("CANCELLED") == 2
+    assert "No order is open." in capsys.readouterr().out
+
+
+def test_a_journal_that_cannot_be_written_is_stopped_by_the_file(folder: TradingFolder, capsys: Output) -> None:
+    folder.path.mkdir(mode=0o700)
+    (folder.path / "trading.db").write_bytes(b"this is no journal, and long enough to be looked at " * 40)
+
+    assert main(["stop"]) == 1
+
+    assert (folder.path / STOP_FILE).exists()
+    assert str(folder.path / STOP_FILE) in capsys.readouterr().err
+
+
+def test_limits_that_cannot_be_read_do_not_keep_anybody_from_stopping(folder: TradingFolder, capsys: Output) -> None:
+    folder.policy.write_text("limits = nonsense", encoding="utf-8")
+
+    assert main(["stop"]) == 0
+
+    assert folder.stopped() is not None
+    assert main(["resume"]) == 2
+    assert "not TOML" in capsys.readouterr().err
+    assert folder.stopped() is not None
+
+
+def test_resume_needs_the_approvers_passphrase_where_there_is_one(folder: TradingFolder) -> None:
+    folder.approver()
+    main(["stop", "for a reason"])
+    refused = Typist("resume").answers("stay stopped): ", "wrong").answers("stay stopped): ", "")
+
+    assert refused.leaves() == 1
+    assert "for a reason" in refused.seen
+    assert folder.stopped() is not None
+    assert Typist("resume").answers("stay stopped): ", PASSPHRASE).leaves() == 0
+    assert folder.stopped() is None
+
+
+def test_resume_without_a_stop_says_so(folder: TradingFolder, capsys: Output) -> None:
+    assert main(["resume"]) == 0
+    assert capsys.readouterr().out == "Trading is not stopped.\n"
+    assert folder.states() == []
+
+
+def test_a_file_stops_and_resume_takes_it_away(folder: TradingFolder, capsys: Output) -> None:
+    folder.do(lambda store: HostLedger(store, "a server").stopped())
+    (folder.path / STOP_FILE).touch()
+    assert not claims(folder, 1)
+
+    assert main(["resume"]) == 0
+
+    assert claims(folder, 1)
+    assert f"the file {STOP_FILE}" in capsys.readouterr().out
+
+
+def test_without_a_folder_the_setting_is_named(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MCP_BINANCE_TRADING_DIR", "HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    assert main(["stop"]) == 2
+    assert "MCP_BINANCE_TRADING_DIR" in capsys.readouterr().err
