@@ -1,9 +1,11 @@
 """`mcp-binance-server demo`: an offline exchange and a server on it, in one process; over HTTP if asked."""
 
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 import httpx2
@@ -22,11 +24,16 @@ from mcp_binance_server.transports.stdio import serve_stdio
 
 GREETING = "A simulated Binance with moving prices: no key, no network, no real money."
 HOST = "127.0.0.1"
+# Something to sell, and to protect with a stop, from the first minute on.
+LIMITS = """[paper]
+balances = { USDT = "10000", BTC = "0.25", ETH = "2" }
+"""
 # A demo is the same everywhere, but who hosts it may say how it logs and what it offers.
 HEEDED = ("MCP_BINANCE_LOG_LEVEL", "MCP_BINANCE_LOG_FORMAT", "MCP_BINANCE_TOOLSETS")
 ASK = """Then ask:  What is the price of Bitcoin, and how deep is its order book?
            Draw ETHUSDT of the last four weeks with Bollinger Bands and RSI.
            What would 5 BTC, sold at once, do to the price?
+           Preview buying Bitcoin for 100 USDT, and place it on paper.
 
 Ctrl-C ends it.
 """
@@ -69,7 +76,7 @@ def run_demo(verbosity: Verbosity, *, seed: int, port: int | None = None) -> int
 
 
 async def _serve_stdio(verbosity: Verbosity, seed: int) -> None:
-    async with offline_app(verbosity, seed=seed) as app:
+    async with offline_app(verbosity, seed=seed, trades=True) as app:
         await serve_stdio(app.server, told_to_end())
 
 
@@ -84,7 +91,7 @@ async def _serve_http(verbosity: Verbosity, seed: int, port: int, last_moment: L
     options = HttpOptions(
         authentication=Authentication(Open()), allowed=allow(), lends_own_key=True, greeting=GREETING, shows_market=True
     )
-    async with offline_app(verbosity, seed=seed) as app:
+    async with offline_app(verbosity, seed=seed, trades=True) as app:
         await serve_at(ListenOn(HOST, port), app, options, partial(_announce, verbosity.tell), last_moment)
 
 
@@ -93,24 +100,46 @@ def _announce(tell: Callable[[str], None], port: int) -> None:
 
 
 @asynccontextmanager
-async def offline_app(verbosity: Verbosity, *, seed: int) -> AsyncGenerator[App]:
-    """Run our server on an exchange in this process: not a socket between them."""
+async def offline_app(verbosity: Verbosity, *, seed: int, trades: bool = False) -> AsyncGenerator[App]:
+    """Run our server on an exchange in this process: not a socket between them.
+
+    Who trades does so on paper and without a key; who does not reads the account of the simulated exchange.
+    """
     clock = SystemClock()
     exchange = SimulatedExchange(clock, seed=seed)
     around = surroundings()
     refuse_unknown_variables(around)
-    settings = read_settings(
-        {
-            **{name: around[name] for name in HEEDED if name in around},
-            "BINANCE_API_KEY": exchange.account.api_key,
-            "BINANCE_SECRET_KEY": exchange.account.secret_key,
-            # No key for the simulated chart service: its pictures are noise, ours show the market.
-            "CHART_IMG_URL": OFFLINE.rest_url,
-            "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs",
+    heeded = {name: around[name] for name in HEEDED if name in around}
+    keys = {"BINANCE_API_KEY": exchange.account.api_key, "BINANCE_SECRET_KEY": exchange.account.secret_key}
+    # No key for the simulated chart service: its pictures are noise, ours show the market.
+    charts = {"CHART_IMG_URL": OFFLINE.rest_url, "CHART_IMG_DOCS_URL": f"{OFFLINE.rest_url}/chart-docs"}
+    with _paper(heeded) if trades else nullcontext(dict[str, str]()) as paper:
+        settings = read_settings({**heeded, **charts, **(paper or keys)})
+        prepare_logging(settings, verbosity)
+        transport = httpx2.ASGITransport(build_app(exchange))
+        dialer = Loopback(exchange)
+        async with running_app(settings, clock=clock, network=OFFLINE, transport=transport, dialer=dialer) as app:
+            yield app
+
+
+@contextmanager
+def _paper(heeded: Mapping[str, str]) -> Generator[dict[str, str]]:
+    """Keep the journal of one demo, and nothing of it afterwards; without its tools nobody trades."""
+    shown = read_settings(heeded).toolsets
+    if not {"orders", "trade"} <= {*shown}:
+        yield {}
+        return
+    try:
+        kept = TemporaryDirectory(prefix="mcp-binance-demo-", ignore_cleanup_errors=True)
+    except OSError:  # a container with nowhere to write: the market is shown all the same
+        yield {}
+        return
+    with kept as folder:
+        limits = Path(folder) / "trading.toml"
+        limits.touch(0o600)  # whatever the usual mode is here: one that others can write is refused
+        limits.write_text(LIMITS, encoding="utf-8")
+        yield {
+            "MCP_BINANCE_TRADING": "paper",
+            "MCP_BINANCE_TRADING_DIR": folder,
+            "MCP_BINANCE_TRADING_POLICY": str(limits),
         }
-    )
-    prepare_logging(settings, verbosity)
-    transport = httpx2.ASGITransport(build_app(exchange))
-    dialer = Loopback(exchange)
-    async with running_app(settings, clock=clock, network=OFFLINE, transport=transport, dialer=dialer) as app:
-        yield app
