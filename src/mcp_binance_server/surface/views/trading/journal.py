@@ -40,11 +40,7 @@ def journal_page(page: OrderJournal) -> str:
     lines = [
         f"{mode}: journal of orders, newest first.",
         "",
-        *(
-            [f'**Trading is stopped**: "{unformatted(word(stopped.why))}"; the user resumes it: {RESUME}', ""]
-            if stopped
-            else []
-        ),
+        *([] if page.stopped is None else [_stopped(page.stopped), ""]),
         *(table if page.intents else [EMPTY]),
         "",
         f"*{counted(len(page.intents), page.limit)}{_older(page)}; get_order tells the whole past of one*",

@@ -9,6 +9,7 @@ from mcp_binance_server.surface.views.trading.terms import mode_word, unformatte
 from mcp_binance_server.trading.journal.records import Intent, Waiting
 from mcp_binance_server.trading.policy import Policy, cents_text
 from mcp_binance_server.trading.terms import Terms, TradingMode
+from mcp_binance_server.words import word
 
 RESUME = "mcp-binance-server resume"
 # What a match on paper cannot know; said where somebody looks before the first order.
