@@ -23,6 +23,7 @@ from support.warm_command import NAME, warm_command
 NOT_RUN = {
     "uv tool install": "it downloads what it installs",
     "claude mcp add": "it needs Claude Code",
+    "mcp-binance-server approve --new": "it asks at a terminal: tests/cli/trading",
 }
 SERVER = "mcp-binance-server --http"
 GUIDED = "mcp-binance-server setup"
