@@ -2,7 +2,9 @@
 
 import os
 import pty
+from decimal import Decimal
 from pathlib import Path
+from typing import Any, Literal
 
 import anyio
 import httpx2
@@ -54,6 +56,61 @@ async def price(client: Client) -> str:
     result = await client.call_tool("get_ticker", {"symbol": "BTCUSDT"})
     assert result.structured_content is not None
     return str(result.structured_content["last_price"])
+
+
+class Counted:
+    """A client that counts what is asked of the server."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.calls = client, 0
+
+    async def call(self, name: str, arguments: dict[str, str]) -> dict[str, Any]:
+        self.calls += 1
+        result = await self.client.call_tool(name, arguments)
+        assert not result.is_error, result.content
+        assert result.structured_content is not None
+        return result.structured_content
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_first_order_on_paper_takes_two_calls_and_no_key(mode: Literal["auto", "legacy"]) -> None:
+    with Process("demo", "--http", "--port", "0", warm=True) as demo:
+        address = await announced(demo)
+        async with Client(f"{address}/mcp", cache=None, mode=mode) as client:
+            counted = Counted(client)
+            order = {"symbol": "BTCUSDT", "side": "BUY", "type": "MARKET", "quote_quantity": "100"}
+            preview = await counted.call("preview_order", order)
+            placed = await counted.call("place_order", {"preview_id": preview["preview_id"]})
+            first_order = counted.calls
+            again = await counted.call("place_order", {"preview_id": preview["preview_id"]})
+            status = await counted.call("get_trading_status", {})
+        demo.terminate()
+
+    assert first_order == 2
+    assert (placed["outcome"], placed["status"], placed["mode"]) == ("placed", "FILLED", "paper")
+    assert again["client_order_id"] == placed["client_order_id"]
+    held = {each["asset"]: Decimal(each["free"]) for each in status["balances"]}
+    assert Decimal(9_890) < held["USDT"] < Decimal(9_910)
+    assert held["BTC"] == Decimal("0.25") + Decimal(placed["executed"]) - Decimal(placed["fees"]["BTC"])
+
+
+def test_a_demo_without_the_tools_of_trading_shows_the_simulated_account() -> None:
+    with Process("demo", "--quiet", environment={"MCP_BINANCE_TOOLSETS": "market,account"}) as demo:
+        demo.shake_hands()
+        demo.say(request(2, "tools/call", {"name": "get_account_info", "arguments": {}}))
+        assert demo.answer()["result"]["structuredContent"]["host"] == "simulator.invalid"
+
+
+def test_a_demo_leaves_no_folder_behind(tmp_path: Path) -> None:
+    with Process("demo", "--quiet", environment={"TMPDIR": str(tmp_path)}) as demo:
+        demo.shake_hands()
+        demo.say(request(2, "tools/call", {"name": "get_trading_status", "arguments": {}}))
+        demo.answer()
+        assert len([*tmp_path.glob("mcp-binance-demo-*/trading.db")]) == 1
+        demo.close_input()
+        assert demo.wait() == 0
+
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_demo_on_a_pipe_says_nothing_of_its_own() -> None:

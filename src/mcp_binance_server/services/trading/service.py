@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+import anyio
+
 from mcp_binance_server.domain.money import Quantity, floor_to_step
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import InvalidArguments
@@ -44,6 +46,8 @@ from mcp_binance_server.trading.terms import PreviewId, TimeInForce, TradingMode
 
 MARKET_MOVED = frozenset({"book", "collar", "slippage"})
 MOST_NOES, NOES_MS = 3, 600_000
+# How long a preview waits for a server that is just starting.
+START_SECS = 2.0
 MOST_OPEN, MOST_FILLS = 50, 1000
 NOTHING = Decimal(0)
 
@@ -79,6 +83,8 @@ class TradingService:
 
     async def preview(self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC") -> TradablePreview:
         """Try an order out, and keep it to be placed if nothing speaks against it."""
+        with anyio.move_on_after(START_SECS):  # a first question must not be refused for coming early
+            await self.desk.ready()
         tried = await self.trying.preview(text, intent)
         shown = tried.preview
         terms = await self.surveyor.drafter.terms(tried, time_in_force, self.trader.account, self.now_ms())
