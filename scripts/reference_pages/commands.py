@@ -13,7 +13,7 @@ speaks MCP on standard input and output: that is what a client starts. Keys are 
 | Exit code | Meaning |
 |---|---|
 | `0` | done, or the client left |
-| `1` | `ask` or `setup` failed, `doctor` found a problem, `guide check` a mistake, `token list` a wrong line, a command for trading did not do it |
+| `1` | `ask`, `setup` or a trading command failed, `doctor` found a problem, `guide check` or `token list` a mistake |
 | `2` | wrong usage, or a setting that cannot be used |
 | `130` | Ctrl+C; a server over HTTP or gRPC ends with `0` |
 | `141` | whoever read the output has left, as `head` does |"""

@@ -39,7 +39,7 @@ async def test_a_users_choice_is_a_yes_and_the_question_is_what_was_composed(
     }
 
 
-NOES: list[tuple[Action, Any]] = [
+REFUSALS: list[tuple[Action, Any]] = [
     ("accept", {}),
     ("accept", None),
     ("accept", {"decision": NO}),
@@ -59,7 +59,7 @@ NOES: list[tuple[Action, Any]] = [
 
 
 @each(FEW)
-@pytest.mark.parametrize(("action", "content"), NOES)
+@pytest.mark.parametrize(("action", "content"), REFUSALS)
 async def test_everything_else_is_a_no(
     app: App, effects: Effects, connect: Connect, action: Action, content: dict[str, Any] | None
 ) -> None:

@@ -14,8 +14,7 @@ from mcp_binance_server.trading.approvals import APPROVER_FILE, NewApprover, new
 from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.desk import written_order
 from mcp_binance_server.trading.journal.agreements import Agreements
-from mcp_binance_server.trading.journal.chain import Event
-from mcp_binance_server.trading.journal.events import all_events
+from mcp_binance_server.trading.journal.chain import Event, all_events
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.store import Store, opened_store

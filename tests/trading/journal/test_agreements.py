@@ -29,8 +29,8 @@ async def test_a_no_is_for_its_preview_and_counts_for_its_visitor(store: Store) 
 
     assert await agreements.is_declined(intent(1).preview_id)
     assert not await agreements.is_declined(intent(9).preview_id)
-    assert await agreements.noes_since("me", NOW_MS) == [NOW_MS + 1, NOW_MS + 3]
-    assert await agreements.noes_since("me", NOW_MS + 1) == [NOW_MS + 3]
+    assert await agreements.declined_since("me", NOW_MS) == [NOW_MS + 1, NOW_MS + 3]
+    assert await agreements.declined_since("me", NOW_MS + 1) == [NOW_MS + 3]
 
 
 async def test_what_waits_is_listed_until_it_is_over(store: Store) -> None:

@@ -45,7 +45,7 @@ from mcp_binance_server.trading.preview import walk
 from mcp_binance_server.trading.terms import PreviewId, TimeInForce, TradingMode, client_order_id
 
 MARKET_MOVED = frozenset({"book", "collar", "slippage"})
-MOST_NOES, NOES_MS = 3, 600_000
+MOST_DECLINED, DECLINED_MS = 3, 600_000
 # How long a preview waits for a server that is just starting.
 START_SECS = 2.0
 MOST_OPEN, MOST_FILLS = 50, 1000
@@ -165,13 +165,13 @@ class TradingService:
             AskedTooOften: they have; nobody is asked for a while.
         """
         now_ms = self.now_ms()
-        noes = await self.agreements.noes_since(self.trader.visitor, self.declined_since_ms())
-        if len(noes) >= MOST_NOES:
-            raise AskedTooOften(retry_after_secs=max(1, (noes[-MOST_NOES] + NOES_MS - now_ms) // 1000))
+        declined = await self.agreements.declined_since(self.trader.visitor, self.declined_since_ms())
+        if len(declined) >= MOST_DECLINED:
+            raise AskedTooOften(retry_after_secs=max(1, (declined[-MOST_DECLINED] + DECLINED_MS - now_ms) // 1000))
 
     def declined_since_ms(self) -> int:
         """Return how far back a no still counts."""
-        return self.now_ms() - NOES_MS
+        return self.now_ms() - DECLINED_MS
 
     async def status(self) -> TradingStatus:
         """Say what may be traded, what is used of each limit, and what waits or is not known."""

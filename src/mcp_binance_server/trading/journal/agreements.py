@@ -41,7 +41,7 @@ class Agreements:
         given = (preview_id, CANCEL_DECLINED, since_ms)
         return await self.store.read(lambda rows: rows.execute(query, given).fetchone() is not None)
 
-    async def noes_since(self, visitor: str, since_ms: int) -> list[int]:
+    async def declined_since(self, visitor: str, since_ms: int) -> list[int]:
         """Return when a visitor's user said no of late, the oldest first."""
 
         def work(rows: Rows) -> list[int]:
