@@ -11,9 +11,12 @@ import pytest
 
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.services.trading.paper_symbol import MOST_MISSED
+from mcp_binance_server.feeds.tape import Tape
+from mcp_binance_server.services.trading.paper_symbol import IDS_WENT_BACK_MS, MOST_MISSED, FeedBook, PaperSymbol
 from mcp_binance_server.trading.broker import Fate, Target
 from mcp_binance_server.trading.journal.store import Rows, opened_store
+from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
+from mcp_binance_server.trading.preview import USUAL
 from trading.paper.trading_floor import BTC, TradingFloor, nothing_sent, order, trading_floor
 
 pytestmark = pytest.mark.anyio
@@ -145,13 +148,16 @@ async def test_what_was_printed_while_nobody_looked_is_fetched_and_met(floor: Tr
     assert given[0] in {each.trade_id for each in missed if not each.buyer_is_maker}
 
 
-async def test_orders_expire_when_more_was_missed_than_can_be_fetched(floor: TradingFloor) -> None:
+@pytest.mark.parametrize(("by", "later_ms"), [(-MOST_MISSED - 1_000, 0), (1_000_000, -2 * IDS_WENT_BACK_MS)])
+async def test_orders_expire_when_more_was_missed_than_can_be_fetched(
+    floor: TradingFloor, by: int, later_ms: int
+) -> None:
     async with floor.feed().running():
         await placed(floor, "a", away=-500)
         await becomes(floor, "a", "NEW")
 
     def fall_behind(rows: Rows) -> None:
-        rows.execute("UPDATE paper_tape SET print=print-?", (MOST_MISSED + 1_000,))
+        rows.execute("UPDATE paper_tape SET print=print+?, at_ms=at_ms+?", (by, later_ms))
 
     await floor.store.write(fall_behind)
     await placed(floor, "b", away=-500)
@@ -216,3 +222,44 @@ async def test_a_cancel_is_told_like_a_fill(floor: TradingFloor) -> None:
 
         await floor.until(is_told)
     assert outcome.fate is Fate.ACCEPTED
+
+
+async def test_no_order_arrives_at_a_book_of_which_nothing_was_heard(floor: TradingFloor) -> None:
+    async with floor.feed().running():
+        floor.market.asked()
+        await floor.run(7, is_silent=True)
+        await placed(floor, "a", away=5000)
+        await floor.run(3, is_silent=True)
+        assert (await status(floor, "a"))[0] == "PENDING_NEW"
+        assert "depth" in floor.market.asked()
+
+        await becomes(floor, "a", "FILLED")
+
+
+async def test_a_hole_in_the_tape_is_filled_before_what_follows_it(floor: TradingFloor) -> None:
+    exchange, context = floor.exchange, floor.market.app.context
+    token = await matcher_token(floor.store, "me", 0)
+    feed = floor.hub.peek(BTC)
+    assert token is not None
+    assert feed is not None
+    pair = await floor.broker().pair_of(BTC)
+    matcher = SymbolMatcher(BTC, pair, floor.store, exchange.start, USUAL, token, FeedBook(feed))
+    await placed(floor, "a", away=-500)
+    await matcher.load()
+    market = PaperSymbol(matcher, feed, context.live.client, context.live.time)
+    await floor.run(1)
+    assert await market.meet() == {"paper"}
+    assert matcher.seen is not None
+    left = matcher.seen.tape_id
+
+    await floor.run(10)
+    newest = feed.tape.after(left, 100_000)[-2:]
+    feed.tape = Tape(span_ms=3_600_000, most=1_000)
+    for each in newest:
+        feed.tape.add(each)
+    floor.market.asked()
+    await market.meet()
+
+    assert newest[0].trade_id > left + 1
+    assert "aggTrades" in floor.market.asked()
+    assert matcher.seen.tape_id >= newest[-1].trade_id

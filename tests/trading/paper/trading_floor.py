@@ -79,10 +79,11 @@ class TradingFloor:
         wake = (lambda: None) if feed is None else feed.wake
         return PaperBroker(account, self.exchange, pair_of, venue, self.market.clock, wake)
 
-    async def run(self, seconds: float) -> None:
-        """Let simulated time pass, slowly enough for the file's thread."""
+    async def run(self, seconds: float, *, is_silent: bool = False) -> None:
+        """Let simulated time pass, slowly enough for the file's thread; the exchange may say nothing meanwhile."""
+        wake = (lambda: None) if is_silent else self.market.exchange.hub.wake
         for _ in range(round(seconds * 20)):
-            await self.market.clock.run(50, self.market.exchange.hub.wake, step_ms=50)
+            await self.market.clock.run(50, wake, step_ms=50)
             await asyncio.sleep(0.004)  # noqa: TID251 - the thread is real
 
     async def until(self, done: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
