@@ -14,6 +14,7 @@ from trading.paper import killing
 
 pytestmark = [
     pytest.mark.flood,
+    pytest.mark.timeout(900),
     pytest.mark.skipif(sys.platform == "win32", reason="processes are forked, stopped and killed by signals"),
 ]
 
