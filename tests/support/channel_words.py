@@ -47,13 +47,14 @@ LABELS: dict[str, tuple[str, ...]] = {
     "requested_ms": ("requested", "as of"),
     "rows": ("price",),
     "slippage_mid_bps": ("bps vs mid",),
+    "spent": ("for",),
     "slippage_touch_bps": ("bps vs touch",),
     "stop_price": ("stop",),
     "time": ("time", "placed"),
     "to": ("window", "as of"),
     "total": ("shown", "total"),
     "trade_count": ("price change count",),
-    "used": ("changed",),
+    "used": ("changed", "used"),
     "USDT": ("total value",),
 }
 # Values that the text says in words of its own.
@@ -70,7 +71,12 @@ SAID_BY: dict[tuple[str, object], tuple[str, ...]] = {
     ("kind", "trading_analysis"): ("Market Analysis",),
     ("last_is_final", False): ("last candle is open until",),
     ("last_is_final", True): ("last candle closed at",),
+    ("is_stopped", False): ("trading is on",),
+    ("is_stopped", True): ("trading is stopped",),
+    ("outcome", "placed"): (r"order mbp-\w+ is",),
+    ("outcome", "waiting_for_approval"): ("it waits for you",),
     ("sent", False): ("nothing sent",),
+    ("stop_price", "0"): ("",),
     ("stop_price", "0.00000000"): ("",),  # the exchange's way to say that there is none
 }
 UNITS = {

@@ -59,7 +59,7 @@ class TradablePreviewAnswer(PreviewAnswer):
     preview_id: str | None
     expires: str | None
     worst_price: str | None = omitted()
-    confirmation: Literal["none", "client", "apart"]
+    confirmation: Literal["none", "client", "apart"] | None = omitted()
     counts: SkipJsonSchema[str]
     limits_left: dict[str, str]
     refused_by: list[str]
@@ -98,7 +98,7 @@ def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
         preview_id=None if shown.kept is None else shown.kept.preview_id,
         expires=None if shown.kept is None else instant(terms.expires_ms),
         worst_price=exact(terms.price) if terms.is_market else None,
-        confirmation=CONFIRMATION[shown.way],
+        confirmation=None if shown.kept is None else CONFIRMATION[shown.way],
         counts=f"{cents_text(terms.counted)} {shown.counting_asset}",
         limits_left=dict(shown.limits_left),
         refused_by=[denied_words(each) for each in shown.denied],

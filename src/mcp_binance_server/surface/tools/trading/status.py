@@ -20,6 +20,7 @@ from mcp_binance_server.surface.views.trading.status import (
     rules_of,
     status_summary,
     status_text,
+    unresolved_words,
     waiting_words,
 )
 from mcp_binance_server.surface.views.trading.terms import money_notes
@@ -68,7 +69,7 @@ def _told(status: TradingStatus) -> ToolAnswer:
             {"limit": each.name, "used": each.used, "most": each.most, "left": each.left} for each in status.limits
         ],
         open_orders=[open_words(each) for each in status.open_intents],
-        unresolved=[open_words(each) for each in status.unresolved],
+        unresolved=[unresolved_words(each) for each in status.unresolved],
         waiting=[waiting_words(each) for each in status.waiting],
         balances=[
             {"asset": each.asset, "free": exact(each.free), "locked": exact(each.locked)} for each in status.balances

@@ -4,7 +4,8 @@ from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.surface.views.markdown import instant, next_step, plain
 from mcp_binance_server.surface.views.orders.preview import SIMULATED_MARKET, preview_notes, preview_page
 from mcp_binance_server.surface.views.trading.terms import (
-    CONFIRMED_BY,
+    AFTERWARDS,
+    CONFIRMATION,
     mode_word,
     money_notes,
     order_words,
@@ -35,7 +36,7 @@ def preview_step(shown: TradablePreview) -> str:
             return f"{next_step('get_order', symbol=shown.terms.symbol, client_order_id=stands)} tells of the other one"
         return "tell the user what refuses it; a limit is the operator's and cannot be changed here"
     call = next_step("place_order", preview_id=shown.kept.preview_id)
-    return f"{call}, if the user wants exactly this"
+    return f"{call}, if the user wants exactly this; {AFTERWARDS[shown.way]}"
 
 
 def denied_words(denied: Denied) -> str:
@@ -54,7 +55,7 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
     lines = [
         summary,
         "",
-        f"**Asked for**: {heading.removeprefix(HEADING)}",
+        f"**Order**: {heading.removeprefix(HEADING)}",
         *facts,
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
         f"**Counts**: {cents_text(terms.counted)} {plain(shown.counting_asset)}",
@@ -77,7 +78,7 @@ def tradable_notes(shown: TradablePreview) -> list[str]:
 
 def _placeable(shown: TradablePreview, preview_id: str) -> list[str]:
     return [
-        f"**Confirmation**: {CONFIRMED_BY[shown.way]}",
+        f"**Confirmation**: {CONFIRMATION[shown.way]}",
         f"**Preview ID**: {preview_id}",
         f"**Expires**: {instant(shown.terms.expires_ms)}",
     ]

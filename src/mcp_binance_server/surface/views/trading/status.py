@@ -40,6 +40,7 @@ def rules_of(policy: Policy) -> dict[str, str]:
     asset = policy.counting_asset
     return {
         "symbols": "every symbol" if limits.symbols is None else ", ".join(sorted(limits.symbols)) or "none",
+        "amounts": f"counted in {asset}",
         "types": ", ".join(sorted(limits.types)) or "none",
         "per_order": NO_LIMIT if limits.per_order is None else f"{cents_text(limits.per_order)} {asset}",
         "price": f"a buy at most {exact(limits.collar_percent)}% above the middle, a sale as far below; "
@@ -80,8 +81,8 @@ def status_text(status: TradingStatus, summary: str) -> str:
         *_table(("Limit", "Used", "Most", "Left"), map(_limit_row, status.limits)),
         *([] if status.open_intents else ["", "No open orders."]),
         *_part("Open orders", (open_words(each) for each in status.open_intents)),
-        *_part("Outcome not known: do not place these again", (open_words(each) for each in status.unresolved)),
-        *_part("Waiting for approval", (waiting_words(each) for each in status.waiting)),
+        *_part("Unresolved", (unresolved_words(each) for each in status.unresolved)),
+        *_part("Waiting", (waiting_words(each) for each in status.waiting)),
         "",
         "## Account",
         *_table(("Asset", "Free", "Locked"), map(_balance_row, status.balances)),
@@ -106,6 +107,11 @@ def open_words(intent: Intent) -> str:
     """Write one order of the status in a line."""
     executed = f", executed {exact(intent.executed)}" if intent.executed else ""
     return f"{intent.client_order_id}: {terms_words(intent.terms)}, {intent.status or intent.state}{executed}"
+
+
+def unresolved_words(intent: Intent) -> str:
+    """Write one order whose end nobody knows yet."""
+    return f"{open_words(intent)}; DO NOT PLACE IT AGAIN, get_order tells what is known"
 
 
 def waiting_words(waiting: Waiting) -> str:
@@ -142,4 +148,5 @@ def _part(title: str, rows: Iterable[str]) -> list[str]:
 
 
 def _label(name: str) -> str:
-    return name.replace("_", " ").capitalize()
+    words = name.replace("_", " ")
+    return f"{words[0].upper()}{words[1:]}"

@@ -18,10 +18,10 @@ WAYS: dict[Way, str] = {
 }
 BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apart": "the approver"}
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
-CONFIRMED_BY: dict[Way, str] = {
-    "policy": "none: the operator's limits allow it",
-    "client": "client: place_order asks the user",
-    "apart": "apart: the user approves it by a command, outside of this chat",
+AFTERWARDS: dict[Way, str] = {
+    "policy": "nobody is asked again",
+    "client": "it asks the user first",
+    "apart": "it waits until the user has approved it by a command, outside of this chat",
 }
 
 
@@ -41,7 +41,7 @@ def order_words(terms: Terms, base: str) -> str:
     what = f"{terms.side} {exact(terms.quantity)} {plain(base)} {terms.kind}"
     at = f"at {priced(terms.price)}"
     if terms.is_market:
-        return f"{what} {at} or better ({plain(terms.symbol)})"
+        return f"{what} {at} or better, {terms.time_in_force} ({plain(terms.symbol)})"
     stop = f", once {priced(terms.stop_price)} is reached" if terms.stop_price is not None else ""
     stays = "" if terms.kind == "LIMIT_MAKER" else f", {terms.time_in_force}"
     return f"{what} {at}{stop}{stays} ({plain(terms.symbol)})"
