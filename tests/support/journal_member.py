@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import anyio
-
 from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger, LimitPassed, TradingIsStopped
 from mcp_binance_server.trading.journal.owner import owner
@@ -54,7 +52,3 @@ async def main() -> None:
     for line in sys.stdin:
         sys.stdout.write(json.dumps(await play(json.loads(line))) + "\n")
         sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    anyio.run(main)

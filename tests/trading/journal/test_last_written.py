@@ -12,6 +12,7 @@ from mcp_binance_server.trading.journal.last_written import LAST_FILE, LastWritt
 from mcp_binance_server.trading.journal.ledger import HostLedger, TradingIsStopped
 from mcp_binance_server.trading.journal.records import Stopped
 from mcp_binance_server.trading.journal.store import FILE, opened_store
+from support.systems import MODES
 from support.terms import NOW_MS, intent
 
 pytestmark = pytest.mark.anyio
@@ -48,6 +49,7 @@ async def restored(folder: Path) -> list[Event]:
     return lost
 
 
+@MODES
 async def test_the_last_event_is_in_a_file_of_the_owners_alone(tmp_path: Path) -> None:
     await claim(tmp_path, 1, 2)
 

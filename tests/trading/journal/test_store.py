@@ -23,6 +23,7 @@ from mcp_binance_server.trading.journal.schema import NEWEST, VERSIONS
 from mcp_binance_server.trading.journal.store import FILE, opened_store, read_store
 from mcp_binance_server.trading.journal.wholeness import examine
 from mcp_binance_server.trading.policy import read_policy
+from support.systems import MODES, MOVED_WHILE_OPEN
 from support.terms import NOW_MS, intent
 
 pytestmark = pytest.mark.anyio
@@ -41,6 +42,7 @@ async def opens(folder: Path) -> JournalUnavailable | None:
         return error
 
 
+@MODES
 async def test_the_folder_and_the_file_are_their_owners_alone(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "trading"
 
@@ -48,6 +50,7 @@ async def test_the_folder_and_the_file_are_their_owners_alone(tmp_path: Path) ->
         assert (folder.stat().st_mode & 0o777, (folder / FILE).stat().st_mode & 0o777) == (0o700, 0o600)
 
 
+@MODES
 @pytest.mark.parametrize("name", ["", FILE])
 async def test_what_others_can_write_is_refused(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "trading"
@@ -139,7 +142,7 @@ async def test_a_disk_that_is_really_full_is_said_and_loses_nothing(tmp_path: Pa
     assert written == kept != "0"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such rights")
+@MODES
 async def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     folder = tmp_path / "trading"
     assert await opens(folder) is None
@@ -243,6 +246,7 @@ def move_away(path: Path) -> None:
     path.rename(path.with_suffix(".away"))
 
 
+@MOVED_WHILE_OPEN
 @pytest.mark.parametrize("change", [put_another_there, move_away])
 async def test_a_file_that_was_moved_or_replaced_while_in_use_is_not_written(
     tmp_path: Path, change: Callable[[Path], None]

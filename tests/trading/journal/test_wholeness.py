@@ -12,6 +12,7 @@ from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.store import FILE, opened_store, read_store
 from mcp_binance_server.trading.journal.wholeness import Wholeness, back_up, examine
+from support.systems import MODES
 from support.terms import NOW_MS, intent, reported
 
 pytestmark = pytest.mark.anyio
@@ -120,6 +121,7 @@ def names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
+@MODES
 async def test_a_copy_is_whole_its_owners_alone_and_replaces_nothing(tmp_path: Path) -> None:
     folder, copy = tmp_path / "trading", tmp_path / "copy.db"
     await traded(folder)
