@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Literal, NoReturn, TextIO
 
@@ -63,7 +64,7 @@ class Late(Desk):
             return None
 
         order = written_order(intent.terms, intent.client_order_id)
-        outcome = await self.broker_of(intent.terms.account).place(order, open_gate)
+        outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), open_gate)
         await self.ledger.mark_sent(intent.preview_id, self.now_ms())
         await self._write_down(intent.preview_id, outcome)
         return outcome.reason

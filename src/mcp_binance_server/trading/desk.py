@@ -217,9 +217,8 @@ class Desk:
 
         order = written_order(intent.terms, intent.client_order_id)
         try:
-            outcome = await _once(partial(self.broker_of(intent.terms.account).place, order), mark)
-            with anyio.CancelScope(shield=True):
-                await self._write_down(intent.preview_id, outcome)
+            outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), mark)
+            await self._write_down(intent.preview_id, outcome)
         except IllegalMove:
             return ""  # somebody has settled it meanwhile; where the gate held, nothing left
         return outcome.reason
@@ -233,6 +232,30 @@ class Desk:
         if outcome.fate in (Fate.UNKNOWN, Fate.REFUSED):
             await self.look()
 
+    async def _once(self, send: Callable[[Gate], Awaitable[Outcome]], mark: Gate) -> Outcome:
+        """Send one request; whether it has left the flag knows, not the words of an answer or an error."""
+        has_left = False
+
+        async def gate() -> None:
+            nonlocal has_left
+            await mark()
+            has_left = True
+
+        outcome = Outcome(Fate.NOT_SENT, reason="this server ended")
+        try:
+            with self.errands.breakable():
+                outcome = await send(gate)
+        except IllegalMove:
+            raise
+        except TradingIsStopped as error:
+            outcome = Outcome(Fate.NOT_SENT, reason=f"trading was stopped: {error.stopped.why}")
+        except AppError as error:
+            outcome = Outcome(Fate.NOT_SENT, reason=error.message)
+        except Exception as error:
+            LOG.exception("a defect on the way of an order")
+            outcome = Outcome(Fate.NOT_SENT, reason=f"an unexpected {type(error).__name__}")
+        return replace(outcome, fate=Fate.UNKNOWN) if has_left and outcome.fate is Fate.NOT_SENT else outcome
+
     async def _cancelled(self, intent: Intent, visitor: str) -> Placed:
         preview_id = intent.preview_id
 
@@ -240,11 +263,10 @@ class Desk:
             await self.watch.ask_to_cancel(preview_id, self.ledger.owner, visitor, self.now_ms())
 
         target = Target(intent.terms.symbol, intent.client_order_id, intent.order_id)
-        outcome = await _once(partial(self.broker_of(intent.terms.account).cancel, target), mark)
+        outcome = await self._once(partial(self.broker_of(intent.terms.account).cancel, target), mark)
         if outcome.fate is Fate.NOT_SENT:
             return Placed(intent, outcome.reason)
-        with anyio.CancelScope(shield=True):
-            await self._write_cancel_down(intent, CANCEL_OF[outcome.fate], outcome)
+        await self._write_cancel_down(intent, CANCEL_OF[outcome.fate], outcome)
         stands = await self.ledger.find(preview_id) or intent
         is_over = stands.status == "CANCELED"
         return Placed(stands, outcome.reason, "CANCELLED" if is_over else CANCEL_OF[outcome.fate])
@@ -259,31 +281,6 @@ class Desk:
     async def _reason(self, intent: Intent) -> str:
         said = [each.told for each in await self.reader.history(intent.preview_id) if each.state == intent.state]
         return str(said[-1].get("reason", "")) if said else ""
-
-
-async def _once(send: Callable[[Gate], Awaitable[Outcome]], mark: Gate) -> Outcome:
-    """Send one request; whether it has left the flag knows, not the words of an answer or an error."""
-    has_left = False
-
-    async def gate() -> None:
-        nonlocal has_left
-        await mark()
-        has_left = True
-
-    try:
-        outcome = await send(gate)
-    except IllegalMove:
-        raise
-    except TradingIsStopped as error:
-        outcome = Outcome(Fate.NOT_SENT, reason=f"trading was stopped: {error.stopped.why}")
-    except AppError as error:
-        outcome = Outcome(Fate.NOT_SENT, reason=error.message)
-    except anyio.get_cancelled_exc_class():  # it took longer than the end of this process could wait
-        outcome = Outcome(Fate.NOT_SENT, reason="this server ended")
-    except Exception as error:
-        LOG.exception("a defect on the way of an order")
-        outcome = Outcome(Fate.NOT_SENT, reason=f"an unexpected {type(error).__name__}")
-    return replace(outcome, fate=Fate.UNKNOWN) if has_left and outcome.fate is Fate.NOT_SENT else outcome
 
 
 def written_order(terms: Terms, client_order_id: str) -> WrittenOrder:

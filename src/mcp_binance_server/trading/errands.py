@@ -1,8 +1,8 @@
 """Work that goes on when whoever asked for it has left: done once however many ask, and waited for at the end."""
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -22,14 +22,13 @@ LAST_MS = 15_000
 @dataclass(eq=False)
 class _Errand(Generic[ResultT]):
     work: Callable[[], Awaitable[ResultT]]
-    scope: anyio.CancelScope = field(default_factory=lambda: anyio.CancelScope(shield=True))
     done: anyio.Event = field(default_factory=anyio.Event)
     found: list[ResultT] = field(default_factory=list[ResultT])
     failure: Exception | None = None
 
     async def do(self) -> None:
         try:
-            with self.scope:
+            with anyio.CancelScope(shield=True):
                 self.found.append(await self.work())
         except Exception as error:  # noqa: BLE001 - whoever asked hears of it
             self.failure = error
@@ -40,8 +39,6 @@ class _Errand(Generic[ResultT]):
         await self.done.wait()
         if self.failure is not None:
             raise self.failure
-        if not self.found:
-            raise ended()
         return self.found[0]
 
 
@@ -51,6 +48,8 @@ class Errands(Generic[ResultT]):
 
     last_ms: int = LAST_MS
     _tasks: anyio.abc.TaskGroup | None = None
+    _is_over: bool = False
+    _breakable: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
     _under_way: dict[str, _Errand[ResultT]] = field(default_factory=dict[str, _Errand[ResultT]])
 
     @asynccontextmanager
@@ -92,6 +91,18 @@ class Errands(Generic[ResultT]):
         if (errand := self._under_way.get(name)) is not None:
             await errand.done.wait()
 
+    @contextmanager
+    def breakable(self) -> Generator[None]:
+        """Mark the part of some work that waits for others: the end of the process breaks it off, and only that."""
+        with anyio.CancelScope() as scope:
+            self._breakable.add(scope)
+            if self._is_over:
+                scope.cancel()
+            try:
+                yield
+            finally:
+                self._breakable.remove(scope)
+
     def beside(self, work: Callable[[], Awaitable[None]]) -> None:
         """Begin work that nobody waits for; it is broken off at the end."""
         if self._tasks is not None:
@@ -107,10 +118,15 @@ class Errands(Generic[ResultT]):
         if self._under_way:
             LOG.warning("%d under way: waiting up to %.0f s", len(self._under_way), self.last_ms / 1000)
         with anyio.move_on_after(self.last_ms / 1000):
-            while self._under_way:
-                await next(iter(self._under_way.values())).done.wait()
-        for errand in self._under_way.values():
-            errand.scope.cancel()
+            await self._all_done()
+        self._is_over = True
+        for scope in self._breakable:
+            scope.cancel()
+        await self._all_done()
+
+    async def _all_done(self) -> None:
+        while self._under_way:
+            await next(iter(self._under_way.values())).done.wait()
 
 
 def ended() -> JournalUnavailable:

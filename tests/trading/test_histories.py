@@ -1,0 +1,361 @@
+"""Generated histories of orders, people, faults, processes and time against a simple model of what may be."""
+
+import sqlite3
+from collections import Counter
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, get_args
+
+import anyio
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.trading.broker import Target
+from mcp_binance_server.trading.charges import DAY_MS, MINUTE_MS, charges
+from mcp_binance_server.trading.desk import Desk, Placed
+from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.journal.ledger import LimitPassed, TradingIsStopped
+from mcp_binance_server.trading.journal.records import NewIntent
+from mcp_binance_server.trading.policy import Policy, read_policy
+from support.terms import intent
+from trading.host import PAIR, START, SYMBOL, Host, Process, What, Where, started
+from trading.judging import judge
+from trading.killing import Late, Resending
+
+pytestmark = [pytest.mark.flood, pytest.mark.slow]
+
+EXAMPLES, STEPS, LEAST = 65, 80, 5_000
+PER_DAY, PER_MINUTE, ORDERS_PER_DAY, OPEN_ORDERS = 2_500_00, 5, 20, 3
+POLICY: Policy = read_policy(
+    f"""[limits]
+per_day = "{PER_DAY // 100}"
+orders_per_minute = {PER_MINUTE}
+orders_per_day = {ORDERS_PER_DAY}
+open_orders = {OPEN_ORDERS}
+""".encode()
+)
+# What the histories must come to, over and over.
+MET = (
+    "ACKED", "REJECTED", "NOT_SENT", "UNKNOWN", "NOT_PLACED", "STATUS", "DENIED", "limit", "STOPPED", "RESUMED",
+    "WAITING", "APPROVED", "DECLINED", "CANCELLED", "CANCEL_UNKNOWN", "died", "ended",
+)  # fmt: skip
+_folders = count()
+
+orders = st.fixed_dictionaries(
+    {
+        "side": st.sampled_from(("BUY", "SELL")),
+        "price": st.integers(97, 103),
+        "quantity": st.integers(1, 6),
+        "kind": st.sampled_from(("LIMIT", "LIMIT", "LIMIT_MAKER", "MARKET")),
+        "time_in_force": st.sampled_from(("GTC", "GTC", "IOC", "FOK")),
+    }
+)
+faults = st.one_of(st.none(), st.tuples(st.sampled_from(get_args(Where)), st.sampled_from(("error", "defect"))))
+laters = st.sampled_from((0, 15_000, MINUTE_MS + 1, 11 * MINUTE_MS))
+
+
+class Histories(RuleBasedStateMachine):
+    """Whatever happens, the exchange and the journal agree, limits hold, and nothing is sent twice."""
+
+    folder: ClassVar[Path]
+    desk: ClassVar[type[Desk]] = Desk
+    steps: ClassVar[int] = 0
+    seen: ClassVar[Counter[str]] = Counter()
+    """How often each thing was met: histories in which nothing happens prove nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack = ExitStack()
+        self.portal: BlockingPortal = self.stack.enter_context(start_blocking_portal())
+        self.host = Host(self.folder / str(next(_folders)), self.desk)
+        self.host.new_folder(self.folder / "template")
+        self.db = sqlite3.connect(f"file:{self.host.file}?mode=ro", uri=True)
+        self.judged_at = b""
+        self.numbers = count()
+        self.previews: list[NewIntent] = []
+        self.placed: list[NewIntent] = []
+        self.declined: set[str] = set()
+        self.waiting: dict[str, bool] = {}
+        self.ways_out: list[AbstractContextManager[Process]] = []
+        self.processes: list[Process] = []
+        self.begin()
+
+    def begin(self) -> None:
+        way_out = self.portal.wrap_async_context_manager(started(self.host, matches=not self.processes))
+        self.processes.append(way_out.__enter__())
+        self.ways_out.append(way_out)
+
+    def end(self, which: int) -> None:
+        self.processes.pop(which)
+        self.ways_out.pop(which).__exit__(None, None, None)
+
+    def restart(self, which: int, *, dies: bool) -> None:
+        """End a process, in order or not; where the one ends that matches, everybody does, and one begins anew."""
+        for each in [*range(len(self.processes))][::-1] if which == 0 else [which]:
+            if dies:
+                self.portal.call(self.processes[each].die)
+            self.end(each)
+        if not self.processes:
+            self.begin()
+
+    def teardown(self) -> None:
+        self.seen.update(state for (state,) in self.rows("SELECT state FROM event"))
+        for which in [*range(len(self.processes))][::-1]:
+            self.end(which)
+        self.db.close()
+        self.stack.close()
+
+    def at(self, which: int) -> Process:
+        return self.processes[which % len(self.processes)]
+
+    # What people and models ask for.
+
+    @rule(terms=orders)
+    def preview_that_needs_a_person(self, terms: dict[str, Any]) -> None:
+        new = self.previewed(terms)
+        self.waiting[new.preview_id] = False
+        self.portal.call(self.at(0).agreements.wait, new.preview_id, "me", new.terms, self.host.clock.now_ms())
+
+    @precondition(lambda self: any(not each for each in self.waiting.values()))
+    @rule(says_yes=st.booleans(), which=st.integers(0, 9), process=st.integers(0, 1))
+    def answer(self, which: int, process: int, *, says_yes: bool) -> None:
+        asked = [new for new in self.previews if self.waiting.get(new.preview_id) is False]
+        preview_id = asked[which % len(asked)].preview_id
+        agreements, now_ms = self.at(process).agreements, self.host.clock.now_ms()
+        if says_yes:
+            assert self.portal.call(agreements.approve, preview_id, "signed", now_ms)
+            self.waiting[preview_id] = True
+        else:
+            self.portal.call(agreements.decline, preview_id, "me", now_ms)
+            self.declined.add(preview_id)
+            del self.waiting[preview_id]
+
+    @rule(terms=orders, process=st.integers(0, 1), fault=faults, later=laters)
+    def order(self, terms: dict[str, Any], process: int, fault: "tuple[Where, What] | None", later: int) -> None:
+        new = self.previewed(terms)
+        self.wait_and_resume(later)
+        self.place(new, process, fault)
+
+    @precondition(lambda self: bool(self.previews))
+    @rule(which=st.integers(0, 99), process=st.integers(0, 1), fault=faults)
+    def order_again(self, which: int, process: int, fault: "tuple[Where, What] | None") -> None:
+        self.place(self.previews[which % len(self.previews)], process, fault)
+
+    def previewed(self, terms: dict[str, Any]) -> NewIntent:
+        amounts = {name: kind(Decimal(terms[name])) for name, kind in (("price", Price), ("quantity", Quantity))}
+        counted = terms["price"] * terms["quantity"] * 100
+        new = intent(next(self.numbers), symbol=SYMBOL, counted=counted, **{**terms, **amounts})
+        self.previews.append(new)
+        return new
+
+    def wait_and_resume(self, later: int) -> None:
+        """Let time pass before an order; whoever waits at all has somebody resume."""
+        self.host.clock.advance(later)
+        if later and self.rows("SELECT 1 FROM stop"):
+            self.portal.call(self.at(0).desk.ledger.resume, "a test", self.host.clock.now_ms())
+
+    def place(self, new: NewIntent, process: int, fault: "tuple[Where, What] | None") -> None:
+        at = self.at(process)
+        if self.portal.call(at.agreements.is_declined, new.preview_id):
+            assert new.preview_id in self.declined
+            return
+        if new.preview_id in self.waiting and self.portal.call(at.agreements.signature, new.preview_id) is None:
+            assert not self.waiting[new.preview_id]
+            return
+        before, is_known, passes = self.host.sends.total(), new in self.placed, self.passes_a_limit(new)
+        is_stopped = bool(self.rows("SELECT 1 FROM stop"))
+        self.host.fault = fault
+        try:
+            found = self.portal.call(self.placing, at, new)
+        except LimitPassed:
+            self.seen["limit"] += 1
+            assert passes
+            assert not is_known
+        except TradingIsStopped:
+            assert is_stopped
+            assert not is_known
+        else:
+            assert is_known or not (passes or is_stopped)
+            assert found.intent.preview_id == new.preview_id
+            self.placed += [] if is_known else [new]
+            assert self.host.sends.total() == before + (not is_known and (fault or ("",))[0] != "before")
+        self.host.fault = None
+        self.settle()
+
+    async def placing(self, at: Process, new: NewIntent) -> Placed:
+        return await at.desk.place(new, charges(new.terms, POLICY, new.way), None)
+
+    @precondition(lambda self: bool(self.placed))
+    @rule(which=st.integers(0, 99), process=st.integers(0, 1), fault=faults)
+    def cancel(self, which: int, process: int, fault: "tuple[Where, What] | None") -> None:
+        new = self.placed[which % len(self.placed)]
+        was_over = self.rows("SELECT final_ms FROM intent WHERE id=?", new.preview_id) != [(None,)]
+        self.host.fault = fault
+
+        found = self.portal.call(self.at(process).desk.cancel, "paper", Target(SYMBOL, new.client_order_id), "me")
+
+        self.host.fault = None
+        assert not (was_over and found.cancel)
+        if not was_over and fault is None:
+            assert (found.cancel, found.intent.status) == ("CANCELLED", "CANCELED") or found.intent.state != "ACKED"
+        self.settle()
+
+    @rule()
+    def stop(self) -> None:
+        self.portal.call(self.at(0).desk.ledger.stop, "a test", "a test", self.host.clock.now_ms())
+
+    # What the world does.
+
+    @rule(price=st.integers(97, 103), quantity=st.integers(1, 8), buyer_is_maker=st.booleans())
+    def trade(self, price: int, quantity: int, *, buyer_is_maker: bool) -> None:
+        async def happens() -> None:
+            await self.host.print_trade(price, quantity, buyer_is_maker=buyer_is_maker)
+
+        self.portal.call(happens)
+        self.settle()
+
+    @rule(price=st.integers(97, 103), quantity=st.integers(0, 6))
+    def show(self, price: int, quantity: int) -> None:
+        self.host.book.show("BUY" if price < 100 else "SELL", price, quantity)
+        self.portal.call(self.host.come_round)
+        self.settle()
+
+    @rule(ms=st.sampled_from((1, 999, 20_000, MINUTE_MS, 11 * MINUTE_MS, DAY_MS // 2)))
+    def time_passes(self, ms: int) -> None:
+        self.host.clock.advance(ms)
+
+    @rule(ms=st.sampled_from((-5_000, -500, 500, 5_000)))
+    def clock_jumps(self, ms: int) -> None:
+        self.host.clock.set_wall(self.host.clock.now_ms() + ms)
+
+    @rule(number=st.integers(1, 4))
+    def exchange_is_deaf(self, number: int) -> None:
+        self.host.deaf = number
+
+    @precondition(lambda self: len(self.processes) == 1)
+    @rule()
+    def second_process(self) -> None:
+        self.begin()
+
+    @rule(which=st.integers(0, 1), dies=st.booleans())
+    def process_ends(self, which: int, *, dies: bool) -> None:
+        self.restart(which % len(self.processes), dies=dies)
+        self.settle()
+
+    @rule(
+        terms=orders, process=st.integers(0, 1), where=st.sampled_from(get_args(Where)), dies=st.booleans(),
+        later=laters,
+    )  # fmt: skip
+    def process_ends_in_mid_send(
+        self, terms: dict[str, Any], process: int, where: Where, later: int, *, dies: bool
+    ) -> None:
+        new = self.previewed(terms)
+        self.wait_and_resume(later)
+        if self.passes_a_limit(new) or self.rows("SELECT 1 FROM stop"):
+            return
+        which = process % len(self.processes)
+        self.host.fault, self.host.is_silent = (where, "silence"), False
+        asked = self.portal.start_task_soon(self.placing, self.processes[which], new)
+        self.portal.call(self.silence)
+        self.restart(which, dies=dies)
+
+        with pytest.raises(JournalUnavailable) if dies else nullcontext():
+            assert asked.result().intent.state == ("NOT_SENT" if where == "before" else "UNKNOWN")
+        self.seen["died" if dies else "ended"] += 1
+        self.placed.append(new)
+        self.settle()
+
+    async def silence(self) -> None:
+        while not self.host.is_silent:
+            await anyio.lowlevel.checkpoint()
+
+    # What must hold.
+
+    def settle(self) -> None:
+        self.portal.call(self.at(0).settled)
+
+    @invariant()
+    def all_is_well(self) -> None:
+        type(self).steps += 1
+        # https://www.sqlite.org/fileformat.html#file_change_counter
+        with self.host.file.open("rb") as file:
+            now = file.read(28)[24:]
+        if now == self.judged_at:
+            return
+        self.judged_at = now
+        wrong = judge(self.host.file, START, {SYMBOL: (PAIR.base, PAIR.quote)})
+        assert not wrong, wrong
+        assert set(self.host.sends.values()) <= {1}
+        (spent,) = self.rows("SELECT coalesce(max(amount), 0) FROM used WHERE name='per_day'")[0]
+        assert spent <= PER_DAY
+        (stands,) = self.rows("SELECT count(*) FROM intent WHERE final_ms IS NULL")[0]
+        assert stands <= OPEN_ORDERS
+        found = {each.preview_id for each in self.portal.call(self.at(0).agreements.waiting, 0)}
+        assert found == {*self.waiting}
+
+    def passes_a_limit(self, new: NewIntent) -> bool:
+        """Work out from the bare rows whether a new order would pass a limit."""
+        now_ms = self.host.clock.now_ms()
+        day = now_ms // DAY_MS
+        (last_minute,) = self.rows("SELECT count(*) FROM intent WHERE prepared_ms>?", now_ms - MINUTE_MS)[0]
+        (today,) = self.rows("SELECT count(*) FROM intent WHERE prepared_ms/?=?", DAY_MS, day)[0]
+        (stands,) = self.rows("SELECT count(*) FROM intent WHERE final_ms IS NULL")[0]
+        money = self.rows("SELECT coalesce(sum(amount), 0) FROM used WHERE name='per_day' AND day=?", day)[0][0]
+        return (
+            last_minute >= PER_MINUTE
+            or today >= ORDERS_PER_DAY
+            or stands >= OPEN_ORDERS
+            or money + new.terms.counted > PER_DAY
+        )
+
+    def rows(self, query: str, *given: object) -> list[tuple[Any, ...]]:
+        return self.db.execute(query, given).fetchall()
+
+
+def play(examples: int, phases: tuple[Phase, ...]) -> None:
+    with TemporaryDirectory() as folder:
+        Histories.folder, Histories.steps = Path(folder), 0
+        (Histories.folder / "template").mkdir(mode=0o700)
+
+        async def make() -> None:
+            async with started(Host(Histories.folder / "template"), matches=True):
+                pass
+
+        anyio.run(make)
+        run_state_machine_as_test(
+            Histories,
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=STEPS,
+                suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+                phases=phases,
+                database=None,
+            ),
+        )
+
+
+@pytest.mark.timeout(3_600)
+def test_whatever_happens_the_exchange_and_the_journal_agree(scale: int) -> None:
+    Histories.desk = Desk
+    Histories.seen.clear()
+
+    play(EXAMPLES * scale, (Phase.generate, Phase.shrink))
+
+    assert Histories.steps >= LEAST * scale
+    rare = {each for each in MET if Histories.seen[each] < 5 * scale}
+    assert not rare, Histories.seen
+
+
+@pytest.mark.parametrize("desk", [Late, Resending])
+def test_the_same_histories_see_a_desk_that_is_wrong(desk: type[Desk]) -> None:
+    Histories.desk = desk
+
+    with pytest.raises(AssertionError):
+        play(EXAMPLES, (Phase.generate,))
