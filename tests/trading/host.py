@@ -28,7 +28,6 @@ from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, matcher_token
-from mcp_binance_server.trading.paper.tables import open_rows
 from support.clock import FakeClock
 from support.terms import NOW_MS
 from trading.paper.displayed import Displayed, usual_book
@@ -69,7 +68,7 @@ class Host:
     async def come_round(self, *trades: Trade) -> None:
         """Let every order meet the market."""
         assert self.matcher is not None
-        self.matcher.take_over(await self.matcher.store.read(open_rows))
+        await self.matcher.look()
         await self.matcher.meet(trades, self.clock.now_ms())
 
     async def print_trade(self, price: int, quantity: int, *, buyer_is_maker: bool) -> None:
