@@ -13,10 +13,10 @@ MARKET: frozenset[Scope] = frozenset({"market:read"})
 class Holders:
     """A token file with a line for each name."""
 
-    def __init__(self, path: Path, *names: str) -> None:
+    def __init__(self, path: Path, *names: str, scopes: frozenset[Scope] = MARKET) -> None:
         self.path = path
         self.tokens = {name: new_token() for name in names}
-        lines = [TokenEntry(name, digest_of(token), MARKET).line for name, token in self.tokens.items()]
+        lines = [TokenEntry(name, digest_of(token), scopes).line for name, token in self.tokens.items()]
         path.write_text("".join(f"{line}\n" for line in lines))
 
     def authentication(self, clock: Clock) -> Authentication:

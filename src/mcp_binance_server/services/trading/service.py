@@ -106,16 +106,12 @@ class TradingService:
             AskedTooOften: the user said no too often of late to be asked again.
             ApprovalImpossible: it needs an approver, and there is none.
         """
-        intent = await self.desk.ledger.find(preview_id)
-        if intent is not None:
-            if intent.visitor != self.trader.visitor:
-                raise PreviewNotFound
-            return await self.told(await self.desk.told(preview_id))
+        if (claimed := await self._claimed(preview_id)) is not None:
+            return claimed
         kept, now_ms = await self.previews.find(preview_id, self.trader.visitor), self.now_ms()
-        if kept is None or now_ms >= kept.terms.expires_ms:
+        if kept is None:
             raise PreviewNotFound
-        if await self.agreements.is_declined(preview_id):
-            raise OrderDeclined
+        await self._require_open(kept)
         way = self.policy.way(self.mode, kept.terms.counted)
         if way == "policy":
             return self._agreement(kept, way, is_given=True)
@@ -131,14 +127,22 @@ class TradingService:
         """Place what was agreed to; asked again it is the same order.
 
         Raises:
-            OrderDenied: a guard or a limit does not allow it; nothing was sent.
+            PreviewNotFound: it is over by now; nothing was sent.
+            OrderDeclined: the user has meanwhile said no to it; likewise.
+            OrderDenied: a guard or a limit does not allow it; likewise.
             PreviewStale: the market has moved away from what was shown; likewise.
             TradingStopped: no new order is taken; likewise.
         """
+        if (claimed := await self._claimed(kept.preview_id)) is not None:
+            return claimed
+        await self._require_open(kept)
         terms = kept.terms
         seen = await self._seen(kept)
         found = await self.surveyor.situation(terms, seen, kept.asset, way, self.trying.account)
         if (denied := first_denial(found)) is not None:
+            # A call of the same preview may have been quicker, and what the guard saw is this very order.
+            if (claimed := await self._claimed(kept.preview_id)) is not None:
+                return claimed
             raise await self._refused(kept, denied)
         name = client_order_id(terms, kept.preview_id)
         new = NewIntent(kept.preview_id, name, self.trader.visitor, kept.asset, way, terms)
@@ -255,6 +259,20 @@ class TradingService:
 
     def _agreement(self, kept: KeptPreview, way: Way, *, is_given: bool) -> Agreement:
         return Agreement(kept, way, is_given, self.policy.counting_asset)
+
+    async def _claimed(self, preview_id: PreviewId) -> PlacedOrder | None:
+        intent = await self.desk.ledger.find(preview_id)
+        if intent is None:
+            return None
+        if intent.visitor != self.trader.visitor:
+            raise PreviewNotFound
+        return await self.told(await self.desk.told(preview_id))
+
+    async def _require_open(self, kept: KeptPreview) -> None:
+        if self.now_ms() >= kept.terms.expires_ms:
+            raise PreviewNotFound
+        if await self.agreements.is_declined(kept.preview_id):
+            raise OrderDeclined
 
     async def _is_signed(self, kept: KeptPreview, now_ms: int) -> bool:
         approver = self.policy.confirm.approver
