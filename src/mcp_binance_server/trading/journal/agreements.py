@@ -20,17 +20,17 @@ class Agreements:
     store: Store
 
     async def decline(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
-        """Write down a no; it ends the preview."""
+        """Write down a no; it ends the preview, and is one no however many calls hear it."""
 
         def work(rows: Rows) -> None:
             rows.execute("DELETE FROM waiting WHERE id=?", (preview_id,))
-            append(rows, now_ms, preview_id, DECLINED, {"visitor": visitor})
+            if not _is_declined(rows, preview_id):
+                append(rows, now_ms, preview_id, DECLINED, {"visitor": visitor})
 
         await self.store.write(work)
 
     async def is_declined(self, preview_id: PreviewId) -> bool:
-        query = "SELECT 1 FROM event WHERE about=? AND state=?"
-        return await self.store.read(lambda rows: rows.execute(query, (preview_id, DECLINED)).fetchone() is not None)
+        return await self.store.read(lambda rows: _is_declined(rows, preview_id))
 
     async def decline_cancel(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
         """Write down that an order is not to be cancelled."""
@@ -101,3 +101,8 @@ class Agreements:
             return count
 
         return await self.store.write(work)
+
+
+def _is_declined(rows: Rows, preview_id: PreviewId) -> bool:
+    query = "SELECT 1 FROM event WHERE about=? AND state=?"
+    return rows.execute(query, (preview_id, DECLINED)).fetchone() is not None
