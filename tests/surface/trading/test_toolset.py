@@ -8,7 +8,11 @@ from typing import Any, get_args
 import pytest
 from mcp import Client, MCPError
 
+from mcp_binance_server.domain.access import Scope, Vault, Visitor
+from mcp_binance_server.errors import InsufficientScope
+from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.setting_types import Toolset
+from mcp_binance_server.surface.caller import Caller
 from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue
 from mcp_binance_server.surface.greeting import instructions
 from support.golden import Golden
@@ -125,3 +129,40 @@ async def test_grpc_offers_nothing_that_trades_or_leads_to_it(tmp_path: Path) ->
     assert {"preview_order", "get_order"} <= offered
     assert "preview_id" not in json.loads(tried.structured_json)
     assert tried.text.startswith("PAPER: an account on paper, no real money.")
+
+
+def caller(name: str, *scopes: Scope) -> Caller:
+    return Caller(Visitor(name, frozenset(scopes)), Vault[Principal]())
+
+
+async def test_a_token_without_the_scope_neither_places_nor_cancels_nor_stops(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path) as trader:
+        ask = trader.market.app.dispatcher.call_tool
+        reader = caller("reader", "market:read", "account:read")
+        for name in TRADE[:3] + TRADE[4:]:
+            with pytest.raises(InsufficientScope):
+                await ask(reader, name, {})
+        status = await ask(reader, "get_trading_status", {})
+
+    assert not status.is_error
+
+
+async def test_what_one_visitor_previewed_and_holds_another_does_not_see(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path) as trader:
+        ask, answered = trader.market.app.dispatcher.call_tool, trader.market.answered
+        first, second = (caller(name, "market:read", "account:read", "trade") for name in ("one", "other"))
+        shown = (await answered(lambda: ask(first, "preview_order", RESTING))).structured_content
+        stolen = await answered(lambda: ask(second, "place_order", {"preview_id": shown["preview_id"]}))
+        placed = await answered(lambda: ask(first, "place_order", {"preview_id": shown["preview_id"]}))
+        asked_for = await answered(lambda: ask(second, "place_order", {"preview_id": shown["preview_id"]}))
+        named = {"symbol": SYMBOL, "client_order_id": placed.structured_content["client_order_id"]}
+        looked = await answered(lambda: ask(second, "get_order", named))
+        cancelled = await answered(lambda: ask(second, "cancel_order", named))
+        own = await answered(lambda: ask(first, "get_open_orders", {}))
+        others = await answered(lambda: ask(second, "get_open_orders", {}))
+
+    assert stolen.structured_content["error_type"] == asked_for.structured_content["error_type"] == "preview_not_found"
+    assert stolen.structured_content["error"] == asked_for.structured_content["error"]
+    assert looked.is_error
+    assert cancelled.is_error
+    assert (own.structured_content["count"], others.structured_content["count"]) == (1, 0)
