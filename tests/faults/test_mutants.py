@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from support.mutating import mutant
 from support.process import Process
 from support.raw import ENVELOPE, INITIALIZE
 
@@ -26,6 +27,11 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tools/call", {"name": "scan_market", "arguments": {"market": "perpetual", "where": ["rsi_14@1h < 50"]}}),
     ("tools/call", {"name": "get_chart_bars", "arguments": {
         "config": {"symbol": "BINANCE:BTCUSDT", "interval": "1h", "studies": [{"name": "RSI"}]}, "since": 1}}),
+    ("tools/call", {"name": "preview_order", "arguments": {
+        "symbol": "BTCUSDT", "side": "BUY", "quantity": "0.001", "price": "90000", "time_in_force": "GTC"}}),
+    ("tools/call", {"name": "place_order", "arguments": {"preview_id": "abcdefghijklmnopqrst"}}),
+    ("tools/call", {"name": "cancel_order", "arguments": {"symbol": "BTCUSDT", "client_order_id": "mbp-abcdefgh"}}),
+    ("tools/call", {"name": "get_trading_status", "arguments": {}}),
     ("resources/list", {}),
     ("resources/templates/list", {}),
     ("resources/read", {"uri": "binance://market/btcusdt"}),
@@ -50,27 +56,6 @@ def frames(random: Random, *, modern: bool) -> Iterator[bytes]:
         elif random.random() < 0.3:
             message["id"] = number
         yield json.dumps(message).encode()
-
-
-def mutant(random: Random, frame: bytes) -> bytes:
-    data = bytearray(frame)
-    for _ in range(random.randint(1, 3)):
-        place = random.randrange(len(data) + 1)
-        match random.randrange(6):
-            case 0 if place < len(data):
-                data[place] ^= 1 << random.randrange(8)
-            case 1:
-                data.insert(place, random.randrange(256))
-            case 2 if place < len(data):
-                del data[place]
-            case 3:
-                del data[place : place + random.randrange(12)]
-            case 4:
-                piece = data[place : place + random.randrange(12)]
-                data[place:place] = piece
-            case _:
-                data[place:place] = random.choice([b'"', b"{", b"}", b"\\u0000", b"null", b"1e9", b"\xff", b"[", b","])
-    return bytes(data)
 
 
 def expected_answer(line: bytes) -> str | int | None:

@@ -1,10 +1,16 @@
 """Previews that may be placed, until they are over: kept by an id that only this server can make."""
 
+import hmac
 import json
 from dataclasses import dataclass
 
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.trading.terms import PreviewId, Terms
+
+# Some ninety of them: whoever asks for more loses their own oldest, and nobody else's.
+MOST_BYTES = 64 * 1024
+_KEPT = b"mcp-binance-server kept preview v1\0"
+_SEAL_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +33,26 @@ class Previews:
     async def keep(self, terms: Terms, visitor: str, asset: str, now_ms: int) -> KeptPreview:
         """Keep terms until they expire."""
         preview_id = terms.preview_id(self.key)
-        told = {"terms": terms.to_json(), "visitor": visitor, "asset": asset}
-        await self.engine.put(_place(preview_id), json.dumps(told).encode(), ttl_ms=max(1, terms.expires_ms - now_ms))
+        told = json.dumps({"terms": terms.to_json(), "visitor": visitor, "asset": asset}).encode()
+        value, ttl_ms = self._seal(told) + told, max(1, terms.expires_ms - now_ms)
+        await self.engine.shelve(shelf_of(visitor), preview_id, value, ttl_ms=ttl_ms, most_bytes=MOST_BYTES)
         return KeptPreview(preview_id, terms, visitor, asset)
 
     async def find(self, preview_id: str, visitor: str) -> KeptPreview | None:
         """Return what was kept under an id for this visitor; another's and none are the same."""
-        kept = await self.engine.get(_place(preview_id))
-        if kept is None:
+        value = await self.engine.shelved(shelf_of(visitor), preview_id) or b""
+        seal, told = value[:_SEAL_BYTES], value[_SEAL_BYTES:]
+        if not hmac.compare_digest(seal, self._seal(told)):
             return None
-        try:
-            told = json.loads(kept)
-            found = KeptPreview(PreviewId(preview_id), Terms.from_json(told["terms"]), told["visitor"], told["asset"])
-        except (ValueError, KeyError, TypeError):
-            return None
+        kept = json.loads(told)
+        found = KeptPreview(PreviewId(preview_id), Terms.from_json(kept["terms"]), kept["visitor"], kept["asset"])
         is_own = found.visitor == visitor and found.terms.preview_id(self.key) == preview_id
         return found if is_own else None
 
+    def _seal(self, told: bytes) -> bytes:
+        return hmac.digest(self.key, _KEPT + told, "sha256")
 
-def _place(preview_id: str) -> str:
-    return f"preview:{preview_id}"
+
+def shelf_of(visitor: str) -> str:
+    """Name where the previews of one visitor are."""
+    return f"previews:{visitor}"
