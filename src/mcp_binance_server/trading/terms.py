@@ -19,6 +19,7 @@ PreviewId = NewType("PreviewId", str)
 
 PREVIEW_ID = r"^[a-z2-7]{20}$"
 ID_CHARACTERS = 20
+MOST_CHARACTERS = 80
 # Nothing else that the same keys sign can be taken for one of these.
 _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
 # By these an order of ours is known at the exchange, also when every store is lost.
@@ -105,4 +106,10 @@ def _plain(value: object) -> object:
 
 
 def _amount(text: object) -> Decimal | None:
-    return None if text is None else Decimal(str(text))
+    if text is None:
+        return None
+    # Longer ones are nobody's, and to write them out would take all there is of memory.
+    amount = Decimal(str(text)[:MOST_CHARACTERS])
+    if not amount.is_finite() or abs(amount.adjusted()) > MOST_CHARACTERS:
+        raise ValueError("no amount")
+    return amount

@@ -1,8 +1,7 @@
 """Intents in their table, and every step that one can take. Work for the store's thread."""
 
 from collections.abc import Mapping
-from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.orders import Order
@@ -18,8 +17,14 @@ from mcp_binance_server.trading.journal.records import (
     Intent,
     IntentState,
     NewIntent,
+    amount_in,
+    count_in,
+    moment_in,
+    one_of,
+    text_in,
 )
 from mcp_binance_server.trading.journal.schema import Rows
+from mcp_binance_server.trading.policy import Way
 from mcp_binance_server.trading.terms import PreviewId, Terms
 
 INTENT_COLUMNS = (
@@ -101,20 +106,23 @@ def unresolved(rows: Rows, account: str | None) -> list[Intent]:
 
 def to_intent(row: tuple[Any, ...]) -> Intent:
     preview_id, name, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, *times = row
+    prepared_ms, updated_ms, final_ms = times
     return Intent(
         PreviewId(preview_id),
-        name,
-        visitor,
-        owner,
-        state,
-        status,
-        order_id,
-        Quantity(Decimal(executed)),
-        Quantity(Decimal(spent)),
-        counted,
-        way,
+        text_in(name),
+        text_in(visitor),
+        text_in(owner),
+        one_of(state, NEXT),  # type: ignore[arg-type] # a key of it
+        text_in(status),
+        None if order_id is None else count_in(order_id),
+        Quantity(amount_in(executed)),
+        Quantity(amount_in(spent)),
+        count_in(counted),
+        one_of(way, get_args(Way)),  # type: ignore[arg-type] # likewise
         Terms.from_json(terms),
-        *times,
+        moment_in(prepared_ms),
+        moment_in(updated_ms),
+        None if final_ms is None else moment_in(final_ms),
     )
 
 

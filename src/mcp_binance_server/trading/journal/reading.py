@@ -8,7 +8,7 @@ from mcp_binance_server.trading.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
 from mcp_binance_server.trading.journal.limits import open_buys
-from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent
+from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, amount_in
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.terms import PreviewId
 
@@ -96,8 +96,8 @@ class JournalReader:
             for symbol, side, executed, spent in rows.execute(query, (account, now_ms // DAY_MS * DAY_MS)):
                 own = sums.setdefault(symbol, [Decimal(0)] * 4)
                 first = 0 if side == "BUY" else 2
-                own[first] += Decimal(executed)
-                own[first + 1] += Decimal(spent)
+                own[first] += amount_in(executed)
+                own[first + 1] += amount_in(spent)
             return [Traded(symbol, *own) for symbol, own in sums.items()]
 
         return await self.store.read(work)

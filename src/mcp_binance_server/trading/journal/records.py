@@ -1,5 +1,6 @@
-"""What the journal keeps of an intent, its states, and which may follow on which. Pure."""
+"""What the journal keeps of an intent, its states, which may follow on which, and how values of rows are read. Pure."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -23,6 +24,8 @@ NEXT: dict[IntentState, frozenset[IntentState]] = {
 }
 UNRESOLVED: frozenset[IntentState] = frozenset({"PREPARED", "SENT", "UNKNOWN"})
 NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
+MOST_DIGITS = 40
+LAST_MOMENT_MS = 253_402_300_799_999
 FINAL_STATUS = frozenset({"FILLED", "CANCELED", "REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
 
 
@@ -88,3 +91,60 @@ class Waiting:
     terms: Terms
     since_ms: int
     signature: str | None
+
+
+def amount_in(value: object) -> Decimal:
+    """Read an amount of zero or more.
+
+    Raises:
+        ValueError: it is none.
+        ArithmeticError: likewise.
+    """
+    amount = Decimal(value) if isinstance(value, str) and len(value) <= 2 * MOST_DIGITS else None
+    if amount is None or not amount.is_finite() or amount.is_signed() or abs(amount.adjusted()) > MOST_DIGITS:
+        raise ValueError("no amount")
+    return amount
+
+
+def count_in(value: object) -> int:
+    """Read a whole number of zero or more.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(value, int) or value < 0:
+        raise ValueError("no whole number")
+    return value
+
+
+def moment_in(value: object) -> int:
+    """Read a moment, in milliseconds; one after the year 9999 is none.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if (moment := count_in(value)) > LAST_MOMENT_MS:
+        raise ValueError("no moment")
+    return moment
+
+
+def one_of(value: str, known: Collection[str]) -> str:
+    """Read one of a few words.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    if value not in known:
+        raise ValueError("no word of ours")
+    return value
+
+
+def text_in(value: object) -> str:
+    """Read a text.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not isinstance(value, str):
+        raise ValueError("no text")  # noqa: TRY004 - what a row holds is a value, not a type
+    return value

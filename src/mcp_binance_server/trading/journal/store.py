@@ -26,6 +26,8 @@ from mcp_binance_server.trading.journal.schema import Rows, bring_up_to_date, re
 WorkT = TypeVar("WorkT")
 
 FILE = "trading.db"
+# What work meets in a value that nobody of ours wrote.
+SENSELESS = (ArithmeticError, ValueError, TypeError, KeyError)
 BUSY_SECS = 5.0
 
 
@@ -71,6 +73,8 @@ class Store:
                 raise
         except sqlite3.Error as error:
             raise unavailable(self.folder, error) from error
+        except SENSELESS as error:
+            raise _senseless() from error
         self._told = keep_up(self.db, self.folder, self._told)
         return done
 
@@ -79,6 +83,8 @@ class Store:
             return work(self.db)
         except sqlite3.Error as error:
             raise unavailable(self.folder, error) from error
+        except SENSELESS as error:
+            raise _senseless() from error
 
     def _require_same_file(self) -> None:
         # What is written to a file that was replaced or removed is gone with this process.
@@ -88,6 +94,13 @@ class Store:
             found = None
         if found != self.inode:
             raise JournalUnavailable(reason="the file was moved or replaced while in use", fix="Restart this server")
+
+
+def _senseless() -> JournalUnavailable:
+    return JournalUnavailable(
+        reason="a row of it makes no sense",
+        fix=f"Restore a backup of {FILE}, then run mcp-binance-server journal --verify",
+    )
 
 
 @asynccontextmanager

@@ -3,18 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.broker import WrittenOrder
-from mcp_binance_server.trading.intent import OrderIntent
+from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
+from mcp_binance_server.trading.journal.records import FINAL_STATUS, amount_in, count_in, moment_in, one_of, text_in
 from mcp_binance_server.trading.journal.store import Rows
 from mcp_binance_server.trading.paper.account import PaperAccount
 from mcp_binance_server.trading.paper.market import OPEN, PENDING, PaperFill, PaperOrder
+from mcp_binance_server.trading.terms import TimeInForce
 
 ZERO = Decimal(0)
+STATUSES = OPEN | FINAL_STATUS
 LAST_MS = 2**63 - 1
 _OPEN = ",".join(f"'{each}'" for each in sorted(OPEN))
 _COLUMNS = (
@@ -67,8 +70,8 @@ def read_account(rows: Rows, account: str, start: Mapping[str, Decimal]) -> Pape
     found = rows.execute("SELECT asset, free, locked FROM paper_account WHERE account=?", (account,)).fetchall()
     if not found:
         return PaperAccount.starting_with(start)
-    free = {asset: Quantity(Decimal(amount)) for asset, amount, _ in found}
-    return PaperAccount(free, {asset: Quantity(Decimal(amount)) for asset, _, amount in found})
+    free = {text_in(asset): Quantity(amount_in(amount)) for asset, amount, _ in found}
+    return PaperAccount(free, {asset: Quantity(amount_in(amount)) for asset, _, amount in found})
 
 
 def write_account(rows: Rows, account: str, holds: PaperAccount) -> None:
@@ -212,38 +215,38 @@ def _row(row: tuple[Any, ...]) -> PaperRow:
     order_id, account, name, symbol, side, kind, force, price, stop, quantity, executed, spent, status, *rest = row
     reason, ahead, triggered, arrives_ms, created_ms, updated_ms = rest
     order = Order(
-        order_id=order_id,
-        client_order_id=name,
-        symbol=Symbol(symbol),
-        side=side,
-        kind=kind,
-        status=status,
-        time_in_force=force,
-        price=Price(Decimal(price)),
-        stop_price=Price(Decimal(stop) if stop else ZERO),
-        quantity=Quantity(Decimal(quantity)),
-        executed=Quantity(Decimal(executed)),
-        quote_spent=Quantity(Decimal(spent)),
-        created_ms=created_ms,
-        updated_ms=updated_ms,
+        order_id=count_in(order_id),
+        client_order_id=text_in(name),
+        symbol=Symbol(text_in(symbol)),
+        side=one_of(side, get_args(Side)),
+        kind=one_of(kind, get_args(Kind)),
+        status=one_of(status, STATUSES),
+        time_in_force=one_of(force, get_args(TimeInForce)),
+        price=Price(amount_in(price)),
+        stop_price=Price(amount_in(stop) if stop is not None else ZERO),
+        quantity=Quantity(amount_in(quantity)),
+        executed=Quantity(amount_in(executed)),
+        quote_spent=Quantity(amount_in(spent)),
+        created_ms=moment_in(created_ms),
+        updated_ms=moment_in(updated_ms),
     )
-    stands = None if ahead is None else Quantity(Decimal(ahead))
-    return PaperRow(account, order, stands, bool(triggered), arrives_ms, reason)
+    stands = None if ahead is None else Quantity(amount_in(ahead))
+    return PaperRow(text_in(account), order, stands, bool(triggered), moment_in(arrives_ms), text_in(reason))
 
 
 def _fill(row: tuple[Any, ...]) -> Fill:
     trade_id, order_id, symbol, price, quantity, commission, asset, at_ms, is_buyer, is_maker = row
-    amount = Quantity(Decimal(quantity))
+    amount = Quantity(amount_in(quantity))
     return Fill(
-        trade_id=trade_id,
-        order_id=order_id,
-        symbol=Symbol(symbol),
-        price=Price(Decimal(price)),
+        trade_id=count_in(trade_id),
+        order_id=count_in(order_id),
+        symbol=Symbol(text_in(symbol)),
+        price=Price(amount_in(price)),
         quantity=amount,
-        quote_quantity=Quantity(Decimal(price) * amount),
-        commission=Quantity(Decimal(commission)),
-        commission_asset=asset,
-        time_ms=at_ms,
+        quote_quantity=Quantity(amount_in(price) * amount),
+        commission=Quantity(amount_in(commission)),
+        commission_asset=text_in(asset),
+        time_ms=moment_in(at_ms),
         is_buyer=bool(is_buyer),
         is_maker=bool(is_maker),
     )
