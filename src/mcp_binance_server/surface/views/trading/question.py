@@ -4,7 +4,7 @@ from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.account import Commission
 from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
-from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.domain.symbols import SymbolRules, is_plausible
 from mcp_binance_server.services.trading.answers import Cancellation
 from mcp_binance_server.surface.views.markdown import exact, stamp
 from mcp_binance_server.surface.views.trading.terms import priced
@@ -20,7 +20,7 @@ FEE_PLACES = Decimal("0.00000001")
 
 def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: str, rates: Commission | None) -> str:
     """Ask whether to place exactly these terms."""
-    base, quote = word(rules.base), word(rules.quote)
+    base, quote = _asset(rules.base), _asset(rules.quote)
     lines = [
         f"{mode}: place this order?{_stake(terms)}",
         f"{terms.side} {exact(terms.quantity)} {base} ({word(terms.symbol)})",
@@ -37,12 +37,17 @@ def cancel_question(wanted: Cancellation, mode: str) -> str:
     terms, rules = wanted.intent.terms, wanted.rules
     lines = [
         f"{mode}: cancel this stop?{_stake(terms)}",
-        f"{terms.side} {exact(terms.quantity)} {word(rules.base)} ({word(terms.symbol)})",
-        _kind(terms, word(rules.quote)),
-        f"Filled so far: {exact(wanted.intent.executed)} {word(rules.base)}; the rest would no longer be protected",
+        f"{terms.side} {exact(terms.quantity)} {_asset(rules.base)} ({word(terms.symbol)})",
+        _kind(terms, _asset(rules.quote)),
+        f"Filled so far: {exact(wanted.intent.executed)} {_asset(rules.base)}; the rest would no longer be protected",
         f"Order {wanted.intent.client_order_id}",
     ]
     return "\n".join(lines)
+
+
+def _asset(name: str) -> str:
+    # Whoever makes a token names it: what is no name must not speak to a user who decides.
+    return name if is_plausible(name) else "of its asset"
 
 
 def _stake(terms: Terms) -> str:
