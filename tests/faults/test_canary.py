@@ -11,12 +11,12 @@ from mcp_binance_server.app import App
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
+from support.canaries import hits, pieces
 from support.process import Process
 from support.requirement import requirement
 
 pytestmark = pytest.mark.flood
 
-WINDOW = 9
 FAULTS = (
     {"kind": "status", "status": 401, "code": -2015, "msg": "Invalid API-key, IP, or permissions for action."},
     {"kind": "status", "status": 400, "code": -1022, "msg": "Signature for this request is not valid."},
@@ -39,14 +39,6 @@ CALLS: dict[str, dict[str, object]] = {
     "get_order": {"symbol": "BTCUSDT", "order_id": 1},
     "get_account_trades": {"symbol": "BTCUSDT"},
 }
-
-
-def pieces(*secrets: str) -> set[str]:
-    return {secret[at : at + WINDOW] for secret in secrets for at in range(len(secret) - WINDOW + 1)}
-
-
-def hits(text: str, wanted: set[str]) -> set[str]:
-    return {text[at : at + WINDOW] for at in range(len(text) - WINDOW + 1)} & wanted
 
 
 @pytest.fixture
