@@ -1,6 +1,6 @@
 """One hostile caller beside a few modest ones: whatever it takes, nobody else is refused or kept waiting for long.
 
-All nine kinds at full size, fifty modest callers and ten seconds each, with the exact bar: scripts/fairness.
+All ten kinds at full size, fifty modest callers and ten seconds each, with the exact bar: scripts/fairness.
 """
 
 import pytest
@@ -15,7 +15,8 @@ MOST_MS = 3_000
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("name", "workers"), [("loop", 1), ("connections", 1), ("weight", 2), ("sessions", 2), ("screens", 2)]
+    ("name", "workers"),
+    [("loop", 1), ("orders", 1), ("connections", 1), ("weight", 2), ("sessions", 2), ("screens", 2)],
 )
 def test_the_modest_are_served_whatever_the_hostile_one_takes(name: str, workers: int) -> None:
     allow_descriptors()

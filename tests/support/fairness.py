@@ -1,4 +1,4 @@
-"""One hostile caller beside modest ones, in each of the nine things a server can run out of.
+"""One hostile caller beside modest ones, in each of the ten things a server can run out of.
 
 python -m support.fairness [--modest 50] [--seconds 10] [--workers 4] [currency ...]    (from tests/; scripts/fairness)
 
@@ -31,6 +31,8 @@ SESSION_CAP = 200
 CROWD = ("--crowd=60", "--contracts=60")
 MOST_DESCRIPTORS = 8_192
 TESTS = Path(__file__).parents[1]
+# So many a minute that only the hostile one wants more.
+POLICY = "[limits]\norders_per_minute = 60\norders_per_day = 5000\nopen_orders = 100\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ CURRENCIES = (
     Currency("drawings", 40, 4.0, most_modest=4),  # pictures of one's own are rare, and each takes a core a while
     Currency("loop", 32, 0.5),
     Currency("boards", 32, 1.0),
+    Currency("orders", 32, 4.0, most_modest=8),  # on paper, each an account of its own; a desk commits each on a disk
     Currency("screens", 32, 2.0),  # of candles that nobody has read yet: there is a minute's weight for few of them
 )
 
@@ -125,7 +128,10 @@ def _served(tokens: list[str], workers: int) -> Generator[int]:
     with TemporaryDirectory() as folder, state_server() as state, Process("simulator", *CROWD) as simulator:
         exchange = json.loads(simulator.line())
         file = Path(folder) / "tokens"
-        scopes: frozenset[Scope] = frozenset({"market:read"})
+        scopes: frozenset[Scope] = frozenset({"market:read", "account:read", "trade"})
+        policy = Path(folder) / "trading.toml"
+        policy.write_text(POLICY)
+        policy.chmod(0o600)
         file.write_text(
             "".join(
                 f"{TokenEntry(f'n{number}', digest_of(token), scopes).line}\n" for number, token in enumerate(tokens)
@@ -142,7 +148,7 @@ def _served(tokens: list[str], workers: int) -> Generator[int]:
             "MCP_BINANCE_TOKEN_FILE": str(file),
             "MCP_BINANCE_SESSION_CAP": str(SESSION_CAP),
             "MCP_BINANCE_LOG_LEVEL": "ERROR",
-            **({"MCP_BINANCE_STATE_URL": state.url} if workers > 1 else {}),
+            **({"MCP_BINANCE_STATE_URL": state.url} if workers > 1 else _trading(folder, policy)),
         }
         several = ("--workers", str(workers)) if workers > 1 else ()
         with Process("--http", "--port", "0", *several, environment=environment) as server:
@@ -151,6 +157,14 @@ def _served(tokens: list[str], workers: int) -> Generator[int]:
             finally:
                 server.terminate()
                 simulator.terminate()
+
+
+def _trading(folder: str, policy: Path) -> dict[str, str]:
+    return {
+        "MCP_BINANCE_TRADING": "paper",
+        "MCP_BINANCE_TRADING_DIR": str(Path(folder) / "trading"),
+        "MCP_BINANCE_TRADING_POLICY": str(policy),
+    }
 
 
 def _caller(role: str) -> Process:

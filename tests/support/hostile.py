@@ -10,12 +10,13 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from decimal import Decimal
 from itertools import count
 from random import Random
 from typing import Any
 
 from mcp_binance_server.clock import SystemClock
-from support.plain_http import Line, call, listen, stateless
+from support.plain_http import Line, call, listen, ordered, stateless
 from support.raw import INITIALIZE, INITIALIZED
 
 SESSION = "mcp-session-id"
@@ -128,6 +129,12 @@ class Greed:
         ]
         market = self._chance.choice(MARKETS)
         self._note((await line.ask("POST", *call("scan_market", market=market, min_volume="0", where=where))).complaint)
+
+    async def orders(self, line: Line) -> None:
+        """Preview orders without end, and place every one of them."""
+        number = next(self._numbers)
+        preview, placing = await ordered(line, f"{Decimal('0.0001') + number % 900 * Decimal('0.00001'):f}")
+        self._note(preview.complaint or (placing.complaint if placing else "no preview"))
 
     def _note(self, complaint: str) -> None:
         self.got[complaint or "taken"] += 1

@@ -9,12 +9,13 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from random import Random
 from time import perf_counter
 from typing import Any
 
 from mcp_binance_server.clock import SystemClock
-from support.plain_http import Line, Reply, call, listen
+from support.plain_http import Line, Reply, call, listen, ordered
 from support.raw import INITIALIZE, INITIALIZED
 
 SESSION = "mcp-session-id"
@@ -143,6 +144,15 @@ class Caller:
         reply = content(await self.line.ask("POST", *call("scan_market", market=market, **shown)))
         if b'"waiting":0' not in reply.body.replace(b" ", b""):
             raise Complaint("candles are missing")
+
+    async def orders(self) -> None:
+        """Place a small order on paper."""
+        self.asked += 1
+        preview, placing = await ordered(self.line, f"{Decimal('0.0001') + self.asked % 50 * Decimal('0.00001'):f}")
+        content(preview)
+        if placing is None:
+            raise Complaint("no preview to place")
+        content(placing)
 
     loop = look
 

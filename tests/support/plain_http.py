@@ -105,3 +105,13 @@ def call(tool: str, **arguments: object) -> tuple[dict[str, str], dict[str, Any]
 
 def listen(*uris: str) -> tuple[dict[str, str], dict[str, Any]]:
     return stateless("subscriptions/listen", {"notifications": {"resourceSubscriptions": [*uris]}})
+
+
+async def ordered(line: Line, quantity: str) -> tuple[Reply, Reply | None]:
+    """Preview a small order, and place it if that is allowed."""
+    order = {"symbol": "BTCUSDT", "side": "BUY", "type": "MARKET", "quantity": quantity}
+    preview = await line.ask("POST", *call("preview_order", **order))
+    told: dict[str, Any] = json.loads(preview.body or b"{}").get("result", {}).get("structuredContent", {})
+    if not (preview_id := told.get("preview_id")):
+        return preview, None
+    return preview, await line.ask("POST", *call("place_order", preview_id=preview_id))
