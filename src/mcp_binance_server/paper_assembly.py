@@ -43,6 +43,7 @@ class PaperSide:
     store: Store
     desk: Desk
     reads: PaperReads
+    hub: Hub
 
     def service(self, trying: PreviewService) -> TradingService:
         """Return the service that places what this preview service tries out."""
@@ -52,7 +53,11 @@ class PaperSide:
         surveyor = Surveyor(drafter, self.desk, reader, client, upstream.directory, time)
         # A preview is placed by the process that made it: nobody else needs its key.
         previews = Previews(upstream.engine, token_bytes(32))
-        return TradingService(surveyor, previews, trying, Agreements(self.store))
+        return TradingService(surveyor, previews, trying, Agreements(self.store), self._begin_feed)
+
+    def _begin_feed(self, symbol: Symbol) -> None:
+        with self.hub.reading(symbol):
+            pass  # it lingers, and an order that follows finds it in step
 
 
 @asynccontextmanager
@@ -86,6 +91,6 @@ async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) 
                     hub, upstream.client, upstream.directory, exchange, time, clock, desk.catch_up, owner=name
                 )
                 async with desk.running(), feed.running():
-                    yield PaperSide(upstream, policy, store, desk, PaperReads(exchange, network.name))
+                    yield PaperSide(upstream, policy, store, desk, PaperReads(exchange, network.name), hub)
     except JournalUnavailable as error:
         raise SettingsError(problems=(f"MCP_BINANCE_TRADING_DIR: {error.reason}. {error.fix}",)) from error

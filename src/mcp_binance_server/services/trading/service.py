@@ -1,5 +1,6 @@
 """Trading for one visitor: an order is tried out, agreed to, placed once and followed; limits are the operator's."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -7,6 +8,7 @@ import anyio
 
 from mcp_binance_server.domain.money import Quantity, floor_to_step
 from mcp_binance_server.domain.periods import moment_of
+from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.trading.answers import (
@@ -60,6 +62,8 @@ class TradingService:
     previews: Previews
     trying: PreviewService
     agreements: Agreements
+    begin_feed: Callable[[Symbol], None]
+    """Has the live market of a symbol come in step while its preview is read."""
     trader: Trader = OWNER
 
     @property
@@ -94,6 +98,7 @@ class TradingService:
         denied = denials(found)
         kept = None
         if not denied:
+            self.begin_feed(terms.symbol)
             kept = await self.previews.keep(terms, self.trader.visitor, shown.rules.base, self.now_ms())
         return TradablePreview(tried, terms, kept, way, _left(found), denied, self.policy.counting_asset)
 
