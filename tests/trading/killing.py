@@ -16,7 +16,7 @@ from mcp_binance_server.domain.account import Commission, Venue
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.broker import Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.trading.broker import Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.desk import Desk, Placed, written_order
 from mcp_binance_server.trading.intent import Kind
@@ -65,7 +65,8 @@ class Late(Desk):
 
         order = written_order(intent.terms, intent.client_order_id)
         outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), open_gate)
-        await self.ledger.mark_sent(intent.preview_id, self.now_ms())
+        if outcome.fate is not Fate.NOT_SENT:
+            await self.ledger.mark_sent(intent.preview_id, self.now_ms())
         await self._write_down(intent.preview_id, outcome)
         return outcome.reason
 

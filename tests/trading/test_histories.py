@@ -195,7 +195,9 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: bool(self.placed))
     @rule(which=st.integers(0, 99), process=st.integers(0, 1), fault=faults)
     def cancel(self, which: int, process: int, fault: "tuple[Where, What] | None") -> None:
-        new = self.placed[which % len(self.placed)]
+        stand = {each for (each,) in self.rows("SELECT id FROM intent WHERE final_ms IS NULL AND state='ACKED'")}
+        some = [new for new in self.placed if new.preview_id in stand] or self.placed
+        new = some[which % len(some)]
         was_over = self.rows("SELECT final_ms FROM intent WHERE id=?", new.preview_id) != [(None,)]
         self.host.fault = fault
 
