@@ -62,7 +62,7 @@ def outcome_step(placed: PlacedOrder) -> str:
         case "unknown":
             return f"{look} in {ASK_AGAIN_SECS} s; place_order again with the same preview_id is safe, it only asks"
         case _:
-            return "preview_order with what is mended, if the user still wants it"
+            return "preview_order with that corrected, if the user still wants it"
 
 
 def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
