@@ -16,7 +16,7 @@ MOST_MS = 3_000
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("name", "workers"),
-    [("loop", 1), ("orders", 1), ("connections", 1), ("weight", 2), ("sessions", 2), ("screens", 2)],
+    [("loop", 1), ("connections", 1), ("weight", 2), ("sessions", 2), ("screens", 2)],
 )
 def test_the_modest_are_served_whatever_the_hostile_one_takes(name: str, workers: int) -> None:
     allow_descriptors()

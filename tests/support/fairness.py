@@ -104,7 +104,7 @@ def measure(currency: Currency, *, modest: int, seconds: float, workers: int = 1
     """Run a server and both kinds of callers, each in processes of their own."""
     modest = min(modest, currency.most_modest)
     tokens = [new_token() for _ in range(modest + 1)]
-    with _served(tokens, workers) as port, _caller("modest") as many:
+    with _served(tokens, workers, trades=currency.name == "orders") as port, _caller("modest") as many:
         many.say({"port": port, "tokens": tokens[1:], "currency": currency.name, "period": currency.period})
         sleep(currency.period + 2.0)  # everybody is there, and what is loaded late is loaded
         _noted(many)
@@ -124,11 +124,11 @@ def measure(currency: Currency, *, modest: int, seconds: float, workers: int = 1
 
 
 @contextmanager
-def _served(tokens: list[str], workers: int) -> Generator[int]:
+def _served(tokens: list[str], workers: int, *, trades: bool) -> Generator[int]:
     with TemporaryDirectory() as folder, state_server() as state, Process("simulator", *CROWD) as simulator:
         exchange = json.loads(simulator.line())
         file = Path(folder) / "tokens"
-        scopes: frozenset[Scope] = frozenset({"market:read", "account:read", "trade"})
+        scopes: frozenset[Scope] = frozenset({"market:read", *(("account:read", "trade") if trades else ())})
         policy = Path(folder) / "trading.toml"
         policy.write_text(POLICY)
         policy.chmod(0o600)
@@ -148,7 +148,8 @@ def _served(tokens: list[str], workers: int) -> Generator[int]:
             "MCP_BINANCE_TOKEN_FILE": str(file),
             "MCP_BINANCE_SESSION_CAP": str(SESSION_CAP),
             "MCP_BINANCE_LOG_LEVEL": "ERROR",
-            **({"MCP_BINANCE_STATE_URL": state.url} if workers > 1 else _trading(folder, policy)),
+            **({"MCP_BINANCE_STATE_URL": state.url} if workers > 1 else {}),
+            **(_trading(folder, policy) if trades else {}),
         }
         several = ("--workers", str(workers)) if workers > 1 else ()
         with Process("--http", "--port", "0", *several, environment=environment) as server:
