@@ -65,6 +65,15 @@ async def test_the_desk_stops_at_the_last_straw_and_not_before(
     assert [(each.state, each.told["guard"]) for each in denied] == [("DENIED", "stop")]
 
 
+async def test_what_is_tried_again_and_again_is_denied_once_in_the_journal(bench: Bench) -> None:
+    await bench.desk.ledger.stop("a fire", "a test", NOW_MS)
+    for _ in range(3):
+        with pytest.raises(TradingIsStopped):
+            await bench.place(intent())
+
+    assert [each.state for each in await bench.desk.reader.history(intent().preview_id)] == ["DENIED"]
+
+
 async def fail(bench: Bench, state: IntentState, at_ms: int, number: int, account: str = "paper") -> None:
     """Write one failure down, as of a moment."""
     ledger = bench.desk.ledger

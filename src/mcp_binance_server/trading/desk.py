@@ -134,7 +134,7 @@ class Desk:
         """Write down what was refused after its preview; that this fails changes no refusal."""
         facts = {"guard": denied.guard, "received": denied.received, "limit": denied.limit}
         try:
-            await self.ledger.note("DENIED", facts, self.now_ms(), preview_id)
+            await self.ledger.note_once("DENIED", facts, self.now_ms(), preview_id)
         except AppError as error:
             LOG.warning("a refusal was not written down: %s", error.message)
 

@@ -315,3 +315,14 @@ async def test_an_order_stays_as_long_as_it_says(tmp_path: Path, stays: str, sta
 
     assert told.data["status"] == status
     assert stays in told.data["order"]
+
+
+async def test_the_market_is_streamed_from_the_preview_on(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path) as trader:
+        hub = trader.market.app.context.live.hub
+        assert hub is not None
+        before = {each.feed.symbol for each in hub.watched()}
+
+        await trader.previewed(**{**AT_ONCE, "symbol": "ETHUSDT"})
+
+        assert {each.feed.symbol for each in hub.watched()} - before == {"ETHUSDT"}

@@ -87,6 +87,15 @@ class HostLedger:
         """Write an event that changes no intent: a no, a refusal, a change of the rules."""
         await self.store.write(lambda rows: append(rows, now_ms, about, state, facts))
 
+    async def note_once(self, state: str, facts: Mapping[str, Any], now_ms: int, about: str) -> None:
+        """Write such an event unless there is one of its kind: who tries again and again fills no disk."""
+
+        def work(rows: Rows) -> None:
+            if rows.execute("SELECT 1 FROM event WHERE about=? AND state=?", (about, state)).fetchone() is None:
+                append(rows, now_ms, about, state, facts)
+
+        await self.store.write(work)
+
     async def find(self, preview_id: PreviewId) -> Intent | None:
         return await self.store.read(lambda rows: find(rows, preview_id))
 

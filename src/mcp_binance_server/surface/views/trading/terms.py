@@ -10,7 +10,9 @@ from mcp_binance_server.surface.views.markdown import exact, instant, plain, pri
 from mcp_binance_server.trading.policy import Way
 from mcp_binance_server.trading.terms import Terms, TradingMode
 
-NO_MONEY = "No real money: orders are matched here, on the live prices of {network}."
+# The exchange of the demo is nobody's.
+OFFLINE = "offline"
+NO_MONEY = "No real money: orders are matched here, on {prices}."
 WAYS: dict[Way, str] = {
     "policy": "the operator's limits; nobody was asked",
     "client": "the user, in the client's form",
@@ -62,13 +64,17 @@ def averaged(value: Decimal, rules: SymbolRules) -> str:
 
 def where_from(mode: TradingMode, venue: Venue, as_of_ms: int) -> list[str]:
     """Write the last lines: which money it was, where orders go, and when all this was so."""
-    money = [f"*{NO_MONEY.format(network=plain(venue.network))}*"] if mode == "paper" else []
+    money = [f"*{NO_MONEY.format(prices=plain(_prices(venue)))}*"] if mode == "paper" else []
     return [*money, f"*Network {plain(venue.network)}, host {plain(venue.host)}; as of {instant(as_of_ms)}*"]
+
+
+def _prices(venue: Venue) -> str:
+    return "made-up prices" if venue.network == OFFLINE else f"the live prices of {venue.network}"
 
 
 def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
     """Say in the structure what the last lines of a text say."""
-    return [NO_MONEY.format(network=venue.network)] if mode == "paper" else []
+    return [NO_MONEY.format(prices=_prices(venue))] if mode == "paper" else []
 
 
 def unformatted(text: str) -> str:
