@@ -14,6 +14,8 @@ import anyio
 MOMENT_SECS = 0.8
 # Answers in hand may leave for two seconds; what is left then is threads that cannot be woken.
 TERMINATED_SECS = 3.0
+# An order that is under way is waited for, and what became of it written down.
+ORDERS_SECS = 16.0
 INTERRUPTED = 128 + signal.SIGINT  # as a shell says it
 
 T = TypeVar("T")
@@ -48,13 +50,18 @@ class LastMoment:
         os._exit(self._code)
 
 
-def run(main: Callable[[*Ts], Awaitable[T]], *arguments: *Ts, backend_options: dict[str, Any] | None = None) -> T:
-    """Run a coroutine to its end; Ctrl-C cancels it.
+def run(
+    main: Callable[[*Ts], Awaitable[T]],
+    *arguments: *Ts,
+    secs: float = MOMENT_SECS,
+    backend_options: dict[str, Any] | None = None,
+) -> T:
+    """Run a coroutine to its end; Ctrl-C cancels it, and ends what has not ended after so many seconds.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    last_moment = LastMoment()
+    last_moment = LastMoment(secs=secs)
 
     async def interruptible() -> T:
         with _heard_first(last_moment):
@@ -69,9 +76,14 @@ def run(main: Callable[[*Ts], Awaitable[T]], *arguments: *Ts, backend_options: d
         raise
 
 
-def told_to_end() -> Callable[[], None]:
+def told_to_end(secs: float = TERMINATED_SECS) -> Callable[[], None]:
     """Return what to do at SIGTERM: have the process ended in a while, whatever still holds it then."""
-    return LastMoment(0, TERMINATED_SECS).begin
+    return LastMoment(0, secs).begin
+
+
+def longest_end(usual_secs: float, *, has_orders: bool) -> float:
+    """Return how long an end may take; nobody gives up an order that is under way after a moment."""
+    return ORDERS_SECS if has_orders else usual_secs
 
 
 @contextmanager

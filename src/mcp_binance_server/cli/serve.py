@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_binance_server.cli.interruption import run, told_to_end
+from mcp_binance_server.cli.interruption import MOMENT_SECS, TERMINATED_SECS, longest_end, run, told_to_end
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings, read_settings
@@ -74,7 +74,7 @@ def run_stdio(verbosity: Verbosity) -> int:
     settings = prepare(verbosity)
     if sys.stdin.isatty():
         verbosity.tell(WAITING)
-    run(_serve, settings)
+    run(_serve, settings, secs=longest_end(MOMENT_SECS, has_orders=settings.trading != "off"))
     return 0
 
 
@@ -110,7 +110,7 @@ async def _serve(settings: Settings) -> None:
     )
     async with anyio.create_task_group() as group:
         group.start_soon(_open, settings, opening)
-        await serve_stdio(server, told_to_end())
+        await serve_stdio(server, told_to_end(longest_end(TERMINATED_SECS, has_orders=settings.trading != "off")))
         opening.end()
 
 

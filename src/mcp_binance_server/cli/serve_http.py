@@ -11,7 +11,7 @@ import anyio
 from starlette.types import ASGIApp
 
 from mcp_binance_server.app import App, running_app
-from mcp_binance_server.cli.interruption import LastMoment
+from mcp_binance_server.cli.interruption import MOMENT_SECS, LastMoment, longest_end
 from mcp_binance_server.cli.listening import ListenOn, authentication_of, lends_own_key, refuse_strangers
 from mcp_binance_server.cli.serve import prepare
 from mcp_binance_server.cli.terminal import Verbosity
@@ -38,7 +38,8 @@ def run_http(place: ListenOn, verbosity: Verbosity, *, unsafe: bool) -> int:
     """
     settings = prepare(verbosity)
     refuse_strangers(settings, place, unsafe=unsafe)
-    anyio.run(_serve, settings, place, verbosity, LastMoment(0), backend_options=fastest_loop())
+    secs = longest_end(MOMENT_SECS, has_orders=settings.trading != "off")
+    anyio.run(_serve, settings, place, verbosity, LastMoment(0, secs), backend_options=fastest_loop())
     return 0
 
 

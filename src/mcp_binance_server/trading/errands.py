@@ -15,8 +15,8 @@ LOG = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-# How long the end of the process waits for an order that is under way.
-LAST_MS = 15_000
+# How long the end of the process waits for an order that is under way; answers in hand have had two seconds before.
+LAST_MS = 13_000
 
 
 @dataclass(eq=False)
@@ -116,7 +116,8 @@ class Errands(Generic[ResultT]):
 
     async def _last(self) -> None:
         if self._under_way:
-            LOG.warning("%d under way: waiting up to %.0f s", len(self._under_way), self.last_ms / 1000)
+            told = "an order is under way: waiting up to %.0f s for what becomes of it (Ctrl-C ends it at once)"
+            LOG.warning(told, self.last_ms / 1000)
         with anyio.move_on_after(self.last_ms / 1000):
             await self._all_done()
         self._is_over = True
