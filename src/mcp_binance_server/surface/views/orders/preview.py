@@ -16,6 +16,7 @@ BEHAVIOURS = {
 NO_KEY = "not checked: no API key"
 CHECKED = "checked"
 SIMULATED_MARKET = "Simulated exchange, no real market"
+BNB_DISCOUNT = "The fee is less if paid in BNB"
 
 
 def preview_page(tried: PreviewedOrder) -> str:
@@ -48,7 +49,7 @@ def _lines(tried: PreviewedOrder) -> list[str]:
 def preview_notes(tried: PreviewedOrder) -> list[str]:
     """Say what the numbers of a preview rest on."""
     notes = ["Price rules are measured at the middle of the book; Binance uses its own average price"]
-    notes.append("The fee is less if paid in BNB")
+    notes.append(BNB_DISCOUNT)
     if tried.venue.simulated:
         notes.append(SIMULATED_MARKET)
     fill = tried.preview.fill

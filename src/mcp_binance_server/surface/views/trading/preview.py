@@ -2,7 +2,7 @@
 
 from mcp_binance_server.services.trading.answers import TradablePreview
 from mcp_binance_server.surface.views.markdown import instant, next_step, plain
-from mcp_binance_server.surface.views.orders.preview import SIMULATED_MARKET, preview_notes, preview_page
+from mcp_binance_server.surface.views.orders.preview import BNB_DISCOUNT, SIMULATED_MARKET, preview_notes, preview_page
 from mcp_binance_server.surface.views.trading.terms import (
     AFTERWARDS,
     CONFIRMATION,
@@ -71,8 +71,9 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
 
 
 def tradable_notes(shown: TradablePreview) -> list[str]:
-    """Say what the numbers rest on; on paper the market is real, only the money is not."""
-    told = [each for each in preview_notes(shown.tried) if each != SIMULATED_MARKET]
+    """Say what the numbers rest on; on paper the market is real and the money is not, and nobody gives a discount."""
+    on_paper = (SIMULATED_MARKET, BNB_DISCOUNT) if shown.terms.mode == "paper" else ()
+    told = [each for each in preview_notes(shown.tried) if each not in on_paper]
     return [*told, *money_notes(shown.terms.mode, shown.tried.venue)]
 
 
