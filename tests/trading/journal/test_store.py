@@ -10,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
+from mcp_binance_server.domain.access import acting_for
 from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.agreements import Agreements
@@ -380,3 +382,21 @@ async def test_what_a_killed_writer_left_half_done_is_undone_by_who_reads(tmp_pa
         found = await examine(store)
 
     assert (found.events, found.orders, found.problems) == (40, 40, ())
+
+
+async def test_a_visitor_with_much_to_write_does_not_hold_up_another(tmp_path: Path) -> None:
+    done: list[str] = []
+    async with opened_store(tmp_path / "trading") as store:
+
+        async def note(party: str) -> None:
+            with acting_for(party):
+                await HostLedger(store, "me").note("NOTED", {}, NOW_MS)
+            done.append(party)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(100):
+                tasks.start_soon(note, "busy")
+            await anyio.lowlevel.checkpoint()
+            tasks.start_soon(note, "modest")
+
+    assert done.index("modest") < 5

@@ -17,6 +17,7 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
+from mcp_binance_server.state.party_round import PartyRound
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.chain import broken_lately
 from mcp_binance_server.trading.journal.folder import require_private
@@ -42,6 +43,8 @@ class Store:
     broken_at: int | None
     """The first of the newest events that does not follow on the one before it."""
     lock: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    turns: PartyRound = field(default_factory=PartyRound)
+    """Whose work the thread does next."""
     _told: LastWritten | None = None
 
     async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
@@ -50,7 +53,8 @@ class Store:
         Raises:
             JournalUnavailable: it cannot be written; nothing was.
         """
-        return await anyio.to_thread.run_sync(self._written, work, limiter=self.lock)
+        async with self.turns.turn():
+            return await anyio.to_thread.run_sync(self._written, work, limiter=self.lock)
 
     async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
         """Do work that changes nothing.
@@ -58,7 +62,8 @@ class Store:
         Raises:
             JournalUnavailable: it cannot be read.
         """
-        return await anyio.to_thread.run_sync(self._read, work, limiter=self.lock)
+        async with self.turns.turn():
+            return await anyio.to_thread.run_sync(self._read, work, limiter=self.lock)
 
     def _written(self, work: Callable[[Rows], WorkT]) -> WorkT:
         try:
