@@ -125,7 +125,7 @@ def test_a_refusal_is_a_warning_in_plain_words(
     assert (found["status"], report["healthy"]) == ("warning", True)
     assert words[0] in found["seen"]
     assert words[1] in found["why"]
-    assert found["try"] == "export MCP_BINANCE_TOOLSETS=market,account,orders,analysis,charts,guide"
+    assert found["try"] == "export MCP_BINANCE_TOOLSETS=market,account,orders,analysis,charts,guide,trade"
     assert rung(report, "rest")["status"] == "ok"
 
 

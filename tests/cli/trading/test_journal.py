@@ -289,7 +289,10 @@ def unreadable_terms(folder: Path) -> None:
     [
         (newer, f"it was written by a newer version (tables {NEWEST + 1}). Update mcp-binance-server."),
         (noise, f"it is no journal. Move {FILE} away, or restore a backup."),
-        (unreadable_terms, "an order in it cannot be read. Run mcp-binance-server journal --verify."),
+        (
+            unreadable_terms,
+            f"a row of it makes no sense. Restore a backup of {FILE}, then run mcp-binance-server journal --verify.",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(

@@ -40,8 +40,6 @@ def run_journal(options: argparse.Namespace) -> int:
         return _no_journal(options, folder)
     except JournalUnavailable as error:
         return _told(f"{folder / FILE}: {error.reason}. {error.fix}.")
-    except ValueError:
-        return _told(f"{folder / FILE}: an order in it cannot be read. Run mcp-binance-server journal --verify.")
     except OSError as error:
         return _told(f"{options.backup}: {error.strerror}.")
 
