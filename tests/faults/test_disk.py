@@ -21,10 +21,13 @@ from mcp_binance_server.cli.main import main
 sys.exit(main(["demo"]))
 """
 
+# What trades keeps a journal: that is another page's test.
+READS_ONLY = {"MCP_BINANCE_TOOLSETS": ",".join(sorted({spec.toolset for spec in CATALOGUE.tools}))}
+
 
 @requirement("data-model/in-memory")
 def test_no_page_prompt_or_tool_writes_a_file() -> None:
-    with Process(code=WATCHED) as server:
+    with Process(code=WATCHED, environment=READS_ONLY) as server:
         server.shake_hands()
         for spec in CATALOGUE.resources:
             assert "result" in server.ask(spec.uri, "resources/read", {"uri": spec.uri})

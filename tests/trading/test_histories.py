@@ -31,7 +31,7 @@ from trading.killing import Late, Resending
 
 pytestmark = [pytest.mark.flood, pytest.mark.slow]
 
-EXAMPLES, STEPS, LEAST = 65, 80, 5_000
+EXAMPLES, STEPS, LEAST = 75, 80, 5_000
 PER_DAY, PER_MINUTE, ORDERS_PER_DAY, OPEN_ORDERS = 2_500_00, 5, 20, 3
 POLICY: Policy = read_policy(
     f"""[limits]

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Break each import contract of trading once, on a copy: what it forbids must be found, and told with its place."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "mcp_binance_server"
+# By the contract it breaks: where a line is added, and which.
+PLANTED = {
+    "Judgement of orders is pure": ("trading/guards.py", "import sqlite3"),
+    "The journal alone knows SQLite": ("services/trading/counting.py", "import sqlite3"),
+    "The surface cannot send": ("surface/answers.py", "from mcp_binance_server.trading.desk import Desk"),
+    "gRPC does not trade": (
+        "transports/grpc/errors.py",
+        "from mcp_binance_server.services.trading.service import TradingService",
+    ),
+}
+
+
+def main() -> int:
+    with TemporaryDirectory() as folder:
+        copy = shutil.copytree(
+            PACKAGE, Path(folder) / "mcp_binance_server", ignore=shutil.ignore_patterns("__pycache__")
+        )
+        for place, line in PLANTED.values():
+            with (copy / place).open("a", encoding="utf-8") as file:
+                file.write(f"\n{line}\n")
+        found = subprocess.run(  # noqa: S603 - our own tool
+            ["lint-imports", "--no-cache", "--config", str(ROOT / "pyproject.toml")],  # noqa: S607 - of this environment
+            env={**os.environ, "PYTHONPATH": folder},  # noqa: TID251 - the same, with another package
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    told = " ".join(found.stdout.split())
+    missed: list[str] = []
+    for contract, (place, line) in PLANTED.items():
+        importer = "mcp_binance_server." + place.removesuffix(".py").replace("/", ".")
+        if f"{contract} BROKEN" not in told or f"{importer} -> {line.split()[1]}" not in told:
+            missed.append(contract)
+    for contract in missed:
+        print(f"{contract}: what it forbids was not found", file=sys.stderr)
+    if not missed:
+        print(f"{len(PLANTED)} contracts of trading found what was planted against them")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
