@@ -4,9 +4,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from mcp_binance_server.trading.desk import Desk
 from support.paper import AT_ONCE, LOW, RESTING, SMALL, SYMBOL, PaperTrader, paper_trader
+from support.terms import NOW_MS, intent
 
 WORTH = Decimal(LOW) * Decimal(SMALL)  # 58.25
 CENT = Decimal("0.01")
@@ -22,6 +25,12 @@ async def tried(trader: PaperTrader, **arguments: Any) -> list[str]:  # noqa: AN
     assert told.text.startswith("PAPER: preview, nothing sent.")
     assert (told.data["preview_id"] is None) == bool(told.data["refused_by"])
     return refused(told.data)
+
+
+def desk_of(trader: PaperTrader) -> Desk:
+    trading = trader.market.app.context.trading
+    assert trading is not None
+    return trading.desk
 
 
 def limits(*lines: str) -> str:
@@ -157,3 +166,32 @@ async def test_a_preview_is_placed_until_it_is_over_and_not_when_the_market_has_
 
     assert placed.data["outcome"] == "placed"
     assert (over.is_error, over.data["error_type"]) == (True, "preview_not_found")
+
+
+async def test_before_the_desk_is_ready_nothing_is_placed_and_the_preview_says_what_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    async with paper_trader(tmp_path) as trader:
+        desk = desk_of(trader)
+        preview_id = await trader.previewed(**RESTING)
+        desk._settled = anyio.Event()  # pyright: ignore[reportPrivateUsage]
+
+        assert await tried(trader, **RESTING) == ["ready"]
+        told = await trader.call("place_order", preview_id=preview_id)
+
+    assert (told.is_error, told.data["error_type"]) == (True, "order_denied")
+    assert "the orders that the last run left are known" in told.text
+
+
+async def test_while_an_order_may_stand_none_follows_on_its_side_and_the_other_side_is_free(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path) as trader:
+        ledger = desk_of(trader).ledger
+        lost = intent(7, symbol=SYMBOL, account="paper")
+        await ledger.claim(lost, (), NOW_MS)
+        await ledger.mark_sent(lost.preview_id, NOW_MS)
+        await ledger.move(lost.preview_id, "UNKNOWN", {}, NOW_MS)
+
+        assert await tried(trader, **RESTING) == ["unresolved"]
+        told = await trader.call("preview_order", **RESTING)
+
+    assert lost.client_order_id in told.text
