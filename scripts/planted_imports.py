@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "mcp_binance_server"
 # By the contract it breaks: where a line is added, and which.
 PLANTED = {
-    "Judgement of orders is pure": ("trading/guards.py", "import sqlite3"),
+    "Judgement of orders is pure": ("trading/judgement/guards.py", "import sqlite3"),
     "The journal alone knows SQLite": ("services/trading/counting.py", "import sqlite3"),
     "The surface cannot send": ("surface/answers.py", "from mcp_binance_server.trading.desk import Desk"),
     "gRPC does not trade": (

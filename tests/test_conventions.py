@@ -30,10 +30,7 @@ PURE = (
     "domain", "analytics", "surface.views", "feeds.book", "feeds.tape", "charts.language", "charts.validate",
     "charts.chartimg.docs_parser",
 )  # fmt: skip
-JUDGEMENT = (
-    "trading.intent", "trading.filters", "trading.preview", "trading.terms", "trading.policy", "trading.charges",
-    "trading.guards", "trading.lifecycle", "trading.paper.market", "trading.paper.account",
-)  # fmt: skip
+JUDGEMENT = ("trading.judgement", "trading.lifecycle", "trading.paper.market", "trading.paper.account")
 BELOW_MCP = (
     "services", "sessions", "charts", "feeds", "guide", "trading", "exchange", "analytics", "state", "domain",
     "telemetry", "errors",

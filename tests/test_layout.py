@@ -38,8 +38,11 @@ def written(name: str, text: str) -> Plant:
 
 
 def crowded(package: Path) -> None:
+    (package / "trading" / "crowd").mkdir()
     for number in range(17):
-        (package / "trading" / f"page_{number}.py").write_text(f'"""Page {number}."""\n' * 150, encoding="utf-8")
+        (package / "trading" / "crowd" / f"page_{number}.py").write_text(
+            f'"""Page {number}."""\n' * 150, encoding="utf-8"
+        )
 
 
 @pytest.mark.parametrize(
@@ -77,9 +80,9 @@ def crowded(package: Path) -> None:
             written("analytics/momentum/pace.py", '"""How fast."""\n'),
             "momentum is no topic; it belongs to one of market,",
         ),
-        (crowded, "trading has 33 files: a topic among them belongs in a folder of its own"),
+        (crowded, "crowd has 17 files: a topic among them belongs in a folder of its own"),
         (
-            written("trading/intent.py", "# one more\n" * 300),
+            written("trading/judgement/intent.py", "# one more\n" * 300),
             "what has a second reason to change belongs on its own page",
         ),
         (written("state/utils.py", '"""Odds and ends."""\n'), "it belongs to the page that uses it"),

@@ -25,11 +25,11 @@ from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.store import Store, opened_store
+from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.reads import HOST, PaperReads
-from mcp_binance_server.trading.policy import Policy
 from mcp_binance_server.trading.policy_file import policy_at
 from mcp_binance_server.upstream import Upstream
 

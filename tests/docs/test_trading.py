@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import mcp_binance_server.trading.charges
-import mcp_binance_server.trading.guards
+import mcp_binance_server.trading.judgement.charges
+import mcp_binance_server.trading.judgement.guards
 from mcp_binance_server.guide.config import CONTENT
-from mcp_binance_server.trading.policy import Confirm, Policy, TradingLimits, read_policy
+from mcp_binance_server.trading.judgement.policy import Confirm, Policy, TradingLimits, read_policy
 from support.pages import ROOT, blocks, name_of
 
 HOW_TO = ROOT / "docs" / "how-to"
@@ -57,7 +57,7 @@ def test_what_has_no_default_is_told_to_be_without_limit() -> None:
 
 
 def test_the_playbook_of_a_denied_order_has_every_guard() -> None:
-    modules = (mcp_binance_server.trading.guards, mcp_binance_server.trading.charges)
+    modules = (mcp_binance_server.trading.judgement.guards, mcp_binance_server.trading.judgement.charges)
     source = "".join(Path(each.__file__ or "").read_text(encoding="utf-8") for each in modules)
     page = (CONTENT / "errors" / "order-denied.md").read_text(encoding="utf-8")
     told = {name for line in page.splitlines() if line.startswith("| ") for name in line.split("|")[1].split(", ")}

@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger, LimitPassed, TradingIsStopped
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.store import opened_store
-from mcp_binance_server.trading.policy import Policy, read_policy
+from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.policy import Policy, read_policy
 from support.terms import NOW_MS, intent
 
 

@@ -7,7 +7,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.records import NewIntent
-from mcp_binance_server.trading.terms import PreviewId, Terms, client_order_id
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, client_order_id
 
 NOW_MS = 1_784_592_123_456
 KEY = b"k" * 32

@@ -15,14 +15,14 @@ from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
 from mcp_binance_server.trading.broker import Fate, Gate, Outcome, Target, WrittenOrder
-from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import FINAL_STATUS, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
-from mcp_binance_server.trading.policy import Policy
-from mcp_binance_server.trading.terms import TradingMode
+from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.judgement.terms import TradingMode
 from support.clock import FakeClock
 from support.terms import NOW_MS
 

@@ -14,7 +14,7 @@ from mcp_binance_server.trading.broker import Fate, Gate, Outcome, WrittenOrder
 from mcp_binance_server.trading.desk import Placed, written_order
 from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, TradingIsStopped
 from mcp_binance_server.trading.journal.owner import is_dead, owner
-from mcp_binance_server.trading.policy import read_policy
+from mcp_binance_server.trading.judgement.policy import read_policy
 from support.terms import NOW_MS, intent, terms
 from trading.bench import Bench, Scripted, opened_bench, placed
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.preview import FillWalk, walk
+from mcp_binance_server.trading.judgement.preview import FillWalk, walk
 from support.fixtures import DATA
 
 FUNCTIONS = ("walk_quote", "walk_base")

@@ -7,8 +7,8 @@ from typing import Any, get_args
 import pytest
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.charges import charges, given_back
-from mcp_binance_server.trading.guards import (
+from mcp_binance_server.trading.judgement.charges import charges, given_back
+from mcp_binance_server.trading.judgement.guards import (
     GUARDS,
     Denied,
     RecentOrder,
@@ -17,9 +17,9 @@ from mcp_binance_server.trading.guards import (
     first_denial,
     worst_price,
 )
-from mcp_binance_server.trading.intent import OrderIntent, Touch
-from mcp_binance_server.trading.policy import Policy, Way, read_policy
-from mcp_binance_server.trading.preview import FillWalk
+from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
+from mcp_binance_server.trading.judgement.policy import Policy, Way, read_policy
+from mcp_binance_server.trading.judgement.preview import FillWalk
 from support.terms import NOW_MS, terms
 
 BID, ASK = Price(Decimal("59999.00")), Price(Decimal("60001.00"))

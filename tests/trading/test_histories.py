@@ -18,12 +18,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.trading.broker import Target
-from mcp_binance_server.trading.charges import DAY_MS, MINUTE_MS, charges
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.ledger import LimitPassed, TradingIsStopped
 from mcp_binance_server.trading.journal.records import NewIntent
-from mcp_binance_server.trading.policy import Policy, read_policy
+from mcp_binance_server.trading.judgement.charges import DAY_MS, MINUTE_MS, charges
+from mcp_binance_server.trading.judgement.policy import Policy, read_policy
 from support.terms import intent
 from trading.host import PAIR, START, SYMBOL, Host, Process, What, Where, started
 from trading.judging import judge

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.trading.policy import Policy, PolicyProblem, cents_up, read_policy
+from mcp_binance_server.trading.judgement.policy import Policy, PolicyProblem, cents_up, read_policy
 
 WHOLE = b"""
 counting_asset = "USDC"

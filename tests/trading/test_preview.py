@@ -12,8 +12,8 @@ from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.trading.errors import InsufficientBalance
-from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
-from mcp_binance_server.trading.preview import Behaviour, FundsAfter, preview, written
+from mcp_binance_server.trading.judgement.intent import Kind, OrderIntent, Side
+from mcp_binance_server.trading.judgement.preview import Behaviour, FundsAfter, preview, written
 
 RULES = SymbolRules(
     Symbol("ABXY"),

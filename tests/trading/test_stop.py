@@ -8,7 +8,7 @@ import pytest
 from mcp_binance_server.trading.broker import Fate
 from mcp_binance_server.trading.journal.ledger import TradingIsStopped
 from mcp_binance_server.trading.journal.records import IntentState
-from mcp_binance_server.trading.stop import REJECTED_MS, UNKNOWN_MS, TradingTroubles, cause
+from mcp_binance_server.trading.judgement.stop import REJECTED_MS, UNKNOWN_MS, TradingTroubles, cause
 from support.terms import NOW_MS, intent
 from trading.bench import Bench, opened_bench
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.terms import PREVIEW_ID, Terms, client_order_id
+from mcp_binance_server.trading.judgement.terms import PREVIEW_ID, Terms, client_order_id
 from support.terms import KEY, terms
 
 OTHERS: dict[str, object] = {

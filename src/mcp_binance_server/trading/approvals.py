@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from mcp_binance_server.trading.terms import PreviewId, Terms
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 APPROVER_FILE = "approver.pem"
 MOST_WRONG = 5

@@ -9,8 +9,8 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.intent import Kind, Side
-from mcp_binance_server.trading.terms import TimeInForce
+from mcp_binance_server.trading.judgement.intent import Kind, Side
+from mcp_binance_server.trading.judgement.terms import TimeInForce
 
 Gate = Callable[[], Awaitable[None]]
 """Awaited with the way open and nothing sent; if it raises, nothing is."""

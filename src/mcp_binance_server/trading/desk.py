@@ -12,9 +12,7 @@ import anyio
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker, Fate, Gate, Outcome, Target, WrittenOrder
-from mcp_binance_server.trading.charges import Charge
 from mcp_binance_server.trading.errands import Errands
-from mcp_binance_server.trading.guards import Denied, denied_by
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom
 from mcp_binance_server.trading.journal.owner import is_dead, sweep
@@ -22,9 +20,11 @@ from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import IllegalMove, Intent, IntentState, NewIntent
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.journal.watching import CancelState, OrderWatch
+from mcp_binance_server.trading.judgement.charges import Charge
+from mcp_binance_server.trading.judgement.guards import Denied, denied_by
+from mcp_binance_server.trading.judgement.stop import cause
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode
 from mcp_binance_server.trading.settling import Settling
-from mcp_binance_server.trading.stop import cause
-from mcp_binance_server.trading.terms import PreviewId, Terms, TradingMode
 
 LOG = logging.getLogger(__name__)
 

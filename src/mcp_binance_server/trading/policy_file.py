@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.trading.approvals import is_public_key
-from mcp_binance_server.trading.policy import Policy, PolicyProblem, read_policy
+from mcp_binance_server.trading.judgement.policy import Policy, PolicyProblem, read_policy
 
 VARIABLE = "MCP_BINANCE_TRADING_POLICY"
 

@@ -12,7 +12,7 @@ from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead
 from mcp_binance_server.trading.journal.records import FINAL_STATUS, IllegalMove, Intent
 from mcp_binance_server.trading.journal.watching import WATCHED_MS, OrderWatch
-from mcp_binance_server.trading.terms import TradingMode
+from mcp_binance_server.trading.judgement.terms import TradingMode
 
 FIRST_PAUSES_MS = (0, 250, 250, 500, 1_000, 2_000, 4_000, 9_250)
 PAUSE_MS = 30_000

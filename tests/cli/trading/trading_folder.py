@@ -11,16 +11,16 @@ import anyio
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.trading.approvals import APPROVER_FILE, NewApprover, new_approver
-from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.desk import written_order
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import Event, all_events
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.store import Store, opened_store
+from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.policy import Policy
 from support.terms import intent
 
 WorkT = TypeVar("WorkT")

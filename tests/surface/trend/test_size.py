@@ -21,9 +21,9 @@ from mcp_binance_server.simulator.market.listing import Symbol
 from mcp_binance_server.simulator.market.portfolio import Balance, Order, Portfolio
 from mcp_binance_server.surface.views.orders.preview import CHECKED
 from mcp_binance_server.surface.views.trend.size import size_lines
-from mcp_binance_server.trading.filters import check
-from mcp_binance_server.trading.intent import OrderIntent, Touch
-from mcp_binance_server.trading.preview import preview
+from mcp_binance_server.trading.judgement.filters import check
+from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
+from mcp_binance_server.trading.judgement.preview import preview
 from support.clock import FakeClock
 from support.served import Place, text_of
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.trading.approvals import WrongPassphrase, is_approved, new_approver, opened_public, sign
-from mcp_binance_server.trading.guards import DUPLICATE_MS
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader, Traded
 from mcp_binance_server.trading.journal.store import Store, opened_store
+from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS
 from support.terms import KEY, NOW_MS, intent, terms
 
 pytestmark = pytest.mark.anyio

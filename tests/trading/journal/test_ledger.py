@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.trading.charges import DAY_MS, Charge, charges
 from mcp_binance_server.trading.journal.chain import Event, broken_link
 from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger, LimitPassed, PositionRoom, TradingIsStopped
 from mcp_binance_server.trading.journal.records import NEXT, IllegalMove, IntentState
 from mcp_binance_server.trading.journal.store import opened_store
-from mcp_binance_server.trading.policy import read_policy
+from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge, charges
+from mcp_binance_server.trading.judgement.policy import read_policy
 from support.terms import NOW_MS, intent, reported
 
 pytestmark = pytest.mark.anyio

@@ -14,14 +14,14 @@ import anyio
 import pytest
 
 from mcp_binance_server.trading.broker import Broker
-from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.journal.chain import Event, broken_link
 from mcp_binance_server.trading.journal.last_written import read_last
 from mcp_binance_server.trading.journal.ledger import STOP_FILE, HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead
 from mcp_binance_server.trading.journal.store import FILE, opened_store
 from mcp_binance_server.trading.journal.watching import OrderWatch
-from mcp_binance_server.trading.policy import read_policy
+from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.policy import read_policy
 from mcp_binance_server.trading.settling import Settling
 from support.clock import FakeClock
 from support.terms import NOW_MS, intent

@@ -14,7 +14,6 @@ import anyio.lowlevel
 import pytest
 
 from mcp_binance_server.domain.access import acting_for
-from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import Event, broken_link, link
@@ -24,7 +23,8 @@ from mcp_binance_server.trading.journal.owner import is_dead, owner, sweep
 from mcp_binance_server.trading.journal.schema import NEWEST, VERSIONS
 from mcp_binance_server.trading.journal.store import FILE, opened_store, read_store
 from mcp_binance_server.trading.journal.wholeness import examine
-from mcp_binance_server.trading.policy import read_policy
+from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.policy import read_policy
 from support.systems import MODES, MOVED_WHILE_OPEN
 from support.terms import NOW_MS, intent
 

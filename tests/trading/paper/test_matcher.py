@@ -12,8 +12,9 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.broker import Target, WrittenOrder
 from mcp_binance_server.trading.errors import InsufficientBalance
-from mcp_binance_server.trading.intent import Kind, Side
 from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.judgement.intent import Kind, Side
+from mcp_binance_server.trading.judgement.terms import TimeInForce
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import (
@@ -26,7 +27,6 @@ from mcp_binance_server.trading.paper.matcher import (
     matcher_token,
 )
 from mcp_binance_server.trading.paper.tables import SeenPrint
-from mcp_binance_server.trading.terms import TimeInForce
 from support.terms import NOW_MS
 from trading.paper.displayed import Displayed, usual_book
 

@@ -15,8 +15,8 @@ from mcp_binance_server.feeds.tape import Tape
 from mcp_binance_server.services.trading.paper_symbol import IDS_WENT_BACK_MS, MOST_MISSED, FeedBook, PaperSymbol
 from mcp_binance_server.trading.broker import Fate, Target
 from mcp_binance_server.trading.journal.store import Rows, opened_store
+from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
-from mcp_binance_server.trading.preview import USUAL
 from trading.paper.trading_floor import BTC, TradingFloor, nothing_sent, order, trading_floor
 
 pytestmark = pytest.mark.anyio

@@ -14,11 +14,11 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeRejected, InsufficientScope
 from mcp_binance_server.trading.broker import WrittenOrder
 from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.account import Pair, account_of
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
 from mcp_binance_server.trading.paper.reads import PaperReads
-from mcp_binance_server.trading.preview import USUAL
 from support.clock import FakeClock
 from support.terms import NOW_MS
 from trading.paper.displayed import usual_book

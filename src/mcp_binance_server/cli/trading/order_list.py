@@ -12,8 +12,8 @@ from typing import Final
 from mcp_binance_server.cli.terminal import NARROWEST, Colour, Terminal
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.trading.journal.records import Intent
-from mcp_binance_server.trading.policy import Way, cents_text
-from mcp_binance_server.trading.preview import written
+from mcp_binance_server.trading.judgement.policy import Way, cents_text
+from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.words import word
 
 HEADINGS = ("WHEN (UTC)", "MODE", "ORDER", "STATE", "EXECUTED", "AVERAGE", "CONFIRMED", "ID")

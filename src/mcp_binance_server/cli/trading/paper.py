@@ -7,9 +7,9 @@ from functools import partial
 from mcp_binance_server.cli.trading.host import PERSON, NotDone, OpenJournal, TradingHost, say, told
 from mcp_binance_server.cli.trading.shown import paper_page
 from mcp_binance_server.domain.access import LOCAL, Visitor
+from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.paper.account import account_of
 from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.policy import Policy
 from mcp_binance_server.trading.policy_file import policy_at
 
 QUESTION = "Start this account again with its first balances, and cancel its open orders? [y/N] "

@@ -8,9 +8,9 @@ from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import echo
 from mcp_binance_server.trading.journal.records import Intent, Stopped, Waiting
-from mcp_binance_server.trading.policy import Policy, cents_text
-from mcp_binance_server.trading.preview import written
-from mcp_binance_server.trading.terms import Terms, TimeInForce
+from mcp_binance_server.trading.judgement.policy import Policy, cents_text
+from mcp_binance_server.trading.judgement.preview import written
+from mcp_binance_server.trading.judgement.terms import Terms, TimeInForce
 
 UNTIL: dict[TimeInForce, str] = {
     "GTC": "it stands until it is filled or cancelled (GTC)",

@@ -11,9 +11,9 @@ from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, Inv
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.errors import OrderRuleBroken
-from mcp_binance_server.trading.filters import STOP_PRICE, Broken, FilterVerdict, check, closed, unchecked
-from mcp_binance_server.trading.intent import LIMIT_MAKER, OrderIntent, Touch
-from mcp_binance_server.trading.preview import NOTHING, PreviewedOrder, preview, written
+from mcp_binance_server.trading.judgement.filters import STOP_PRICE, Broken, FilterVerdict, check, closed, unchecked
+from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, OrderIntent, Touch
+from mcp_binance_server.trading.judgement.preview import NOTHING, PreviewedOrder, preview, written
 
 # A hundred levels a side are the most that the cheapest depth call gives.
 LEVELS = 100

@@ -26,9 +26,9 @@ from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.account.preview import LEVELS
 from mcp_binance_server.services.gathering import gather
-from mcp_binance_server.trading.filters import check, closed
-from mcp_binance_server.trading.intent import OrderIntent, Touch
-from mcp_binance_server.trading.preview import USUAL
+from mcp_binance_server.trading.judgement.filters import check, closed
+from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
+from mcp_binance_server.trading.judgement.preview import USUAL
 
 ROUND_SUM = Decimal(10_000)
 # Counted as dollars, so that they need no price list.

@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 from mcp_binance_server.analytics.portfolio.valuation import find_route
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.policy import cents_up
+from mcp_binance_server.trading.judgement.policy import cents_up
 
 
 def counted_in(asset: str, counting: str, amount: Quantity, prices: Mapping[Symbol, Price]) -> int | None:

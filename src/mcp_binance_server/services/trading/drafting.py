@@ -8,11 +8,11 @@ from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.trading.counting import counted_in
 from mcp_binance_server.trading.errors import OrderDenied
-from mcp_binance_server.trading.guards import worst_price
-from mcp_binance_server.trading.intent import Side
-from mcp_binance_server.trading.policy import Policy
-from mcp_binance_server.trading.preview import Preview, PreviewedOrder
-from mcp_binance_server.trading.terms import Terms, TimeInForce, TradingMode
+from mcp_binance_server.trading.judgement.guards import worst_price
+from mcp_binance_server.trading.judgement.intent import Side
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder
+from mcp_binance_server.trading.judgement.terms import Terms, TimeInForce, TradingMode
 
 NONE = Decimal(0)
 

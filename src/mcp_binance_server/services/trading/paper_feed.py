@@ -19,11 +19,11 @@ from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.trading.paper_symbol import Bell, FeedBook, PaperSymbol
+from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, TookOver, let_go, matcher_token
 from mcp_binance_server.trading.paper.tables import file_version, open_symbols
-from mcp_binance_server.trading.preview import USUAL
 
 LOG = logging.getLogger(__name__)
 

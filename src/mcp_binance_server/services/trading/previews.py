@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.trading.terms import PreviewId, Terms
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 # Some ninety of them: whoever asks for more loses their own oldest, and nobody else's.
 MOST_BYTES = 64 * 1024

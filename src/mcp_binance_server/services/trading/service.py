@@ -25,7 +25,6 @@ from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
 from mcp_binance_server.services.trading.trader import OWNER, Trader
 from mcp_binance_server.trading.approvals import is_approved
 from mcp_binance_server.trading.broker import Broker
-from mcp_binance_server.trading.charges import charges, standing
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.errors import (
     ApprovalImpossible,
@@ -36,15 +35,16 @@ from mcp_binance_server.trading.errors import (
     PreviewStale,
     TradingStopped,
 )
-from mcp_binance_server.trading.guards import Denied, Situation, denials, denied_by, first_denial
-from mcp_binance_server.trading.intent import OrderIntent, Side, Touch
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.limits import LimitPassed
 from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
-from mcp_binance_server.trading.policy import Policy, Way
-from mcp_binance_server.trading.preview import walk
-from mcp_binance_server.trading.terms import PreviewId, TimeInForce, TradingMode, client_order_id
+from mcp_binance_server.trading.judgement.charges import charges, standing
+from mcp_binance_server.trading.judgement.guards import Denied, Situation, denials, denied_by, first_denial
+from mcp_binance_server.trading.judgement.intent import OrderIntent, Side, Touch
+from mcp_binance_server.trading.judgement.policy import Policy, Way
+from mcp_binance_server.trading.judgement.preview import walk
+from mcp_binance_server.trading.judgement.terms import PreviewId, TimeInForce, TradingMode, client_order_id
 
 MARKET_MOVED = frozenset({"book", "collar", "slippage"})
 MOST_DECLINED, DECLINED_MS = 3, 600_000

@@ -11,15 +11,15 @@ from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.trading.drafting import Drafter
-from mcp_binance_server.trading.charges import charges
 from mcp_binance_server.trading.desk import Desk
-from mcp_binance_server.trading.guards import Situation
-from mcp_binance_server.trading.intent import Touch
 from mcp_binance_server.trading.journal.limits import PositionRoom
 from mcp_binance_server.trading.journal.reading import JournalReader
-from mcp_binance_server.trading.policy import Way
-from mcp_binance_server.trading.preview import USUAL, FillWalk
-from mcp_binance_server.trading.terms import Terms
+from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.guards import Situation
+from mcp_binance_server.trading.judgement.intent import Touch
+from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.preview import USUAL, FillWalk
+from mcp_binance_server.trading.judgement.terms import Terms
 
 NONE = Decimal(0)
 LEVELS = 100

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.records import Waiting
 from mcp_binance_server.trading.journal.store import Rows, Store
-from mcp_binance_server.trading.terms import PreviewId, Terms
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 DECLINED, WAITING, APPROVED, WRONG = "DECLINED", "WAITING", "APPROVED", "WRONG_PASSPHRASE"
 # A no to the cancel of a stop; the order stands on.

@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.orders import Order
-from mcp_binance_server.trading.charges import given_back
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.limits import give_back
 from mcp_binance_server.trading.journal.records import (
@@ -24,8 +23,9 @@ from mcp_binance_server.trading.journal.records import (
     text_in,
 )
 from mcp_binance_server.trading.journal.schema import Rows
-from mcp_binance_server.trading.policy import Way
-from mcp_binance_server.trading.terms import PreviewId, Terms
+from mcp_binance_server.trading.judgement.charges import given_back
+from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 INTENT_COLUMNS = (
     "id, client_order_id, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, "

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_binance_server.domain.orders import Order
-from mcp_binance_server.trading.charges import Charge
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import find, follow, insert, move, unresolved
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, require_room, take, used_of
@@ -20,7 +19,8 @@ from mcp_binance_server.trading.journal.stops import (
     stopped_in,
 )
 from mcp_binance_server.trading.journal.store import Rows, Store
-from mcp_binance_server.trading.terms import PreviewId
+from mcp_binance_server.trading.judgement.charges import Charge
+from mcp_binance_server.trading.judgement.terms import PreviewId
 
 # Who claims must know what a claim can be refused for.
 __all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "TradingIsStopped"]

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from mcp_binance_server.trading.charges import MINUTE_MS, Charge, daily_money, window_of
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.schema import Rows
+from mcp_binance_server.trading.judgement.charges import MINUTE_MS, Charge, daily_money, window_of
 
 
 class LimitPassed(Exception):

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from mcp_binance_server.trading.charges import DAY_MS
-from mcp_binance_server.trading.guards import DUPLICATE_MS, RecentOrder
 from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
 from mcp_binance_server.trading.journal.limits import open_buys
 from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, amount_in
 from mcp_binance_server.trading.journal.store import Rows, Store
-from mcp_binance_server.trading.terms import PreviewId
+from mcp_binance_server.trading.judgement.charges import DAY_MS
+from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
+from mcp_binance_server.trading.judgement.terms import PreviewId
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Literal
 
 from mcp_binance_server.domain.money import Quantity
-from mcp_binance_server.trading.policy import Way
-from mcp_binance_server.trading.terms import PreviewId, Terms
+from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 IntentState = Literal["PREPARED", "SENT", "ACKED", "REJECTED", "NOT_SENT", "UNKNOWN", "NOT_PLACED", "ADOPTED"]
 

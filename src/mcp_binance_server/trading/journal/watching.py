@@ -10,8 +10,8 @@ from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, find, follow, move, to_intent
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.store import Rows, Store
-from mcp_binance_server.trading.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, TradingTroubles
-from mcp_binance_server.trading.terms import PreviewId
+from mcp_binance_server.trading.judgement.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, TradingTroubles
+from mcp_binance_server.trading.judgement.terms import PreviewId
 
 CancelState = Literal["CANCELLED", "CANCEL_REFUSED", "CANCEL_UNKNOWN"]
 CANCEL_ASKED = "CANCEL_ASKED"

@@ -9,9 +9,9 @@ from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeRejected, InsufficientScope
+from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.account import account_of
 from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.preview import USUAL
 
 ValueT = TypeVar("ValueT")
 

@@ -9,12 +9,12 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.orders import Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.broker import WrittenOrder
-from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
 from mcp_binance_server.trading.journal.records import FINAL_STATUS, amount_in, count_in, moment_in, one_of, text_in
 from mcp_binance_server.trading.journal.store import Rows
+from mcp_binance_server.trading.judgement.intent import Kind, OrderIntent, Side
+from mcp_binance_server.trading.judgement.terms import TimeInForce
 from mcp_binance_server.trading.paper.account import PaperAccount
 from mcp_binance_server.trading.paper.market import OPEN, PENDING, PaperFill, PaperOrder
-from mcp_binance_server.trading.terms import TimeInForce
 
 ZERO = Decimal(0)
 STATUSES = OPEN | FINAL_STATUS

@@ -15,8 +15,8 @@ from mcp_binance_server.surface.tools.market.prices import SymbolArgument
 from mcp_binance_server.surface.tools.rows import ClientOrderId, optional
 from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant
 from mcp_binance_server.surface.views.orders.preview import CHECKED, NO_KEY, preview_notes, preview_page, short
-from mcp_binance_server.trading.intent import Kind, OrderIntent, Side
-from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
+from mcp_binance_server.trading.judgement.intent import Kind, OrderIntent, Side
+from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, written
 
 # A client that knows Binance sends these; they are read and not listed.
 TimeInForce = Literal["GTC", "IOC", "FOK"]

@@ -22,7 +22,7 @@ from mcp_binance_server.surface.views.trading.orders import (
 from mcp_binance_server.surface.views.trading.question import DO_NOT_PLACE, PLACE, order_question
 from mcp_binance_server.surface.views.trading.terms import mode_word, money_notes, order_words
 from mcp_binance_server.trading.errors import ApprovalImpossible, OrderDeclined
-from mcp_binance_server.trading.terms import PREVIEW_ID, PreviewId
+from mcp_binance_server.trading.judgement.terms import PREVIEW_ID, PreviewId
 
 CANNOT_ASK = "this client cannot show its user a question"
 

@@ -30,9 +30,9 @@ from mcp_binance_server.surface.views.trading.preview import (
     tradable_page,
 )
 from mcp_binance_server.surface.views.trading.terms import CONFIRMATION
-from mcp_binance_server.trading.intent import OrderIntent
-from mcp_binance_server.trading.policy import cents_text
-from mcp_binance_server.trading.preview import written
+from mcp_binance_server.trading.judgement.intent import OrderIntent
+from mcp_binance_server.trading.judgement.policy import cents_text
+from mcp_binance_server.trading.judgement.preview import written
 
 ALL = "all"
 AmountOrAll = Annotated[str, DECIMAL, Field(pattern=r"^((?i:all)|[0-9]{1,20}(\.[0-9]{1,20})?)$")]

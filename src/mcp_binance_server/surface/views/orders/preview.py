@@ -4,8 +4,8 @@ from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant, money, plain, price
-from mcp_binance_server.trading.intent import DIGITS
-from mcp_binance_server.trading.preview import Preview, PreviewedOrder, written
+from mcp_binance_server.trading.judgement.intent import DIGITS
+from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, written
 
 BEHAVIOURS = {
     "takes": "trade at once",

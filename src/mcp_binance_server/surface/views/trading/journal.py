@@ -7,7 +7,7 @@ from mcp_binance_server.surface.views.trading.status import RESUME, terms_words
 from mcp_binance_server.surface.views.trading.terms import BRIEF_WAYS, WAYS, mode_word, unformatted, where_from
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.records import Intent, Stopped
-from mcp_binance_server.trading.terms import TradingMode
+from mcp_binance_server.trading.judgement.terms import TradingMode
 from mcp_binance_server.words import word
 
 COLUMNS = ("Placed", "Order", "State", "Status", "Executed", "Spent", "Confirmed by", "Client order ID")

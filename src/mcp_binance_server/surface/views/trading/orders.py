@@ -16,7 +16,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     unformatted,
     where_from,
 )
-from mcp_binance_server.trading.terms import Terms
+from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.words import word
 
 CancelOutcome = Literal["cancelled", "already_over", "not_cancelled", "unknown", "waiting_for_approval"]

@@ -12,8 +12,8 @@ from mcp_binance_server.surface.views.trading.terms import (
     priced,
     unformatted,
 )
-from mcp_binance_server.trading.guards import Denied
-from mcp_binance_server.trading.policy import cents_text
+from mcp_binance_server.trading.judgement.guards import Denied
+from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.words import word
 
 HEADING = "# Preview, nothing sent: "

@@ -8,9 +8,9 @@ from mcp_binance_server.domain.symbols import SymbolRules, is_plausible
 from mcp_binance_server.services.trading.answers import Cancellation
 from mcp_binance_server.surface.views.markdown import exact, stamp
 from mcp_binance_server.surface.views.trading.terms import priced
-from mcp_binance_server.trading.policy import cents_text
-from mcp_binance_server.trading.preview import USUAL
-from mcp_binance_server.trading.terms import Terms
+from mcp_binance_server.trading.judgement.policy import cents_text
+from mcp_binance_server.trading.judgement.preview import USUAL
+from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.words import word
 
 PLACE, DO_NOT_PLACE = "place this order", "do not place it"

@@ -7,8 +7,8 @@ from mcp_binance_server.services.trading.answers import LimitUse, TradingStatus
 from mcp_binance_server.surface.views.markdown import exact, instant, plain
 from mcp_binance_server.surface.views.trading.terms import mode_word, unformatted, where_from
 from mcp_binance_server.trading.journal.records import Intent, Waiting
-from mcp_binance_server.trading.policy import Policy, cents_text
-from mcp_binance_server.trading.terms import Terms, TradingMode
+from mcp_binance_server.trading.judgement.policy import Policy, cents_text
+from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 from mcp_binance_server.words import word
 
 RESUME = "mcp-binance-server resume"

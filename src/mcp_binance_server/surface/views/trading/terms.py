@@ -7,8 +7,8 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import exact, instant, plain, price_places
-from mcp_binance_server.trading.policy import Way
-from mcp_binance_server.trading.terms import Terms, TradingMode
+from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
 # The exchange of the demo is nobody's.
 OFFLINE = "offline"

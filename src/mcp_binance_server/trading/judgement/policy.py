@@ -11,8 +11,8 @@ from typing import Literal, cast, get_args
 
 from mcp_binance_server.domain.money import STABLECOINS
 from mcp_binance_server.domain.symbols import fold, is_plausible
-from mcp_binance_server.trading.intent import Kind
-from mcp_binance_server.trading.terms import TradingMode
+from mcp_binance_server.trading.judgement.intent import Kind
+from mcp_binance_server.trading.judgement.terms import TradingMode
 
 Way = Literal["policy", "client", "apart"]
 Ask = Literal["default", "always"]

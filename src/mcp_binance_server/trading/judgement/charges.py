@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
-from mcp_binance_server.trading.policy import Policy, Way, cents_text
-from mcp_binance_server.trading.terms import Terms, TradingMode
+from mcp_binance_server.trading.judgement.policy import Policy, Way, cents_text
+from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000

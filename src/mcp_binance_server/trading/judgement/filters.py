@@ -11,7 +11,7 @@ from typing import Literal
 
 from mcp_binance_server.domain.money import decimals_of
 from mcp_binance_server.domain.symbols import SymbolRules
-from mcp_binance_server.trading.intent import DIGITS, LIMIT_MAKER, MARKET, Argument, OrderIntent, Touch
+from mcp_binance_server.trading.judgement.intent import DIGITS, LIMIT_MAKER, MARKET, Argument, OrderIntent, Touch
 
 ONE = Decimal(1)
 # Rules of the exchange that are no filters; it gives them no name either.

@@ -9,11 +9,11 @@ from decimal import Decimal, localcontext
 from typing import Literal
 
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.trading.charges import Charge, charges, first_broken
-from mcp_binance_server.trading.intent import DIGITS, OrderIntent, Side, Touch
-from mcp_binance_server.trading.policy import Policy, Way, cents_text
-from mcp_binance_server.trading.preview import BPS, FillWalk, written
-from mcp_binance_server.trading.terms import Terms, TradingMode
+from mcp_binance_server.trading.judgement.charges import Charge, charges, first_broken
+from mcp_binance_server.trading.judgement.intent import DIGITS, OrderIntent, Side, Touch
+from mcp_binance_server.trading.judgement.policy import Policy, Way, cents_text
+from mcp_binance_server.trading.judgement.preview import BPS, FillWalk, written
+from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
 FRESH_MS = 2_000
 DUPLICATE_MS = 10_000

@@ -10,8 +10,8 @@ from typing import Literal, NewType
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.intent import MARKET, Kind, Side
-from mcp_binance_server.trading.preview import written
+from mcp_binance_server.trading.judgement.intent import MARKET, Kind, Side
+from mcp_binance_server.trading.judgement.preview import written
 
 TradingMode = Literal["off", "paper", "practice", "live"]
 TimeInForce = Literal["GTC", "IOC", "FOK"]
