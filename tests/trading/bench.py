@@ -11,10 +11,10 @@ import anyio.lowlevel
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
-from mcp_binance_server.trading.broker import Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner

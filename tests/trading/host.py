@@ -15,10 +15,10 @@ import anyio.lowlevel
 from mcp_binance_server.domain.account import Commission, Venue
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
-from mcp_binance_server.trading.broker import Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.ledger import HostLedger

@@ -14,16 +14,15 @@ import anyio
 
 from mcp_binance_server.domain.account import Commission, Venue
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Fate, Gate, Kind, Outcome, Target, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.broker import Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.trading.desk import Desk, Placed, written_order
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
-from mcp_binance_server.trading.judgement.intent import Kind
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker

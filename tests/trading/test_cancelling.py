@@ -8,8 +8,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from mcp_binance_server.domain.order_requests import Fate, Target
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.broker import Fate, Target
 from mcp_binance_server.trading.desk import Placed
 from support.terms import NOW_MS, intent
 from trading.bench import Bench, Scripted, opened_bench

@@ -9,8 +9,8 @@ import anyio.lowlevel
 import pytest
 
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, WrittenOrder
 from mcp_binance_server.errors import ExchangeUnavailable
-from mcp_binance_server.trading.broker import Fate, Gate, Outcome, WrittenOrder
 from mcp_binance_server.trading.desk import Placed, written_order
 from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, TradingIsStopped
 from mcp_binance_server.trading.journal.owner import is_dead, owner

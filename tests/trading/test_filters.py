@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, Side
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire
 from mcp_binance_server.trading.judgement.filters import Broken, check, closed, unchecked
-from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, NEEDS, Kind, OrderIntent, Side, Touch
+from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, NEEDS, OrderIntent, Touch
 
 LISTING = msgspec.json.decode(
     (files("mcp_binance_server.simulator") / "data" / "exchange_info.json").read_bytes(), type=ExchangeInfoWire

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.broker import Target
+from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.ledger import LimitPassed, TradingIsStopped

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from mcp_binance_server.domain.account import Account, Balance, Commission
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, Side
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 from mcp_binance_server.trading.errors import InsufficientBalance
-from mcp_binance_server.trading.judgement.intent import Kind, OrderIntent, Side
+from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.judgement.preview import Behaviour, FundsAfter, preview, written
 
 RULES = SymbolRules(

@@ -8,8 +8,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from mcp_binance_server.domain.order_requests import Fate
 from mcp_binance_server.domain.orders import Order
-from mcp_binance_server.trading.broker import Fate
 from mcp_binance_server.trading.desk import Desk, written_order
 from mcp_binance_server.trading.errands import LAST_MS
 from mcp_binance_server.trading.errors import JournalUnavailable

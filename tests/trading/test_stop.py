@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.trading.broker import Fate
+from mcp_binance_server.domain.order_requests import Fate
 from mcp_binance_server.trading.journal.ledger import TradingIsStopped
 from mcp_binance_server.trading.journal.records import IntentState
 from mcp_binance_server.trading.judgement.stop import REJECTED_MS, UNKNOWN_MS, TradingTroubles, cause

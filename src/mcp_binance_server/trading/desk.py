@@ -10,8 +10,9 @@ from typing import Any
 import anyio
 
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.trading.broker import Broker, Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.errands import Errands
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom

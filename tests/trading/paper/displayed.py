@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.judgement.intent import Side
+from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.trading.paper.market import PaperFill, PaperMarket, PaperOrder
 
 _numbers = count(1)

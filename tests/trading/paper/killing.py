@@ -24,11 +24,10 @@ import anyio
 from mcp_binance_server.domain.account import Commission
 from mcp_binance_server.domain.market import PriceLevel, Trade
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity
+from mcp_binance_server.domain.order_requests import Side, Target, WrittenOrder
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.broker import Target, WrittenOrder
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.journal.store import FILE, Store, opened_store
-from mcp_binance_server.trading.judgement.intent import Side
 from mcp_binance_server.trading.paper import matcher as matching
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange

@@ -9,12 +9,10 @@ import pytest
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Fate, Kind, Outcome, Side, Target, TimeInForce, WrittenOrder
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.broker import Fate, Outcome, Target, WrittenOrder
 from mcp_binance_server.trading.journal.store import opened_store
-from mcp_binance_server.trading.judgement.intent import Kind, Side
 from mcp_binance_server.trading.judgement.preview import USUAL
-from mcp_binance_server.trading.judgement.terms import TimeInForce
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PATIENCE_MS, PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.trading.judgement.intent import Side
+from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.trading.paper.market import PaperFill, PaperMarket, PaperOrder
 from trading.paper.displayed import Displayed, arrive, order, traded, usual_book
 

@@ -9,12 +9,10 @@ import pytest
 from mcp_binance_server.domain.account import Commission
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, Side, Target, TimeInForce, WrittenOrder
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.broker import Target, WrittenOrder
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.journal.store import opened_store
-from mcp_binance_server.trading.judgement.intent import Kind, Side
-from mcp_binance_server.trading.judgement.terms import TimeInForce
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import (

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.order_requests import Fate, Target
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.tape import Tape
 from mcp_binance_server.services.trading.paper_symbol import IDS_WENT_BACK_MS, MOST_MISSED, FeedBook, PaperSymbol
-from mcp_binance_server.trading.broker import Fate, Target
 from mcp_binance_server.trading.journal.store import Rows, opened_store
 from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token

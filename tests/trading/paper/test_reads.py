@@ -10,9 +10,9 @@ from mcp_binance_server.domain.access import LOCAL, Visitor
 from mcp_binance_server.domain.account import Commission, Venue
 from mcp_binance_server.domain.account_reader import AccountReader, ReaderByVisitor
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import WrittenOrder
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeRejected, InsufficientScope
-from mcp_binance_server.trading.broker import WrittenOrder
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.account import Pair, account_of

@@ -16,7 +16,7 @@ import pytest
 
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.judgement.intent import Side
+from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.trading.paper.market import PaperFill, PaperMarket, PaperOrder
 from support.fixtures import RECORDED_MARKET, UNPUBLISHED, needs
 

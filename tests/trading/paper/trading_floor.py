@@ -12,13 +12,11 @@ import anyio
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce, WrittenOrder
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.trading.paper_feed import PaperFeed
-from mcp_binance_server.trading.broker import WrittenOrder
 from mcp_binance_server.trading.journal.store import Store, opened_store
-from mcp_binance_server.trading.judgement.intent import Kind, Side
-from mcp_binance_server.trading.judgement.terms import TimeInForce
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange

@@ -6,9 +6,9 @@ from functools import partial
 from mcp_binance_server.cli.trading.host import PERSON, NotDone, OpenJournal, TradingHost, say, told
 from mcp_binance_server.cli.trading.shown import intent_line
 from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import echo
-from mcp_binance_server.trading.broker import Target
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.paper.account import Pair

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from mcp_binance_server.domain.account import Balance
+from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import echo
 from mcp_binance_server.trading.journal.records import Intent, Stopped, Waiting
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.preview import written
-from mcp_binance_server.trading.judgement.terms import Terms, TimeInForce
+from mcp_binance_server.trading.judgement.terms import Terms
 
 UNTIL: dict[TimeInForce, str] = {
     "GTC": "it stands until it is filled or cancelled (GTC)",

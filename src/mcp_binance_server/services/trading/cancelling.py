@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.services.trading.answers import Cancellation, CancelledAll, KeptOpen, PlacedOrder
 from mcp_binance_server.services.trading.service import TradingService
-from mcp_binance_server.trading.broker import Target
 from mcp_binance_server.trading.errors import CANCEL, OrderDeclined, OrderDenied
 from mcp_binance_server.trading.journal.records import Intent
 

@@ -5,14 +5,14 @@ from decimal import Decimal, localcontext
 from secrets import token_hex
 
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step
+from mcp_binance_server.domain.order_requests import Side, TimeInForce
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.trading.counting import counted_in
 from mcp_binance_server.trading.errors import OrderDenied
 from mcp_binance_server.trading.judgement.guards import worst_price
-from mcp_binance_server.trading.judgement.intent import Side
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder
-from mcp_binance_server.trading.judgement.terms import Terms, TimeInForce, TradingMode
+from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
 NONE = Decimal(0)
 

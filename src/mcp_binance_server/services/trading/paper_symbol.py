@@ -9,10 +9,10 @@ import anyio
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.market import PriceLevel, Trade
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.feeds.feed import MOST_LEVELS, SymbolFeed
-from mcp_binance_server.trading.judgement.intent import Side
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher
 
 # A book of which nothing was heard for so long is held against the exchange's own before an order arrives at it.

@@ -7,6 +7,7 @@ from decimal import Decimal
 import anyio
 
 from mcp_binance_server.domain.money import Quantity, floor_to_step
+from mcp_binance_server.domain.order_requests import Side, TimeInForce
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import InvalidArguments
@@ -41,10 +42,10 @@ from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stoppe
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.judgement.charges import charges, standing
 from mcp_binance_server.trading.judgement.guards import Denied, Situation, denials, denied_by, first_denial
-from mcp_binance_server.trading.judgement.intent import OrderIntent, Side, Touch
+from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
-from mcp_binance_server.trading.judgement.terms import PreviewId, TimeInForce, TradingMode, client_order_id
+from mcp_binance_server.trading.judgement.terms import PreviewId, TradingMode, client_order_id
 
 MARKET_MOVED = frozenset({"book", "collar", "slippage"})
 MOST_DECLINED, DECLINED_MS = 3, 600_000

@@ -9,8 +9,9 @@ from decimal import Decimal, localcontext
 from typing import Literal
 
 from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.trading.judgement.charges import Charge, charges, first_broken
-from mcp_binance_server.trading.judgement.intent import DIGITS, OrderIntent, Side, Touch
+from mcp_binance_server.trading.judgement.intent import DIGITS, OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way, cents_text
 from mcp_binance_server.trading.judgement.preview import BPS, FillWalk, written
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode

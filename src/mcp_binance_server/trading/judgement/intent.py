@@ -6,9 +6,8 @@ from typing import Literal
 
 from mcp_binance_server.domain.market import BookSnapshot
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, Side
 
-Side = Literal["BUY", "SELL"]
-Kind = Literal["LIMIT", "MARKET", "LIMIT_MAKER", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT"]
 Argument = Literal["price", "stop_price", "quantity", "quote_quantity"]
 
 MARKET: Kind = "MARKET"

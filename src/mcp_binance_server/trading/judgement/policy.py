@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Literal, cast, get_args
 
 from mcp_binance_server.domain.money import STABLECOINS
+from mcp_binance_server.domain.order_requests import Kind
 from mcp_binance_server.domain.symbols import fold, is_plausible
-from mcp_binance_server.trading.judgement.intent import Kind
 from mcp_binance_server.trading.judgement.terms import TradingMode
 
 Way = Literal["policy", "client", "apart"]

@@ -8,10 +8,11 @@ from typing import Literal
 from mcp_binance_server.domain.account import Account, Commission, Venue
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
+from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.judgement.filters import RoundedAmount, grid_of
-from mcp_binance_server.trading.judgement.intent import DIGITS, MARKET, OrderIntent, Side, Touch
+from mcp_binance_server.trading.judgement.intent import DIGITS, MARKET, OrderIntent, Touch
 
 NOTHING = Decimal(0)
 BPS = Decimal(10_000)

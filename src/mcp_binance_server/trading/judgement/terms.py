@@ -9,12 +9,12 @@ from hashlib import sha256
 from typing import Literal, NewType
 
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.judgement.intent import MARKET, Kind, Side
+from mcp_binance_server.trading.judgement.intent import MARKET
 from mcp_binance_server.trading.judgement.preview import written
 
 TradingMode = Literal["off", "paper", "practice", "live"]
-TimeInForce = Literal["GTC", "IOC", "FOK"]
 PreviewId = NewType("PreviewId", str)
 
 PREVIEW_ID = r"^[a-z2-7]{20}$"

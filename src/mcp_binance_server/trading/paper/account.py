@@ -8,8 +8,8 @@ from hashlib import sha256
 from mcp_binance_server.domain.access import Visitor
 from mcp_binance_server.domain.account import Balance, Commission
 from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.trading.errors import InsufficientBalance
-from mcp_binance_server.trading.judgement.intent import Side
 from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.trading.paper.market import NONE, PaperFill, PaperOrder
 

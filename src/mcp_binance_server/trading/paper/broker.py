@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.broker import Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import EXACT_DIGITS
+from mcp_binance_server.domain.order_requests import Target, WrittenOrder
 from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.broker import Target, WrittenOrder
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.paper.account import Pair, PaperAccount
 from mcp_binance_server.trading.paper.tables import (

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, Kind, Side
-from mcp_binance_server.trading.judgement.terms import TimeInForce
+from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce
+from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER
 
 NONE = Quantity(Decimal(0))
 OPPOSITE: dict[Side, Side] = {"BUY": "SELL", "SELL": "BUY"}

@@ -8,6 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, Side
 from mcp_binance_server.surface.arguments import Arguments, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer, ToolSpec
@@ -15,7 +16,7 @@ from mcp_binance_server.surface.tools.market.prices import SymbolArgument
 from mcp_binance_server.surface.tools.rows import ClientOrderId, optional
 from mcp_binance_server.surface.views.markdown import average_places, bps_places, instant
 from mcp_binance_server.surface.views.orders.preview import CHECKED, NO_KEY, preview_notes, preview_page, short
-from mcp_binance_server.trading.judgement.intent import Kind, OrderIntent, Side
+from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder, written
 
 # A client that knows Binance sends these; they are read and not listed.
