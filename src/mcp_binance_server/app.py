@@ -77,7 +77,7 @@ from mcp_binance_server.telemetry.logs import flush_spans
 from mcp_binance_server.upstream import ATTEMPT_SECS, Upstream, opened_upstream
 
 if TYPE_CHECKING:
-    from mcp_binance_server.paper_assembly import PaperSide
+    from mcp_binance_server.trading_assembly.side import TradingSide
 
 # A list of chart-img.com within ten seconds; an image may take three times, a stored one six times as long.
 CHART_SECS = 10.0
@@ -171,11 +171,11 @@ async def app_on(
             if hub.keeper is not None:
                 await stack.enter_async_context(hub.keeper.running())
             await stack.enter_async_context(hub.running())
-        paper = await _paper(stack, settings, upstream, hub)
+        trading = await _trading(stack, settings, upstream, hub)
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, upstream.directory, time, streamed)
         # Services are built for nobody's account: one that forgets whom it acts for has none to show.
-        account = AccountClient(caller, None) if paper is None else paper.reads
+        account = AccountClient(caller, None) if trading is None else trading.reads
         accounts, preview = AccountService(account, client), PreviewService(client, market.directory, account)
         analysis = AnalysisService(market, client, SizeService(client, account, thresholds), thresholds)
         live = LiveService(market, client, time, network, hub, thresholds)
@@ -210,7 +210,7 @@ async def app_on(
             account=accounts,
             orders=OrdersService(account, market.directory, time),
             preview=preview,
-            trading=None if paper is None else paper.service(preview),
+            trading=None if trading is None else trading.service(preview),
             portfolio=PortfolioService(accounts, client, time, thresholds),
             live=live,
             order_books=OrderBookService(live),
@@ -248,10 +248,12 @@ async def app_on(
         yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
 
 
-async def _paper(stack: AsyncExitStack, settings: Settings, upstream: Upstream, hub: Hub | None) -> "PaperSide | None":
+async def _trading(
+    stack: AsyncExitStack, settings: Settings, upstream: Upstream, hub: Hub | None
+) -> "TradingSide | None":
     if settings.trading == "off":
         return None
-    from mcp_binance_server.paper_assembly import opened_paper  # noqa: PLC0415 - only who trades pays for it
+    from mcp_binance_server.trading_assembly.paper import opened_paper  # noqa: PLC0415 - only who trades pays for it
 
     return await stack.enter_async_context(opened_paper(settings, upstream, hub))
 

@@ -1,6 +1,6 @@
 """For whom orders are placed, and on which account."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from mcp_binance_server.domain.access import LOCAL, Visitor
@@ -10,13 +10,17 @@ from mcp_binance_server.trading.paper.account import account_of
 
 @dataclass(frozen=True, slots=True)
 class Trader:
-    """One visitor; built for nobody, nothing can be placed."""
+    """One visitor; built for nobody, nothing can be placed.
+
+    `key_account` is the account behind the key of this server; without it each visitor has one on paper.
+    """
 
     of: Visitor | None = None
+    key_account: str | None = None
 
     def of_visitor(self, visitor: Visitor | None) -> "Trader":
         """Return the same for another visitor; the surface asks for it with each call."""
-        return Trader(visitor)
+        return replace(self, of=visitor)
 
     @property
     def visitor(self) -> str:
@@ -26,7 +30,8 @@ class Trader:
 
     @property
     def account(self) -> str:
-        return account_of(self._known)
+        known = self._known
+        return self.key_account or account_of(known)
 
     @property
     def _known(self) -> Visitor:

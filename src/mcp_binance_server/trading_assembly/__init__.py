@@ -1,0 +1,1 @@
+"""Trading, put together from its parts: on paper, and at Binance."""

@@ -1,0 +1,83 @@
+"""What every way of trading has: the operator's rules, the journal of this host, and the service on top of a desk."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_bytes
+
+from mcp_binance_server.domain.account_reader import AccountReader
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.services.account.preview import PreviewService
+from mcp_binance_server.services.trading.drafting import Drafter
+from mcp_binance_server.services.trading.previews import Previews
+from mcp_binance_server.services.trading.service import TradingService
+from mcp_binance_server.services.trading.situation import Surveyor
+from mcp_binance_server.services.trading.trader import OWNER, Trader
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.journal.agreements import Agreements
+from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.owner import owner
+from mcp_binance_server.trading.journal.reading import JournalReader
+from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.policy_file import policy_at
+from mcp_binance_server.upstream import Upstream
+
+
+@dataclass(frozen=True, slots=True)
+class TradingSide:
+    """What takes orders: the desk, whose account it trades on, and the reads that show this account."""
+
+    upstream: Upstream
+    policy: Policy
+    desk: Desk
+    reads: AccountReader
+    hub: Hub | None
+    trader: Trader = OWNER
+
+    def service(self, trying: PreviewService) -> TradingService:
+        """Return the service that places what this preview service tries out."""
+        upstream, client = self.upstream, self.upstream.client
+        drafter = Drafter(self.desk.mode, upstream.caller.network.name, self.policy, client)
+        store, time = self.desk.ledger.store, upstream.caller.time
+        surveyor = Surveyor(drafter, self.desk, JournalReader(store), client, upstream.directory, time)
+        # A preview is placed by the process that made it: nobody else needs its key.
+        previews = Previews(upstream.engine, token_bytes(32))
+        return TradingService(surveyor, previews, trying, Agreements(store), self._begin_feed, self.trader)
+
+    def _begin_feed(self, symbol: Symbol) -> None:
+        if self.hub is not None:
+            with self.hub.reading(symbol):
+                pass  # it lingers, and an order that follows finds it in step
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRules:
+    """The operator's rules and the journal that is kept under them."""
+
+    policy: Policy
+    ledger: HostLedger
+
+
+@asynccontextmanager
+async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> AsyncGenerator[OpenRules]:
+    """Read the rules, and open the journal of a folder for this process.
+
+    Raises:
+        SettingsError: the rules, or the folder of the journal, cannot be used.
+    """
+    policy = policy_at(settings.trading_policy)
+    try:
+        async with opened_store(folder) as store:
+            with owner(folder) as name:
+                ledger = HostLedger(store, name)
+                started = {"mode": settings.trading, "policy": policy.digest}
+                await ledger.note("STARTED", started, upstream.caller.time.now_ms())
+                yield OpenRules(policy, ledger)
+    except JournalUnavailable as error:
+        raise SettingsError(problems=(f"MCP_BINANCE_TRADING_DIR: {error.reason}. {error.fix}",)) from error
