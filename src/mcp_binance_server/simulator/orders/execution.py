@@ -1,0 +1,147 @@
+"""What happened to an order, step by step: the record from which user events are written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+NOTHING = "0.00000000"
+
+ExecutionKind = Literal["NEW", "TRADE", "CANCELED", "EXPIRED", "REJECTED", "TRADE_PREVENTION"]
+Status = Literal[
+    "NEW",
+    "PENDING_NEW",  # a leg of a list that waits for another; there are no lists yet
+    "PARTIALLY_FILLED",
+    "FILLED",
+    "CANCELED",
+    "REJECTED",
+    "EXPIRED",
+    "EXPIRED_IN_MATCH",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderState:
+    """One order at one moment; amounts are the strings that go out, the client id is the one it was placed under."""
+
+    symbol: str
+    order_id: int
+    client_order_id: str
+    side: str
+    kind: str
+    time_in_force: str
+    quantity: str
+    price: str
+    status: Status
+    self_trade: str
+    placed_ms: int
+    updated_ms: int
+    working_ms: int = -1
+    """Since when it is on the book or was first tried against it; -1 while a stop waits for its trigger."""
+    stop_price: str = NOTHING
+    quote_quantity: str = NOTHING
+    executed: str = NOTHING
+    executed_value: str = NOTHING
+    prevented: str = NOTHING
+    """How much of it was kept from trading with its own account."""
+    prevented_match_id: int | None = None
+    expiry_reason: str | None = None
+
+    @property
+    def open(self) -> bool:
+        return self.status in {"NEW", "PENDING_NEW", "PARTIALLY_FILLED"}
+
+    @property
+    def working(self) -> bool:
+        return self.open and self.working_ms >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prevention:
+    """A trade of an account with itself that was kept from happening (fields v A B u U Cs pl pL pY)."""
+
+    match_id: int
+    prevented: str
+    """Of this order in all."""
+    last_prevented: str
+    """Of this order, this time."""
+    trade_group_id: int
+    other_order_id: int
+    other_symbol: str
+    other_prevented: str
+    other_price: str
+    other_value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What an account has of an asset after an execution."""
+
+    asset: str
+    free: str
+    locked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One step of one order: everything an executionReport and an outboundAccountPosition say."""
+
+    number: int
+    """`I`: grows with every execution of the whole exchange."""
+    holder: str = field(repr=False)
+    """The first key of the account that it belongs to: `exchange.holder(key).api_key`."""
+    at_ms: int
+    kind: ExecutionKind
+    order: OrderState
+    """As it stands after it."""
+    client_order_id: str
+    """`c`: of a cancel the id of the cancel, else that of the order."""
+    original_client_order_id: str = ""
+    """`C`: of a cancel the id of the order, else nothing."""
+    last_quantity: str = NOTHING
+    last_price: str = NOTHING
+    last_value: str = NOTHING
+    trade_id: int = -1
+    maker: bool = False
+    commission: str = "0"
+    commission_asset: str | None = None
+    reject_reason: str = "NONE"
+    prevention: Prevention | None = None
+    holdings: tuple[Holding, ...] = ()
+    """The assets that changed with it; empty when none did."""
+
+    @property
+    def expiry_reason(self) -> str | None:
+        """`eR`, with the kinds that have one."""
+        return self.order.expiry_reason if self.kind in {"EXPIRED", "TRADE_PREVENTION"} else None
+
+
+Listener = Callable[[Execution], None]
+
+
+class Executions:
+    """Everything that was executed, in order; listeners are told at once, before the request is answered."""
+
+    def __init__(self) -> None:
+        self.all: list[Execution] = []
+        self.listeners: list[Listener] = []
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest execution; 0 before the first."""
+        return self.all[-1].number if self.all else 0
+
+    def add(self, execution: Execution) -> None:
+        """Write one down and tell it."""
+        self.all.append(execution)
+        for listener in tuple(self.listeners):
+            listener(execution)
+
+    def since(self, number: int, holder: str | None = None) -> list[Execution]:
+        """Return those behind a number, of one account or of all."""
+        return [one for one in self._behind(number) if holder in {None, one.holder}]
+
+    def _behind(self, number: int) -> list[Execution]:
+        place = len(self.all)
+        while place and self.all[place - 1].number > number:
+            place -= 1
+        return self.all[place:]
