@@ -8,6 +8,8 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
+NOTHING = Quantity(Decimal(0))
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -43,6 +45,24 @@ class Order:
         if self.executed <= 0 or self.quote_spent <= 0:
             return None
         return Price(self.quote_spent / self.executed)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the exchange told unasked of one order: what happened, and the order as it stands after it.
+
+    `event` and `reason` are the exchange's words; reports of one order follow each other by `execution_id`. The order
+    bears the id it was placed with: a cancel has one of its own, and is told under that.
+    """
+
+    order: Order
+    event: str
+    execution_id: int
+    trade_id: int | None
+    reason: str
+    at_ms: int
+    traded: Quantity = NOTHING
+    """How much this one trade was of; zero where nothing was traded."""
 
 
 @dataclass(frozen=True, slots=True)
