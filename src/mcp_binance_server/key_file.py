@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.own_folders import config_folder
 
 VARIABLE = "MCP_BINANCE_KEY_FILE"
 # A key and its secret come from one place: half of a pair from here and half from there fits nowhere.
@@ -25,6 +26,25 @@ Fetch = Callable[[str, str], str | None]
 def usual_key_file(folder: Path, network: str) -> Path:
     """Return where the keys of a network lie in a configuration folder: no network can be shown another's keys."""
     return folder / f"keys-{network}.env"
+
+
+def with_keys(found: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with the keys of its key file: the named one, or the one in the usual place.
+
+    Raises:
+        SettingsError: the file cannot be used.
+    """
+    path = key_file_of(found)
+    return dict(found) if path is None else {**found, **added(found, read_keys(path)), VARIABLE: str(path)}
+
+
+def key_file_of(found: Mapping[str, str]) -> Path | None:
+    """Return the key file that is read: the named one, or that of the network if it lies in the usual place."""
+    if named := found.get(VARIABLE, "").strip():
+        return Path(named).expanduser()
+    folder = config_folder(found)
+    usual = None if folder is None else usual_key_file(folder, found.get("BINANCE_NETWORK", "").strip() or "mainnet")
+    return usual if usual is not None and usual.is_file() else None
 
 
 def read_keys(path: Path, fetch: Fetch | None = None) -> dict[str, str]:

@@ -19,8 +19,8 @@ from pydantic import (
 )
 
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.key_file import added, read_keys, usual_key_file
-from mcp_binance_server.own_folders import config_folder, own_file, state_folder
+from mcp_binance_server.key_file import with_keys
+from mcp_binance_server.own_folders import own_file, state_folder
 from mcp_binance_server.setting_types import (
     Address,
     ChartPlan,
@@ -93,6 +93,11 @@ class Settings(BaseModel):
     )
     futures_stream_url: StreamAddress | None = Field(
         None, alias="BINANCE_FUTURES_STREAM_URL", description="Address of the futures streams; likewise"
+    )
+    ws_api_url: StreamAddress | None = Field(
+        None,
+        alias="BINANCE_WS_API_URL",
+        description="Address of the WebSocket API, which tells what becomes of orders; likewise",
     )
     board_fresh_secs: int = Field(
         10, ge=2, le=300, alias="MCP_BINANCE_BOARD_FRESH_SECS",
@@ -177,6 +182,10 @@ class Settings(BaseModel):
         alias="MCP_BINANCE_TRADING_DIR",
         description="Folder of the journal of orders, on a local disk; the usual place is in the state folder",
     )
+    order_recv_window_ms: int = Field(
+        2_000, ge=100, le=60_000, alias="MCP_BINANCE_ORDER_RECV_WINDOW_MS",
+        description="How many milliseconds late an order may reach Binance; one that is later is refused there",
+    )  # fmt: skip
     paper_latency_ms: int = Field(
         150, ge=0, le=60_000, alias="MCP_BINANCE_PAPER_LATENCY_MS",
         description="How many milliseconds an order on paper takes to the market",
@@ -323,27 +332,6 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 def surroundings() -> Mapping[str, str]:
     """Return the environment of this process, for those who must know more of it than settings."""
     return os.environ  # noqa: TID251 - this is the one place
-
-
-def with_keys(found: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment with the keys of its key file: the named one, or the one in the usual place.
-
-    Raises:
-        SettingsError: the file cannot be used.
-    """
-    path = key_file_of(found)
-    return (
-        dict(found) if path is None else {**found, **added(found, read_keys(path)), "MCP_BINANCE_KEY_FILE": str(path)}
-    )
-
-
-def key_file_of(found: Mapping[str, str]) -> Path | None:
-    """Return the key file that is read: the named one, or that of the network if it lies in the usual place."""
-    if named := found.get("MCP_BINANCE_KEY_FILE", "").strip():
-        return Path(named).expanduser()
-    folder = config_folder(found)
-    usual = None if folder is None else usual_key_file(folder, found.get("BINANCE_NETWORK", "").strip() or "mainnet")
-    return usual if usual is not None and usual.is_file() else None
 
 
 def refuse_unknown_variables(environment: Mapping[str, str]) -> None:

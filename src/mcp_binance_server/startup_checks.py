@@ -59,6 +59,7 @@ def network_of(settings: Settings) -> Network:
         settings.stream_url,
         settings.futures_rest_url,
         settings.futures_stream_url,
+        ws_api_url=settings.ws_api_url,
     )
 
 

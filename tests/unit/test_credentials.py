@@ -2,11 +2,13 @@
 
 import copy
 import pickle
+import re
 import traceback
 
 import pytest
 
-from mcp_binance_server.domain.access import Credentials, mask
+from mcp_binance_server.domain.access import Credentials, key_id, mask
+from mcp_binance_server.exchange.signing import Principal
 from support.requirement import requirement
 
 KEY = "AbCd" + "x" * 56 + "WxYz"
@@ -55,3 +57,13 @@ def test_a_traceback_with_local_variables_shows_no_secret() -> None:
 def test_a_pem_is_told_from_a_plain_secret() -> None:
     assert Credentials(KEY, "-----BEGIN PRIVATE KEY-----\n…").is_pem
     assert not Credentials(KEY, SECRET).is_pem
+
+
+def test_a_key_has_a_name_that_stays_the_same_and_tells_nothing_of_it() -> None:
+    names = {key_id(KEY[:length]) for length in range(1, len(KEY) + 1)}
+
+    # Operators have written it into their files: the way it is made can never change.
+    assert Credentials(KEY, SECRET).key_id == key_id(KEY) == "k-amsjlczqgwguegmk"
+    assert Principal.of(Credentials(KEY, "another secret")).key_id == key_id(KEY)
+    assert len(names) == len(KEY)
+    assert all(re.fullmatch(r"k-[a-z2-7]{16}", each) for each in names)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.key_file import read_keys, written
+from mcp_binance_server.key_file import key_file_of, read_keys, written
 from mcp_binance_server.own_folders import config_folder
-from mcp_binance_server.settings import key_file_of, read_settings
+from mcp_binance_server.settings import read_settings
 
 KEY, SECRET = "K" * 64, "CaNaRy0123456789" * 4
 

@@ -79,3 +79,26 @@ def test_the_refusal_names_the_setting_in_plain_words() -> None:
     assert error.message == "This server was set up without Binance's futures: BINANCE_FUTURES_REST_URL is not set."
     assert error.data()["setting"] == "BINANCE_FUTURES_REST_URL"
     assert "set BINANCE_FUTURES_REST_URL" in error.data()["recovery_suggestion"]
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("mainnet", "wss://ws-api.binance.com:443/ws-api/v3"),
+        ("testnet", "wss://ws-api.testnet.binance.vision/ws-api/v3"),
+        ("demo", "wss://demo-ws-api.binance.com/ws-api/v3"),
+    ],
+)
+def test_every_network_has_a_websocket_api_of_its_own(name: str, address: str) -> None:
+    assert network_of(read_settings({"BINANCE_NETWORK": name})).ws_api_url == address
+    futures = NETWORKS[name].futures
+    assert futures is not None
+    assert futures.ws_api_url is None
+
+
+def test_with_another_address_no_websocket_api_is_guessed() -> None:
+    elsewhere, given = {"BINANCE_REST_URL": ELSEWHERE}, "ws://127.0.0.1:9/ws-api/v3"
+
+    assert network_of(read_settings(elsewhere)).ws_api_url is None
+    assert network_of(read_settings({**elsewhere, "BINANCE_WS_API_URL": given})).ws_api_url == given
+    assert network_of(read_settings({"BINANCE_WS_API_URL": given})).rest_url == "https://api.binance.com"

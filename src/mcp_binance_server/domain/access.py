@@ -1,5 +1,6 @@
 """On whose behalf something is done, and with which key; a key is never shown."""
 
+from base64 import b32encode
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +14,8 @@ SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
 ANYBODY = "anybody"
 
 SHORTEST_SHOWN = 16
+_KEY_ID = b"mcp-binance-server key v1\0"
+_KEY_ID_CHARACTERS = 16
 
 HeldT = TypeVar("HeldT")
 
@@ -80,6 +83,12 @@ def mask(key: str) -> str:
     return f"{key[:4]}****{key[-4:]}" if len(key) >= SHORTEST_SHOWN else "****"
 
 
+def key_id(api_key: str) -> str:
+    """Name a key where it must not be told: in the operator's limits, in the journal of orders."""
+    digest = b32encode(sha256(_KEY_ID + api_key.encode()).digest()).decode()
+    return f"k-{digest[:_KEY_ID_CHARACTERS].lower()}"
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """An API key with either its HMAC secret or the PEM of its Ed25519 or RSA private key."""
@@ -90,6 +99,10 @@ class Credentials:
     @property
     def masked(self) -> str:
         return mask(self.api_key)
+
+    @property
+    def key_id(self) -> str:
+        return key_id(self.api_key)
 
     @property
     def is_pem(self) -> bool:

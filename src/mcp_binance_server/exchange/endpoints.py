@@ -66,7 +66,7 @@ class Network:
     """One Binance: its addresses, a second host for public data where there is one, and where keys are made.
 
     Without a stream address there is no live market, and every read asks the REST API. Without those of futures nothing
-    is told of contracts.
+    is told of contracts, and without that of the WebSocket API an order is asked for, not listened to.
     """
 
     name: str
@@ -76,6 +76,7 @@ class Network:
     stream_url: str | None = None
     futures_rest_url: str | None = None
     futures_stream_url: str | None = None
+    ws_api_url: str | None = None
     simulated: bool = False
 
     @property
@@ -83,7 +84,13 @@ class Network:
         """The same network as its futures are reached: at their own host, and there is no second one."""
         if self.futures_rest_url is None:
             return None
-        return replace(self, rest_url=self.futures_rest_url, stream_url=self.futures_stream_url, public_data_url=None)
+        return replace(
+            self,
+            rest_url=self.futures_rest_url,
+            stream_url=self.futures_stream_url,
+            public_data_url=None,
+            ws_api_url=None,
+        )
 
 
 # The futures of the testnet are those of the demo: https://developers.binance.com/docs/derivatives/usds-margined-futures
@@ -100,6 +107,7 @@ NETWORKS: dict[str, Network] = {
             stream_url="wss://stream.binance.com:443",
             futures_rest_url="https://fapi.binance.com",
             futures_stream_url="wss://fstream.binance.com",
+            ws_api_url="wss://ws-api.binance.com:443/ws-api/v3",
         ),
         Network(
             "testnet",
@@ -108,6 +116,7 @@ NETWORKS: dict[str, Network] = {
             stream_url="wss://stream.testnet.binance.vision",
             futures_rest_url=_DEMO_FUTURES[0],
             futures_stream_url=_DEMO_FUTURES[1],
+            ws_api_url="wss://ws-api.testnet.binance.vision/ws-api/v3",
         ),
         Network(
             "demo",
@@ -116,6 +125,7 @@ NETWORKS: dict[str, Network] = {
             stream_url="wss://demo-stream.binance.com",
             futures_rest_url=_DEMO_FUTURES[0],
             futures_stream_url=_DEMO_FUTURES[1],
+            ws_api_url="wss://demo-ws-api.binance.com/ws-api/v3",
         ),
     )
 }
@@ -129,6 +139,7 @@ OFFLINE = Network(
     stream_url="ws://simulator.invalid",
     futures_rest_url="http://futures.simulator.invalid",
     futures_stream_url="ws://futures.simulator.invalid",
+    ws_api_url="ws://simulator.invalid/ws-api/v3",
     simulated=True,
 )
 
@@ -139,6 +150,8 @@ def network_at(
     stream_url: str | None = None,
     futures_rest_url: str | None = None,
     futures_stream_url: str | None = None,
+    *,
+    ws_api_url: str | None = None,
 ) -> Network:
     """Return a network, at other addresses if they are given; then none that was not given is guessed."""
     network = NETWORKS[name]
@@ -150,7 +163,10 @@ def network_at(
             stream_url=None,
             futures_rest_url=None,
             futures_stream_url=None,
+            ws_api_url=None,
         )
+    if ws_api_url:
+        network = replace(network, ws_api_url=ws_api_url)
     if stream_url:
         network = replace(network, stream_url=stream_url)
     return futures_at(network, futures_rest_url, futures_stream_url)

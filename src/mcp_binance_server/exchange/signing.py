@@ -95,6 +95,11 @@ class Principal:
         """
         return cls(credentials, signer_for(credentials))
 
+    @property
+    def key_id(self) -> str:
+        """The name of the key, which tells nothing of it."""
+        return self.credentials.key_id
+
 
 class AcceptedKeys:
     """Which keys the exchange has answered with a success, the newest of them; their hashes are all that is kept."""

@@ -17,7 +17,8 @@ from mcp_binance_server.exchange.dialing import NetworkDialer
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.guide.config_file import read_config
 from mcp_binance_server.installation import anew
-from mcp_binance_server.settings import PREFIXES, VARIABLES, key_file_of, nearest_variable, read_settings
+from mcp_binance_server.key_file import key_file_of
+from mcp_binance_server.settings import PREFIXES, VARIABLES, nearest_variable, read_settings
 from mcp_binance_server.surface.apps.page import is_built
 from mcp_binance_server.surface.uris import CHARTS
 
