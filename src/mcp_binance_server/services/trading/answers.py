@@ -131,6 +131,8 @@ class TradingStatus:
     waiting: tuple[Waiting, ...]
     balances: tuple[Balance, ...]
     as_of_ms: int
+    unread: str = ""
+    """Why the account could not be read; "" where it was."""
 
 
 @dataclass(frozen=True, slots=True)

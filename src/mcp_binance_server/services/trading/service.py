@@ -1,6 +1,7 @@
 """Trading for one visitor: an order is tried out, agreed to, placed once and followed; limits are the operator's."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -8,9 +9,10 @@ import anyio
 
 from mcp_binance_server.domain.money import Quantity, floor_to_step
 from mcp_binance_server.domain.order_requests import Side, TimeInForce
+from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.errors import InvalidArguments
+from mcp_binance_server.errors import AppError, InvalidArguments
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.trading.answers import (
     Agreement,
@@ -190,8 +192,12 @@ class TradingService:
         await self.desk.catch_up((account,))
         limited = tuple(each for each in standing(self.policy, self.mode) if each.most is not None)
         used = await ledger.used(account, limited, now_ms)
-        lost = await self.surveyor.lost_today(account, self.trying.account)
-        holdings = (await self.trying.account.account()).value.holdings
+        lost, holdings, unread = None, (), ""
+        try:
+            lost = await self.surveyor.lost_today(account, self.trying.account)
+            holdings = (await self.trying.account.account()).value.holdings
+        except AppError as error:  # that trading is stopped must be told also when the exchange is away
+            unread = error.message
         return TradingStatus(
             mode=self.mode,
             venue=self.broker.venue,
@@ -204,6 +210,7 @@ class TradingService:
             unresolved=tuple(await ledger.unresolved(account)),
             waiting=tuple(await self.agreements.waiting(now_ms, self.trader.visitor)),
             balances=holdings,
+            unread=unread,
             as_of_ms=now_ms,
         )
 
@@ -255,13 +262,17 @@ class TradingService:
         intent = placed.intent
         rules = await self.trying.directory.find(intent.terms.symbol)
         fees: dict[str, Quantity] = {}
-        if intent.executed and intent.order_id is not None:
-            fills = await self.trying.account.fills(intent.terms.symbol, MOST_FILLS, intent.order_id)
-            for each in fills.value:
+        with suppress(AppError):  # an order that was placed is told as placed, whatever can be read of it
+            for each in await self._fills(intent):
                 paid = fees.get(each.commission_asset, NOTHING)
                 fees[each.commission_asset] = Quantity(paid + each.commission)
         venue, is_unknown = self.broker.venue, placed.cancel == "CANCEL_UNKNOWN"
         return PlacedOrder(intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown)
+
+    async def _fills(self, intent: Intent) -> tuple[Fill, ...]:
+        if not intent.executed or intent.order_id is None:
+            return ()
+        return (await self.trying.account.fills(intent.terms.symbol, MOST_FILLS, intent.order_id)).value
 
     def _agreement(self, kept: KeptPreview, way: Way, *, is_given: bool) -> Agreement:
         return Agreement(kept, way, is_given, self.policy.counting_asset)

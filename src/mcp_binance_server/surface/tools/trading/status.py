@@ -20,6 +20,7 @@ from mcp_binance_server.surface.views.trading.status import (
     rules_of,
     status_summary,
     status_text,
+    unread_words,
     unresolved_words,
     waiting_words,
 )
@@ -77,7 +78,11 @@ def _told(status: TradingStatus) -> ToolAnswer:
         network=status.venue.network,
         host=status.venue.host,
         as_of=instant(status.as_of_ms),
-        notes=[*honest_notes(status.mode), *money_notes(status.mode, status.venue)],
+        notes=[
+            *([unread_words(status)] if status.unread else []),
+            *honest_notes(status.mode),
+            *money_notes(status.mode, status.venue),
+        ],
     )
     return ToolAnswer(status_text(status, summary), answer)
 

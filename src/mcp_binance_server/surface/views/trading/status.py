@@ -85,12 +85,21 @@ def status_text(status: TradingStatus, summary: str) -> str:
         *_part("Waiting", (waiting_words(each) for each in status.waiting)),
         "",
         "## Account",
-        *_table(("Asset", "Free", "Locked"), map(_balance_row, status.balances)),
+        *(
+            [unread_words(status)]
+            if status.unread
+            else _table(("Asset", "Free", "Locked"), map(_balance_row, status.balances))
+        ),
         "",
         *(f"*{each}*" for each in honest_notes(status.mode)),
         *where_from(status.mode, status.venue, status.as_of_ms),
     ]
     return "\n".join(lines)
+
+
+def unread_words(status: TradingStatus) -> str:
+    """Say that balances and losses are missing, and why."""
+    return f'The account could not be read: "{unformatted(word(status.unread))}"'
 
 
 def honest_notes(mode: TradingMode) -> list[str]:
