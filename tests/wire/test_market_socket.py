@@ -1,13 +1,11 @@
 """The market socket: what it sends, when it waits, how it hands over; over real sockets where framing matters."""
 
-import asyncio
 import socket
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import pairwise
 from random import Random
-from typing import Any
 
 import anyio
 import msgspec
@@ -20,11 +18,13 @@ from mcp_binance_server.exchange.spot.streams import NAMES_A_MESSAGE, MarketSock
 from mcp_binance_server.simulator.control import build_app
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault, StreamFault
+from support.scripted import ScriptedDialer
 from support.stepped import SteppedClock, settled
 
 pytestmark = pytest.mark.anyio
 
 DEPTH = "btcusdt@depth@100ms"
+URL = "ws://exchange.test/stream"
 
 
 class Heard:
@@ -46,51 +46,12 @@ class Heard:
         self.lost.append(frozenset(names))
 
 
-class Scripted:
-    """A connection that says what a test puts into it."""
-
-    def __init__(self) -> None:
-        self.sent: list[dict[str, Any]] = []
-        self.is_closed = False
-        self._said: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-    def say(self, text: bytes) -> None:
-        self._said.put_nowait(text)
-
-    def cut(self) -> None:
-        self._said.put_nowait(None)
-
-    async def send(self, text: str) -> None:
-        self.sent.append(msgspec.json.decode(text))
-
-    async def recv(self) -> bytes:
-        text = await self._said.get()
-        if text is None:
-            raise ConnectionError("cut")
-        return text
-
-    async def close(self) -> None:
-        self.is_closed = True
-
-
-class ScriptedDialer:
-    def __init__(self) -> None:
-        self.connections: list[Scripted] = []
-
-    async def connect(self, url: str) -> Scripted:
-        assert url == "ws://exchange.test/stream"
-        self.connections.append(Scripted())
-        return self.connections[-1]
-
-
 @asynccontextmanager
 async def scripted(
     names: Iterable[str] = (DEPTH,),
 ) -> AsyncGenerator[tuple[MarketSocket, ScriptedDialer, SteppedClock]]:
-    clock, dialer = SteppedClock(), ScriptedDialer()
-    market = MarketSocket(
-        "ws://exchange.test/stream", dialer, Pacer(clock, Random(1)), clock, Heard(), Random(1), set(names)
-    )
+    clock, dialer = SteppedClock(), ScriptedDialer(URL)
+    market = MarketSocket(URL, dialer, Pacer(clock, Random(1)), clock, Heard(), Random(1), set(names))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(market.run)
         await settled()

@@ -1,0 +1,295 @@
+"""The stream of one account over the WebSocket API: subscribed by signature, replaced once a day, opened again."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+from typing import Protocol
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+import msgspec
+
+from mcp_binance_server.channel import NoAnswer
+from mcp_binance_server.domain.orders import Report
+from mcp_binance_server.errors import AppError, RateLimited
+from mcp_binance_server.exchange.attempt import RECV_WINDOW_MS, ExchangeRefused
+from mcp_binance_server.exchange.caller import ExchangeCaller
+from mcp_binance_server.exchange.dialing import Dialer, Pacer, StreamConnection
+from mcp_binance_server.exchange.endpoints import signed
+from mcp_binance_server.exchange.key_probe import credentials_error
+from mcp_binance_server.exchange.signing import Principal, socket_payload
+from mcp_binance_server.exchange.spot.streams import FRAMES_A_TURN, HOUR_MS, OVERLAP_MS, WELL_MS
+from mcp_binance_server.exchange.spot.user_wire import (
+    EventHeadWire,
+    ExecutionReportWire,
+    SubscriptionWire,
+    UserFrameWire,
+)
+from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeRefusal
+
+LOG = logging.getLogger(__name__)
+
+METHOD = "userDataStream.subscribe.signature"
+# Two for the connection and two for the subscription, out of the same minute as every request of this address.
+SUBSCRIPTION = signed(METHOD, 4)
+# The exchange ends a connection after 24 hours; leave before it does.
+LIFE_MS, SHORTEST_LIFE = 23 * HOUR_MS, 0.97
+ANSWER_MS = 10_000
+# How soon a successor is tried again while the old connection still speaks.
+POSTPONED_MS = (1_000, 30_000)
+
+_FRAME = msgspec.json.Decoder(UserFrameWire)
+_HEAD = msgspec.json.Decoder(EventHeadWire)
+_REPORT = msgspec.json.Decoder(ExecutionReportWire)
+_SUBSCRIPTION = msgspec.json.Decoder(SubscriptionWire)
+
+
+class ReportListener(Protocol):
+    """Who is told what an account's stream says; every call is brief and never waits."""
+
+    def on_subscribed(self) -> None:
+        """From now on it is told what happens; what happened before is not told again."""
+        ...
+
+    def on_report(self, report: Report) -> None: ...
+
+    def on_missed(self) -> None:
+        """Something was told that could not be read."""
+        ...
+
+    def on_lost(self) -> None: ...
+
+
+@dataclass
+class UserStreamCounts:
+    """What happened on one account's stream."""
+
+    opened: int = 0
+    lost: int = 0
+    renewed: int = 0
+    unreadable: int = 0
+    refused: int = 0
+
+
+@dataclass(eq=False)
+class UserStream:
+    """Keeps one account subscribed until its task is cancelled, or the exchange no longer takes its key."""
+
+    url: str
+    dialer: Dialer
+    pacer: Pacer
+    caller: ExchangeCaller
+    principal: Principal
+    random: Random = field(default_factory=Random, repr=False)
+    counts: UserStreamCounts = field(default_factory=UserStreamCounts)
+    life_ms: int = LIFE_MS
+    _refusal: ExchangeRefusal | None = None
+
+    async def run(self, listener: ReportListener) -> None:
+        """Subscribe, listen, subscribe again.
+
+        Raises:
+            InvalidCredentials: the key is not taken, or no longer; it is not tried again.
+        """
+        clock, failures, self._refusal = self.caller.clock, 0, None
+        while True:
+            await self.pacer.wait(failures)
+            began_ms = clock.monotonic_ms()
+            await self._serve(listener)
+            if self._refusal is not None:
+                raise credentials_error(self.caller.network, self._refusal, self.principal)
+            failures = 1 if clock.monotonic_ms() - began_ms >= WELL_MS else failures + 1
+
+    async def _serve(self, listener: ReportListener) -> None:
+        """Serve one connection and its successors until one is lost before its successor stands."""
+        async with anyio.create_task_group() as tasks:
+            link = await self._begin(tasks, listener)
+            if link is not None:
+                try:
+                    while not link.is_over and self._refusal is None:
+                        await link.news.wait()
+                        if not link.is_over:
+                            link = await self._relieve(tasks, link, listener)
+                    if link.refusal is not None:
+                        await self._heed(link.refusal)
+                finally:
+                    self.counts.lost += 1
+                    listener.on_lost()
+            tasks.cancel_scope.cancel()
+
+    async def _relieve(self, tasks: anyio.abc.TaskGroup, link: "_UserLink", listener: ReportListener) -> "_UserLink":
+        """Subscribe on a new connection beside the old one, and let that go once both have spoken for a while."""
+        await self.pacer.wait(0)
+        successor = await self._begin(tasks, listener)
+        if successor is None:
+            link.postpone(self.random.uniform(*POSTPONED_MS))
+            return link
+        await self.caller.clock.sleep_ms(OVERLAP_MS)
+        self.counts.renewed += 1
+        link.end()
+        return successor
+
+    async def _begin(self, tasks: anyio.abc.TaskGroup, listener: ReportListener) -> "_UserLink | None":
+        """Open a connection and subscribe on it; None if that failed."""
+        budget = self.caller.budget
+        try:
+            if not await budget.spend(SUBSCRIPTION):
+                return None
+        except AppError as error:
+            LOG.info("no user stream: %s", error.message)
+            if isinstance(error, RateLimited):
+                await self.caller.clock.sleep_ms(error.retry_after_secs * 1_000)
+            return None
+        try:
+            connection = await self.dialer.connect(self.url)
+        except OSError as error:
+            LOG.info("no user stream: %s", error)
+            return None
+        finally:
+            budget.landed(SUBSCRIPTION)
+        life_ms = self.life_ms * self.random.uniform(SHORTEST_LIFE, 1)
+        link = _UserLink(connection, self.caller, listener, self.counts, life_ms)
+        tasks.start_soon(link.run, self._request)
+        await link.answered.wait()
+        if link.refusal is not None:
+            await self._heed(link.refusal)
+        if not link.is_subscribed or link.is_over:
+            return None
+        self.counts.opened += 1
+        listener.on_subscribed()
+        return link
+
+    async def _request(self) -> str:
+        time = self.caller.time
+        if time.is_due:
+            # Without it the machine's clock must do; one that is wrong is told so (-1021), and asked again.
+            with suppress(NoAnswer, ExchangeRefused, AppError, *UNREADABLE):
+                await self.caller.sync_time()
+        params: dict[str, str | int] = {
+            "apiKey": self.principal.credentials.api_key,
+            "recvWindow": RECV_WINDOW_MS,
+            "timestamp": time.likely_ms(),
+        }
+        params["signature"] = self.principal.signer.sign(socket_payload(params).encode())
+        return msgspec.json.encode({"id": METHOD, "method": METHOD, "params": params}).decode()
+
+    async def _heed(self, refusal: ExchangeRefusal) -> None:
+        self.counts.refused += 1
+        LOG.warning("the exchange refused the user stream (code %s)", refusal.code)
+        if refusal.is_rate_limit:
+            await self.caller.budget.halt(refusal)
+        elif refusal.is_timestamp:
+            self.caller.time.forget()
+        elif refusal.is_credentials:
+            self._refusal = refusal
+
+
+class _UserLink:
+    """One real connection: it subscribes, reads, and says when it should be relieved or is over."""
+
+    def __init__(
+        self,
+        connection: StreamConnection,
+        caller: ExchangeCaller,
+        listener: ReportListener,
+        counts: UserStreamCounts,
+        life_ms: float,
+    ) -> None:
+        self.answered, self.news = anyio.Event(), anyio.Event()
+        self.refusal: ExchangeRefusal | None = None
+        self.is_over = False
+        self._connection, self._caller, self._listener, self._counts = connection, caller, listener, counts
+        self._subscription: int | None = None
+        self._scope = anyio.CancelScope()
+        self._ends_ms = caller.clock.monotonic_ms() + life_ms
+
+    @property
+    def is_subscribed(self) -> bool:
+        return self._subscription is not None
+
+    async def run(self, request: Callable[[], Awaitable[str]]) -> None:
+        try:
+            with self._scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._watch)
+                    await self._talk(request)
+        finally:
+            self.is_over = True
+            self.answered.set()
+            self.news.set()
+            with anyio.CancelScope(shield=True):
+                await self._connection.close()
+
+    def end(self) -> None:
+        self._scope.cancel()
+
+    def postpone(self, pause_ms: float) -> None:
+        """Wait for a while before the next attempt to be relieved."""
+        if not self.is_over:
+            self.news = anyio.Event()
+            self._ends_ms = self._caller.clock.monotonic_ms() + pause_ms
+
+    async def _talk(self, request: Callable[[], Awaitable[str]]) -> None:
+        try:
+            await self._connection.send(await request())
+            while True:
+                for _ in range(FRAMES_A_TURN):
+                    self._take(await self._connection.recv())
+                await anyio.lowlevel.checkpoint()
+        except ConnectionError:
+            self.end()
+
+    async def _watch(self) -> None:
+        clock = self._caller.clock
+        await clock.sleep_ms(ANSWER_MS)
+        if not self.answered.is_set():
+            self.end()
+        while True:
+            left_ms = self._ends_ms - clock.monotonic_ms()
+            if left_ms <= 0:
+                self.news.set()
+            await clock.sleep_ms(left_ms if left_ms > 0 else POSTPONED_MS[0])
+
+    def _take(self, raw: bytes) -> None:
+        # Bytes that are no text, or nested too deep, are none of msgspec's errors.
+        try:
+            frame = _FRAME.decode(raw)
+            if frame.status is None:
+                self._hear(frame)
+            elif frame.id == METHOD and not self.answered.is_set():
+                self._hear_answer(frame)
+            elif (refusal := frame.refusal(self._now_ms)) is not None and refusal.is_credentials:
+                # Said unasked: the key is revoked.
+                self.refusal = refusal
+                self.end()
+        except (ValueError, RecursionError):
+            self._counts.unreadable += 1
+            if self._counts.unreadable.bit_count() == 1:
+                LOG.warning("a frame of the user stream could not be read (%d so far)", self._counts.unreadable)
+            self._listener.on_missed()
+
+    def _hear_answer(self, frame: UserFrameWire) -> None:
+        self.refusal = frame.refusal(self._now_ms)
+        if self.refusal is None:
+            self._subscription = _SUBSCRIPTION.decode(frame.result).subscription_id
+            self.answered.set()
+        else:
+            self.end()
+
+    def _hear(self, frame: UserFrameWire) -> None:
+        kind = _HEAD.decode(frame.event).kind
+        if kind == "serverShutdown":
+            self.news.set()
+        elif frame.subscription_id != self._subscription:
+            return
+        elif kind == "eventStreamTerminated":
+            self.end()
+        elif kind == "executionReport":
+            self._listener.on_report(_REPORT.decode(frame.event).to_domain())
+
+    @property
+    def _now_ms(self) -> int:
+        return self._caller.time.likely_ms()

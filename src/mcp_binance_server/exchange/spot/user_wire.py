@@ -1,0 +1,122 @@
+"""What the WebSocket API says to one who follows an account: answers, events, and one order after each execution.
+
+Names differ by case only: `E` and `e`, `t` and `T`. https://developers.binance.com/docs/binance-spot-api-docs/user-data-stream
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from mcp_binance_server.domain.orders import NOTHING, Order, Report
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.wire import Amount, Count, EpochMs, ExchangeRefusal, check_order, price, quantity
+from mcp_binance_server.words import word
+
+NO_EVENT = msgspec.Raw(b"null")
+NO_REASON = "NONE"
+
+CountOrNone = Annotated[int, msgspec.Meta(ge=-1, le=2**63 - 1)]
+"""The id of something, or a -1 where there is none."""
+
+
+class _WaitWire(msgspec.Struct):
+    retry_after: EpochMs | None = msgspec.field(default=None, name="retryAfter")
+
+
+class _UserErrorWire(msgspec.Struct):
+    code: int
+    msg: str = ""
+    data: _WaitWire | None = None
+
+
+class SubscriptionWire(msgspec.Struct):
+    subscription_id: Count = msgspec.field(name="subscriptionId")
+
+
+class UserFrameWire(msgspec.Struct):
+    """An event of a subscription, a notice, or the answer to a request."""
+
+    id: int | str | None = None
+    status: int | None = None
+    subscription_id: Count | None = msgspec.field(default=None, name="subscriptionId")
+    event: msgspec.Raw = NO_EVENT
+    result: msgspec.Raw = NO_EVENT
+    error: _UserErrorWire | None = None
+
+    def refusal(self, now_ms: int) -> ExchangeRefusal | None:
+        """Return what an answer that is no success says; how long to wait is told here as a moment."""
+        if self.error is None:
+            return None
+        until_ms = None if self.error.data is None else self.error.data.retry_after
+        wait_secs = None if until_ms is None else max(0, -(-(until_ms - now_ms) // 1000))
+        return ExchangeRefusal(self.status or 0, self.error.code, word(self.error.msg), wait_secs)
+
+
+class EventHeadWire(msgspec.Struct):
+    """Which event it is."""
+
+    kind: str = msgspec.field(default="", name="e")
+
+
+class ExecutionReportWire(msgspec.Struct):
+    """What happened to an order; the exchange adds members without notice, and leaves out those that say nothing."""
+
+    event_time: EpochMs = msgspec.field(name="E")
+    symbol: str = msgspec.field(name="s")
+    client_order_id: str = msgspec.field(name="c")
+    side: str = msgspec.field(name="S")
+    type: str = msgspec.field(name="o")
+    time_in_force: str = msgspec.field(name="f")
+    quantity: Amount = msgspec.field(name="q")
+    price: Amount = msgspec.field(name="p")
+    execution: str = msgspec.field(name="x")
+    status: str = msgspec.field(name="X")
+    order_id: Count = msgspec.field(name="i")
+    executed: Amount = msgspec.field(name="z")
+    spent: Amount = msgspec.field(name="Z")
+    traded: Amount = msgspec.field(name="l")
+    trade_id: CountOrNone = msgspec.field(name="t")
+    execution_id: Count = msgspec.field(name="I")
+    transacted: EpochMs = msgspec.field(name="T")
+    created: EpochMs = msgspec.field(name="O")
+    stop_price: Amount = msgspec.field(default="0", name="P")
+    original_client_order_id: str = msgspec.field(default="", name="C")
+    reject_reason: str = msgspec.field(default=NO_REASON, name="r")
+    expiry_reason: str | int | None = msgspec.field(default=None, name="eR")
+
+    def __post_init__(self) -> None:
+        check_order(self.executed, self.quantity)
+        check_order(self.traded, self.executed)
+
+    def to_domain(self) -> Report:
+        has_trade = self.trade_id >= 0
+        return Report(
+            order=Order(
+                order_id=self.order_id,
+                # A cancel and an amendment have an id of their own, and name the order by the one it had.
+                client_order_id=word(self.original_client_order_id or self.client_order_id),
+                symbol=Symbol(word(self.symbol)),
+                side=word(self.side),
+                kind=word(self.type),
+                status=word(self.status),
+                time_in_force=word(self.time_in_force),
+                price=price(self.price),
+                stop_price=price(self.stop_price),
+                quantity=quantity(self.quantity),
+                executed=quantity(self.executed),
+                quote_spent=quantity(self.spent),
+                created_ms=self.created,
+                updated_ms=self.transacted,
+            ),
+            event=word(self.execution),
+            execution_id=self.execution_id,
+            trade_id=self.trade_id if has_trade else None,
+            reason=self._reason(),
+            at_ms=self.event_time,
+            traded=quantity(self.traded) if has_trade else NOTHING,
+        )
+
+    def _reason(self) -> str:
+        if self.reject_reason != NO_REASON:
+            return word(self.reject_reason)
+        return "" if self.expiry_reason is None else word(str(self.expiry_reason))
