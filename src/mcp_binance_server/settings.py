@@ -167,10 +167,11 @@ class Settings(BaseModel):
         alias="MCP_BINANCE_STATE_DIR",
         description="Folder of what outlives a process, the pasts that judgements compare with; off: only in memory",
     )
-    trading: Literal["off", "paper"] = Field(
+    trading: Literal["off", "paper", "practice", "live"] = Field(
         "off",
         alias="MCP_BINANCE_TRADING",
-        description="Whether orders can be placed: not at all, or on paper, matched here on live prices without a key",
+        description="Whether orders can be placed: not at all, on paper without a key, at Binance's testnet or demo, "
+        "or with real money",
     )
     trading_policy: Path | None = Field(
         None,
@@ -273,26 +274,17 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _paper_has_what_it_needs(self) -> Self:
-        if self.trading == "off":
-            return self
-        if missing := [each for each in ("orders", "trade") if each not in self.toolsets]:
-            raise ValueError(f"MCP_BINANCE_TRADING needs {' and '.join(missing)} in MCP_BINANCE_TOOLSETS")
-        if self.state_url.get_secret_value() != "memory://":
-            raise ValueError(
-                "MCP_BINANCE_TRADING=paper: a paper account lies on one machine, unset MCP_BINANCE_STATE_URL"
-            )
-        if self.trading_dir is None:
-            raise ValueError("MCP_BINANCE_TRADING needs MCP_BINANCE_TRADING_DIR, a folder for the journal of orders")
-        return self
-
-    @model_validator(mode="after")
     def _callers_are_known_by_one_means(self) -> Self:
         if self.token_file and self.oauth_issuer:
             raise ValueError("set MCP_BINANCE_TOKEN_FILE or MCP_BINANCE_OAUTH_ISSUER, not both")
         if self.oauth_issuer and not self.public_url:
             raise ValueError("MCP_BINANCE_OAUTH_ISSUER needs MCP_BINANCE_PUBLIC_URL: tokens are made for an address")
         return self
+
+    @property
+    def names_network(self) -> bool:
+        """Whether the network was written out; else it is the default."""
+        return "network" in self.model_fields_set
 
 
 VARIABLES: tuple[str, ...] = tuple(field.alias or name for name, field in Settings.model_fields.items())

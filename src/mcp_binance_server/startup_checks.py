@@ -24,15 +24,17 @@ def check(settings: Settings, clock: Clock) -> None:
     """Make what settings can make impossible, so that a wrong one is told before a client is greeted.
 
     Raises:
-        SettingsError: the private key, the address or the folder of the state cannot be used, or a threshold is wrong.
+        SettingsError: the private key, the address or the folder of the state cannot be used, a threshold is wrong, or
+            trading lacks something.
     """
-    principal_of(settings)
+    principal = principal_of(settings)
     thresholds_of(settings)
     if settings.trading != "off":
-        from mcp_binance_server.trading.policy_file import policy_at  # noqa: PLC0415 - only who trades pays for it
+        from mcp_binance_server.trading_checks import checked_rules  # noqa: PLC0415 - only who trades pays for it
 
-        policy_at(settings.trading_policy)
-        if not streams_markets(settings, network_of(settings)):
+        network = network_of(settings)
+        checked_rules(settings, network, principal)
+        if settings.trading == "paper" and not streams_markets(settings, network):
             raise no_live_market()
     if settings.state_dir is not None and settings.state_dir.exists() and not settings.state_dir.is_dir():
         raise SettingsError(problems=(f"MCP_BINANCE_STATE_DIR: {settings.state_dir}: it is no folder",))

@@ -23,7 +23,7 @@ from mcp_binance_server.exchange.futures.side import FuturesSide
 from mcp_binance_server.exchange.key_probe import OtherNetworks
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.exchange.spot.account import AccountClient, warn_of_rights
+from mcp_binance_server.exchange.spot.account import TELLS_RIGHTS, AccountClient, warn_of_rights
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.settings import Settings
@@ -115,7 +115,8 @@ async def opened_upstream(
         time = ServerTime(clock)
         budget = Budget(engine, time, clock, settings.egress_id)
         attempts = Attempts(network or network_of(settings), channel, budget, time)
-        caller = ExchangeCaller(attempts, clock, OtherNetworks.beside(attempts, networks, clock))
+        others = OtherNetworks.beside(attempts, _asked_about_keys(settings, networks), clock)
+        caller = ExchangeCaller(attempts, clock, others)
         directory = Directory(caller, engine, clock)
         budget.find_limit = directory.table
         stack.push_async_callback(directory.flights.close)
@@ -159,6 +160,13 @@ def futures_side(
     contracts = ContractList(caller, engine, clock, client.reads)
     budget.find_limit = contracts.table
     return FuturesSide(client, contracts)
+
+
+def _asked_about_keys(settings: Settings, networks: Mapping[str, Network]) -> Mapping[str, Network]:
+    """Return whom a refused key may be shown to: who practises sends nothing to where money is real."""
+    if settings.trading != "practice":
+        return networks
+    return {name: each for name, each in networks.items() if name != TELLS_RIGHTS}
 
 
 def _opened_channel(stack: AsyncExitStack, attempt_secs: float, transport: httpx2.AsyncBaseTransport | None) -> Channel:

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_binance_server.domain.access import Credentials
-from mcp_binance_server.exchange.endpoints import NETWORKS, Network, host_of
+from mcp_binance_server.exchange.endpoints import NETWORKS, REST_TWINS, Network, host_of
 from mcp_binance_server.exchange.wire import BAD_KEY_FORMAT, BAD_SIGNATURE, REJECTED_KEY, ExchangeRefusal
 
 LikelyCause = Literal["unknown_key_or_wrong_network", "ip_not_allowed_or_permission_missing", "key_format", "signature"]
 KEY_FORMAT = re.compile(r"[A-Za-z0-9]{64}")
-# https://developers.binance.com/docs/binance-spot-api-docs/rest-api/general-api-information
-MAINNET_TWINS = ("api-gcp.binance.com", *(f"api{number}.binance.com" for number in range(1, 5)))
 _HOMES = {
     **{host_of(network.rest_url): network.name for network in NETWORKS.values()},
-    **dict.fromkeys(MAINNET_TWINS, "mainnet"),
+    **{twin: name for name, twins in REST_TWINS.items() for twin in twins},
 }
 
 

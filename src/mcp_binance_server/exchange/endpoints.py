@@ -1,10 +1,13 @@
 """Networks and their addresses, and what a REST call is: path, weight, whose budget it spends."""
 
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
 MIB = 2**20
+
+AddressOf = Literal["rest_url", "ws_api_url", "stream_url", "futures_rest_url", "futures_stream_url"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +180,30 @@ def futures_at(network: Network, rest_url: str | None, stream_url: str | None) -
     if rest_url:
         network = replace(network, futures_rest_url=rest_url, futures_stream_url=None)
     return replace(network, futures_stream_url=stream_url) if stream_url else network
+
+
+# https://developers.binance.com/docs/binance-spot-api-docs/rest-api/general-api-information
+REST_TWINS: dict[str, tuple[str, ...]] = {
+    "mainnet": ("api-gcp.binance.com", *(f"api{number}.binance.com" for number in range(1, 5))),
+    "testnet": ("api1.testnet.binance.vision",),
+}
+
+
+def is_published(name: str, part: AddressOf, url: str) -> bool:
+    """Tell whether Binance publishes an address, and an encrypted one, for this part of a network."""
+    own: str = getattr(NETWORKS[name], part)
+    twins = REST_TWINS.get(name, ()) if part == "rest_url" else ()
+    asked = urlsplit(url)
+    return asked.scheme in ("https", "wss") and asked.hostname in (urlsplit(own).hostname, *twins)
+
+
+def is_loopback(url: str) -> bool:
+    """Tell whether an address cannot leave this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def host_of(url: str) -> str:

@@ -1,5 +1,6 @@
 """The operator's file of limits, as it lies on this machine: whoever else can write it could loosen them."""
 
+import os
 import stat
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from mcp_binance_server.trading.approvals import is_public_key
 from mcp_binance_server.trading.judgement.policy import Policy, PolicyProblem, read_policy
 
 VARIABLE = "MCP_BINANCE_TRADING_POLICY"
+ROOT = 0
 
 
 def policy_at(path: Path | None) -> Policy:
@@ -20,12 +22,13 @@ def policy_at(path: Path | None) -> Policy:
     if path is None:
         return Policy()
     try:
-        data = path.read_bytes()
-        is_open = sys.platform != "win32" and bool(path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+        with path.open("rb") as file:
+            about, data = os.fstat(file.fileno()), file.read()
+        folder = path.parent.stat()
     except OSError as error:
         raise SettingsError(problems=(f"{VARIABLE}: {path}: {error.strerror or 'it cannot be read'}",)) from None
-    if is_open:
-        raise SettingsError(problems=(f"{VARIABLE}: others can change your limits: chmod go-w {path}",))
+    if sys.platform != "win32" and (whose := _changeable_by_others(path, about, folder)):
+        raise SettingsError(problems=(f"{VARIABLE}: others can change your limits: {whose}",))
     try:
         policy = read_policy(data)
     except PolicyProblem as problem:
@@ -35,3 +38,14 @@ def policy_at(path: Path | None) -> Policy:
         problem = "confirm.approver: it is no public key as `approve --new` prints it"
         raise SettingsError(problems=(f"{VARIABLE}: {path}: {problem}",))
     return policy
+
+
+def _changeable_by_others(path: Path, about: os.stat_result, folder: os.stat_result) -> str:
+    if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"chmod go-w {path}"
+    if about.st_uid not in (os.geteuid(), ROOT):
+        return f"{path} belongs to another user (number {about.st_uid}): chown it to the user of this server"
+    # Who can write a folder can put another file in this one's place.
+    if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
+        return f"chmod o-w {path.parent}"
+    return ""

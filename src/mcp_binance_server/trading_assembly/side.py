@@ -25,7 +25,7 @@ from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.policy import Policy
-from mcp_binance_server.trading.policy_file import policy_at
+from mcp_binance_server.trading_checks import checked_rules
 from mcp_binance_server.upstream import Upstream
 
 
@@ -71,7 +71,7 @@ async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> 
     Raises:
         SettingsError: the rules, or the folder of the journal, cannot be used.
     """
-    policy = policy_at(settings.trading_policy)
+    policy = checked_rules(settings, upstream.caller.network, upstream.principal)
     try:
         async with opened_store(folder) as store:
             with owner(folder) as name:

@@ -1,0 +1,134 @@
+"""What trading needs before anything is served: settings, a key and a file of limits that agree with each other."""
+
+from urllib.parse import urlsplit
+
+from mcp_binance_server.errors import SettingsError, echo
+from mcp_binance_server.exchange.endpoints import NETWORKS, AddressOf, Network, is_loopback, is_published
+from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.state.engine_factory import MEMORY
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.policy_file import policy_at
+
+TOOLSETS = ("orders", "trade")
+PLAY = ("testnet", "demo")
+MONEY = "mainnet"
+ADDRESSES: dict[AddressOf, str] = {
+    "rest_url": "BINANCE_REST_URL",
+    "ws_api_url": "BINANCE_WS_API_URL",
+    "stream_url": "BINANCE_STREAM_URL",
+    "futures_rest_url": "BINANCE_FUTURES_REST_URL",
+    "futures_stream_url": "BINANCE_FUTURES_STREAM_URL",
+}
+# Where an order, or what is told of it, passes; the others carry what everybody may read.
+ORDERS_PASS: tuple[AddressOf, ...] = ("rest_url", "ws_api_url")
+HOW_TO = "docs/how-to/limits.md"
+
+
+def checked_rules(settings: Settings, network: Network, principal: Principal | None) -> Policy:
+    """Return the operator's limits, if everything that trading needs is there and agrees.
+
+    Raises:
+        SettingsError: something is missing or disagrees; one line, which names what to change.
+    """
+    problem = _wrong_network(settings, network) or _missing(settings, principal) or _strange_host(settings, network)
+    if problem:
+        raise _refused(settings, problem)
+    policy = policy_at(settings.trading_policy)
+    if (
+        settings.trading != "paper"
+        and principal is not None
+        and (problem := _unfit_policy(settings, policy, principal.key_id))
+    ):
+        raise _refused(settings, problem)
+    return policy
+
+
+def _wrong_network(settings: Settings, network: Network) -> str:
+    """One typing error must not turn play into money: two settings say which it is."""
+    name = settings.network if network.simulated else network.name
+    match settings.trading:
+        case "practice" if not settings.names_network:
+            return (
+                "needs BINANCE_NETWORK=testnet or BINANCE_NETWORK=demo, written out: it is not set, and then it is "
+                "mainnet, where money is real"
+            )
+        case "practice" if name not in PLAY:
+            return (
+                f"and BINANCE_NETWORK={name} disagree: practice is at testnet or demo; for real money set "
+                "MCP_BINANCE_TRADING=live"
+            )
+        case "live" if not settings.names_network:
+            return "needs BINANCE_NETWORK=mainnet, written out: it takes two settings to trade with real money"
+        case "live" if name != MONEY:
+            return (
+                f"and BINANCE_NETWORK={name} disagree: live is at mainnet; for play money set "
+                "MCP_BINANCE_TRADING=practice"
+            )
+        case _:
+            return ""
+
+
+def _missing(settings: Settings, principal: Principal | None) -> str:
+    reaches_binance = settings.trading != "paper"
+    if reaches_binance and principal is None:
+        return (
+            f"needs a key of BINANCE_NETWORK={settings.network}: make one at {NETWORKS[settings.network].help_url}, "
+            "then run mcp-binance-server setup, or set BINANCE_API_KEY and BINANCE_SECRET_KEY"
+        )
+    if missing := [each for each in TOOLSETS if each not in settings.toolsets]:
+        return f"needs {' and '.join(missing)} in MCP_BINANCE_TOOLSETS"
+    if settings.state_url.get_secret_value() != MEMORY:
+        what = "limits are kept" if reaches_binance else "a paper account lies"
+        return f"and MCP_BINANCE_STATE_URL do not go together: {what} on one machine; unset MCP_BINANCE_STATE_URL"
+    if settings.trading_dir is None:
+        return "needs MCP_BINANCE_TRADING_DIR, a folder for the journal of orders: this user has no home"
+    return ""
+
+
+def _strange_host(settings: Settings, network: Network) -> str:
+    """Orders and the key go to hosts that Binance publishes, or to a simulator on this machine, and to nobody else.
+
+    What stands behind any other name nobody here can tell: a practice order might be executed with real money, and an
+    order with real money would be shown to a stranger, with a signature that is good for seconds.
+    """
+    if settings.trading == "paper" or network.simulated:
+        return ""
+    for part in ADDRESSES if settings.trading == "practice" else ORDERS_PASS:
+        url: str | None = getattr(network, part)
+        if url is not None and not is_loopback(url) and not is_published(network.name, part, url):
+            return (
+                f"and {ADDRESSES[part]} disagree: {echo(urlsplit(url).hostname or '')} is no encrypted address that "
+                f"Binance publishes for {network.name}, nor on this machine; unset {ADDRESSES[part]}"
+            )
+    return ""
+
+
+def _unfit_policy(settings: Settings, policy: Policy, key_id: str) -> str:
+    mode, path = settings.trading, settings.trading_policy
+    where = f"MCP_BINANCE_TRADING_POLICY ({path})"
+    named = policy.keys.get(key_id)
+    if named is not None and named != mode:
+        return f'and {where} disagree: it names this key, {key_id}, with mode = "{named}"'
+    if mode != "live":
+        return ""
+    if path is None:
+        return (
+            "needs MCP_BINANCE_TRADING_POLICY, a file trading.toml with your limits: symbols, per_order, per_day and "
+            f'daily_loss below [limits], and mode = "live" below [keys."{key_id}"]; {HOW_TO} shows one'
+        )
+    if lacking := policy.lacks_for_live():
+        return (
+            f"needs {', '.join(lacking)} below [limits] in {where}: nobody else sets limits for your money; "
+            f"{HOW_TO} says what each is"
+        )
+    if named is None:
+        return (
+            f'needs this key in {where}: if it may trade with real money, add two lines, [keys."{key_id}"] and '
+            'mode = "live"'
+        )
+    return ""
+
+
+def _refused(settings: Settings, problem: str) -> SettingsError:
+    return SettingsError(problems=(f"MCP_BINANCE_TRADING={settings.trading} {problem}",))
