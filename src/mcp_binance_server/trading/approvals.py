@@ -69,6 +69,17 @@ def is_public_key(text: str) -> bool:
     return True
 
 
+def is_sealed(data: bytes) -> bool:
+    """Tell whether this is a private key that a passphrase closes."""
+    try:
+        serialization.load_pem_private_key(data, None)
+    except TypeError:  # it is one, and asks for its passphrase
+        return True
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+    return False
+
+
 def is_approved(public: str, terms: Terms, preview_id: PreviewId, signature: str, now_ms: int) -> bool:
     """Tell whether the approver agreed to exactly this, and it still stands."""
     if now_ms >= terms.expires_ms:

@@ -11,11 +11,13 @@ from mcp_binance_server.charts.chartimg.client import ChartImgClient
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.account import Account, KeyRights
 from mcp_binance_server.domain.market import ClockCheck, Sourced
-from mcp_binance_server.errors import AppError
+from mcp_binance_server.errors import AppError, SettingsError
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import NETWORKS, Network, futures_at
 from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.settings import Settings
+from mcp_binance_server.settings import Settings, read_settings
+from mcp_binance_server.trading.journal.records import Intent, Stopped
+from mcp_binance_server.trading.judgement.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,6 +27,17 @@ if TYPE_CHECKING:
 UNBOUND = 1_000_000
 
 WINDOWS = "win32"
+TRADING = "MCP_BINANCE_TRADING"
+OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFound:
+    """What the journal of this machine says: a stop, orders without a known end, and orders that stand."""
+
+    stopped: Stopped | None = None
+    unresolved: tuple[Intent, ...] = ()
+    open: tuple[Intent, ...] = ()
 
 
 @dataclass
@@ -37,12 +50,36 @@ class Bench:
     networks: Mapping[str, Network] = field(default_factory=lambda: NETWORKS, repr=False)
     reading: Sourced[ClockCheck] | None = None
     rights: KeyRights | None = None
+    misfit: SettingsError | None = None
+    """What is wrong with the settings for trading, where the others are right."""
+    policy: Policy | None = None
+    journal: JournalFound | None = None
     _app: App | None = field(default=None, repr=False)
     _settings: Settings | None = field(default=None, repr=False)
     _account: Account | AppError | None = field(default=None, repr=False)
 
+    @property
+    def mode(self) -> str:
+        """How orders are placed, in the word of the settings, whether it is one or not."""
+        return self.environment.get(TRADING, "").strip() or OFF
+
+    def read(self) -> Settings:
+        """Read the settings; what hinders trading alone is kept for its own rung.
+
+        Raises:
+            SettingsError: they cannot be used, whatever is said of trading.
+        """
+        try:
+            return read_settings(self.environment)
+        except SettingsError as error:
+            if self.mode == OFF:
+                raise
+            settings = read_settings({**self.environment, TRADING: OFF})
+            self.misfit = error
+            return settings
+
     async def build(self, settings: Settings) -> None:
-        """Build the parts; nothing is sent.
+        """Build the parts; nothing is sent, and none of them can trade.
 
         Raises:
             SettingsError: they cannot be built from these settings.
@@ -53,7 +90,7 @@ class Bench:
         if own is not None:
             own = futures_at(own, settings.futures_rest_url, settings.futures_stream_url)
         self._app = await self.stack.enter_async_context(
-            running_app(settings, clock=self.clock, network=own, networks=networks)
+            running_app(settings.model_copy(update={"trading": OFF}), clock=self.clock, network=own, networks=networks)
         )
         self.caller.budget.learn_limit(UNBOUND)
 

@@ -12,10 +12,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from mcp_binance_server.cli.doctor import clients, exchange, futures, key, local
+from mcp_binance_server.cli.doctor import clients, exchange, futures, journal, key, local, orders, trading
 from mcp_binance_server.cli.doctor import exchange as reach
 from mcp_binance_server.cli.doctor import local as services
-from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, Rung
+from mcp_binance_server.cli.doctor.bench import OFF, Bench, CheckResult, Rung
 from mcp_binance_server.cli.doctor.report import as_json, count, heading, lines, summary, under_way, wiped
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.clock import SystemClock
@@ -55,7 +55,19 @@ LADDER: Final = (
     Rung("live_chart", "Live chart", services.live_chart, ("configuration",)),
     Rung("clients", "MCP clients", clients.clients),
 )
-_TITLES: Final = {rung.id: rung.title for rung in LADDER}
+# What orders need, behind what the key may do; where trading is off there is no word of it.
+TRADING: Final = (
+    Rung("trading", "Trading", trading.settings, ("configuration",)),
+    Rung("policy", "Limits", trading.policy, ("trading",)),
+    Rung("journal", "Journal", journal.journal, ("trading",)),
+    Rung("approver", "Approver", trading.approver, ("policy",)),
+    Rung("trade_rights", "Right to trade", orders.rights, ("trading", "permissions", "withdrawals")),
+    Rung("open_orders", "Open orders", orders.reconciliation, ("journal", "signature")),
+    Rung("stop", "Stop", journal.stop, ("journal",)),
+    Rung("separation", "Same user", trading.separation, ("trading",)),
+    Rung("asking", "Asking you", trading.asking, ("policy",)),
+)
+_TITLES: Final = {rung.id: rung.title for rung in (*LADDER, *TRADING)}
 # A rung may be off without those above it being so: there is no TLS on a plain address, and REST still works.
 _ESSENTIAL: Final = {"key"}
 
@@ -94,10 +106,18 @@ def _hidden(found: re.Match[str]) -> str:
     return found.group() if address.is_loopback or found.group() in _PUBLIC else "[address]"
 
 
+def ladder_of(bench: Bench) -> tuple[Rung, ...]:
+    """Return the rungs that concern an environment."""
+    if bench.mode == OFF:
+        return LADDER
+    at = next(number for number, rung in enumerate(LADDER, 1) if rung.id == "withdrawals")
+    return (*LADDER[:at], *TRADING, *LADDER[at:])
+
+
 async def climb(bench: Bench, *, before: Callable[[Rung], None], after: Told) -> dict[str, CheckResult]:
     """Try every rung that can be tried."""
     found: dict[str, CheckResult] = {}
-    for rung in LADDER:
+    for rung in ladder_of(bench):
         finding = _hindrance(rung, found)
         if finding is None:
             before(rung)
@@ -146,7 +166,7 @@ async def examine(
         network = bench.network.name if bench.is_built else None
     cleaned = {name: cleaner.clean(finding) for name, finding in found.items()}
     if as_object or not is_quiet:
-        _write(as_json(LADDER, cleaned, network) if as_object else summary(cleaned, terminal))
+        _write(as_json(ladder_of(bench), cleaned, network) if as_object else summary(cleaned, terminal))
     return EXIT_PROBLEM if count(found, "problem") else 0
 
 

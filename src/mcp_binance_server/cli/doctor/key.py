@@ -1,6 +1,6 @@
 """The key: whether it can be one, where it belongs, whether it is accepted, what it may do and from where."""
 
-from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good, off, set_clock
+from mcp_binance_server.cli.doctor.bench import OFF, Bench, CheckResult, export, good, off, set_clock
 from mcp_binance_server.domain.account import WITHDRAW, Account
 from mcp_binance_server.errors import AppError, ExchangeError, InvalidCredentials
 from mcp_binance_server.exchange.diagnosis import KEY_FORMAT, home_of
@@ -98,7 +98,7 @@ async def permissions(bench: Bench) -> CheckResult:
     # That it may withdraw is no news for a line with a tick: it has a line of its own.
     extra = ", ".join(each for each in rights.beyond_reading if each != WITHDRAW)
     if extra:
-        return good(f"may read, {extra}; this server only reads")
+        return good(f"may read, {extra}{'; this server only reads' if bench.mode == OFF else ''}")
     return good("may read" if rights.withdrawals else "may read, and nothing else")
 
 

@@ -18,7 +18,7 @@ from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.guide.config_file import read_config
 from mcp_binance_server.installation import anew
 from mcp_binance_server.key_file import key_file_of
-from mcp_binance_server.settings import PREFIXES, VARIABLES, nearest_variable, read_settings
+from mcp_binance_server.settings import PREFIXES, VARIABLES, nearest_variable
 from mcp_binance_server.surface.apps.page import is_built
 from mcp_binance_server.surface.uris import CHARTS
 
@@ -58,7 +58,7 @@ async def packages(_bench: Bench) -> CheckResult:
 
 async def configuration(bench: Bench) -> CheckResult:
     try:
-        settings = read_settings(bench.environment)
+        settings = bench.read()
         await bench.build(settings)
     except SettingsError as error:
         first = next(iter(error.problems), "")

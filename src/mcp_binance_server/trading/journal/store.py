@@ -202,8 +202,13 @@ def _known(db: Rows) -> int:
 
 
 def _prepared(db: Rows) -> int:
+    make_durable(db)
+    return bring_up_to_date(db)
+
+
+def make_durable(db: Rows) -> None:
+    """Have each commit be on the disk when it is done."""
     db.execute("PRAGMA journal_mode=PERSIST")
     db.execute("PRAGMA synchronous=FULL")
     if sys.platform == "darwin":
         db.execute("PRAGMA fullfsync=ON")  # fsync alone does not reach the platter there
-    return bring_up_to_date(db)

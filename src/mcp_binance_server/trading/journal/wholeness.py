@@ -1,22 +1,28 @@
-"""Whether a journal is whole, down to its last event, and a copy of one that is."""
+"""Whether a journal is whole, down to its last event, a copy of one that is, and how fast its disk is."""
 
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
+from statistics import median
 from typing import Any
 
+import anyio.to_thread
+
+from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.trading.journal.chain import PAGE, Event, all_events, broken_link
 from mcp_binance_server.trading.journal.last_written import missing_from
 from mcp_binance_server.trading.journal.records import NEXT
 from mcp_binance_server.trading.journal.schema import Rows
-from mcp_binance_server.trading.journal.store import Store, unavailable
+from mcp_binance_server.trading.journal.store import Store, make_durable, unavailable
 
 _MOST_PROBLEMS = 20
+_COMMITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,34 @@ async def back_up(store: Store, file: Path) -> Wholeness:
         JournalUnavailable: the journal cannot be read, or the copy not written.
     """
     return await store.read(lambda rows: _copied(rows, file))
+
+
+async def commit_ms(folder: Path, clock: Clock) -> float:
+    """Return how long a commit takes there, tried on a file that is removed again.
+
+    Raises:
+        JournalUnavailable: nothing can be written there.
+    """
+    return await anyio.to_thread.run_sync(_committed, folder, clock)
+
+
+def _committed(folder: Path, clock: Clock) -> float:
+    file, took_ms = folder / f"probe-{token_hex(4)}.db", list[float]()
+    try:
+        with closing(sqlite3.connect(file, isolation_level=None)) as db:
+            make_durable(db)
+            db.execute("CREATE TABLE probe (number INTEGER)")
+            for number in range(_COMMITS):
+                started_ms = clock.monotonic_ms()
+                db.execute("INSERT INTO probe VALUES (?)", (number,))
+                took_ms.append(clock.monotonic_ms() - started_ms)
+    except sqlite3.Error as error:
+        raise unavailable(folder, error) from error
+    finally:
+        for each in (file, file.with_name(f"{file.name}-journal")):
+            with suppress(OSError):
+                each.unlink()
+    return median(took_ms)
 
 
 def _copied(rows: Rows, file: Path) -> Wholeness:

@@ -1,0 +1,130 @@
+"""The journal of orders on this machine: where it lies, whether it is whole, what it has left open, and a stop."""
+
+import os
+from pathlib import Path
+
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, JournalFound, export, good
+from mcp_binance_server.domain.periods import moment_of
+from mcp_binance_server.errors import echo
+from mcp_binance_server.installation import own_command
+from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.journal.folder import file_system, require_private
+from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.owner import is_dead
+from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.journal.store import FILE, Store, read_store
+from mcp_binance_server.trading.journal.watching import OrderWatch
+from mcp_binance_server.trading.journal.wholeness import Wholeness, commit_ms, examine
+
+VARIABLE = "MCP_BINANCE_TRADING_DIR"
+# What lies there is gone with the machine's memory, or with a container.
+PASSING = {"tmpfs": "memory", "ramfs": "memory", "overlay": "the layer of a container"}
+SLOW_MS = 500
+
+
+async def journal(bench: Bench) -> CheckResult:
+    folder = bench.settings.trading_dir
+    if folder is None:
+        return _unusable("this user has no home", f"Name a folder for it in {VARIABLE}", export(VARIABLE, "FOLDER"))
+    try:
+        return await _examined(bench, folder)
+    except JournalUnavailable as error:
+        command = error.fix if error.fix.startswith("chmod") else ""
+        return _unusable(f"{folder}: {error.reason}", error.fix, command)
+
+
+async def stop(bench: Bench) -> CheckResult:
+    stopped = bench.journal.stopped if bench.journal is not None else None
+    if stopped is None:
+        return good("trading is not stopped")
+    return CheckResult(
+        "warning",
+        f"trading is stopped since {_moment(stopped.since_ms)}: {echo(stopped.why)}",
+        "No new order is taken until a person resumes; cancels go on working, and open orders stay",
+        "Settle what it was stopped for, then:",
+        f"{own_command()} resume",
+    )
+
+
+async def _examined(bench: Bench, folder: Path) -> CheckResult:
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        fix = f"Name a folder in {VARIABLE} that this user can write"
+        return _unusable(f"{nearest} cannot be written", fix, f"ls -ld '{nearest}'")
+    require_private(folder, folder / FILE)
+    took_ms = await commit_ms(nearest, bench.clock) if nearest == folder else None
+    try:
+        async with read_store(folder) as store:
+            whole, bench.journal = await examine(store), await _found(store)
+            left = [each for each in bench.journal.unresolved if is_dead(folder, each.owner)]
+    except FileNotFoundError:
+        bench.journal = JournalFound()
+        return _where(folder, file_system(nearest.resolve()), None, took_ms)
+    if whole.problems:
+        return _not_whole(folder, whole, is_accepted=bench.journal.stopped is None)
+    if left:
+        return _left_open(left)
+    return _where(folder, file_system(nearest.resolve()), whole, took_ms)
+
+
+async def _found(store: Store) -> JournalFound:
+    ledger = HostLedger(store, "")
+    unresolved, still = await ledger.unresolved(), await OrderWatch(store).open_intents()
+    return JournalFound(await ledger.stopped(), tuple(unresolved), tuple(still))
+
+
+def _where(folder: Path, kind: str | None, whole: Wholeness | None, took_ms: float | None) -> CheckResult:
+    seen = (
+        f"{whole.orders:,} order{'s' if whole.orders != 1 else ''} in {folder / FILE}"
+        if whole
+        else f"none yet; it will be {folder / FILE}"
+    )
+    seen += "" if took_ms is None else f"; a commit takes {took_ms:.1f} ms"
+    if kind in PASSING:
+        return CheckResult(
+            "warning",
+            f"{folder} lies in {PASSING[kind]} ({kind})",
+            "Record and limits are lost with it, and orders that stand are then found by their ids alone",
+            f"Name a folder on a disk, of a container a volume, in {VARIABLE}",
+            export(VARIABLE, "/var/lib/mcp-binance-server"),
+        )
+    if took_ms is not None and took_ms > SLOW_MS:
+        return CheckResult(
+            "warning",
+            seen,
+            "Each order waits for three commits: the disk is slow, or busy",
+            f"Name a folder on a faster disk in {VARIABLE}",
+            export(VARIABLE, "FOLDER"),
+        )
+    return good(seen)
+
+
+def _not_whole(folder: Path, whole: Wholeness, *, is_accepted: bool) -> CheckResult:
+    first, *others = whole.problems
+    more = f" ({len(others)} more)" if others else ""
+    return CheckResult(
+        "warning" if is_accepted else "problem",
+        f"{folder / FILE} is not whole: {first}{more}",
+        "A person has accepted it as it is" if is_accepted else "Another program wrote it, or it is an older copy",
+        "Compare your orders with those at Binance; put a backup back, or resume with it as it is",
+        f"{own_command()} journal --verify",
+    )
+
+
+def _left_open(left: list[Intent]) -> CheckResult:
+    first, more = left[0], f" ({len(left) - 1} more)" if len(left) > 1 else ""
+    return CheckResult(
+        "warning",
+        f"order {first.client_order_id} of {_moment(first.prepared_ms)} has no known end ({first.state}){more}",
+        "The server that sent it ended before an answer came: it may stand at the exchange",
+        "Do not place it again; start a server with these settings, it asks until the end is known",
+        f"{own_command()} journal",
+    )
+
+
+def _unusable(seen: str, fix: str, command: str) -> CheckResult:
+    return CheckResult("problem", seen, "No order is placed that cannot be written down first", fix, command)
+
+
+def _moment(at_ms: int) -> str:
+    return f"{moment_of(at_ms):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,152 @@
+"""What trading needs of settings and files: a mode that fits, limits that are yours alone, somebody who says yes."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from mcp_binance_server.cli.doctor.bench import TRADING, Bench, CheckResult, export, good, off
+from mcp_binance_server.cli.setup.clients import this_machine
+from mcp_binance_server.cli.setup.plan import our_entries
+from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.exchange.endpoints import host_of
+from mcp_binance_server.installation import own_command
+from mcp_binance_server.startup_checks import no_live_market, streams_markets
+from mcp_binance_server.trading.approvals import APPROVER_FILE, is_sealed
+from mcp_binance_server.trading.judgement.policy import CLIENT_PER_ORDER, Policy, cents_text
+from mcp_binance_server.trading.policy_file import policy_at
+
+LIVE, PRACTICE, PAPER = "live", "practice", "paper"
+_CHMOD = re.compile(r"(chmod g?o-w) (.+)$")
+
+
+async def settings(bench: Bench) -> CheckResult:
+    if bench.misfit is not None:
+        return _misfit(bench.misfit)
+    host, name = host_of(bench.network.rest_url), bench.network.name
+    if not streams_markets(bench.settings, bench.network):
+        return _misfit(no_live_market())
+    if bench.mode == PAPER:
+        return good("PAPER: play money, matched here; no order is sent")
+    named = "" if bench.principal is None else f"; the id of the key is {bench.principal.credentials.key_id}"
+    practice = f"PRACTICE ({name}): play money, orders go to {host}"
+    return good(f"{practice if bench.mode == PRACTICE else f'LIVE ({host}): ORDERS SPEND MONEY'}{named}")
+
+
+async def policy(bench: Bench) -> CheckResult:
+    path = bench.settings.trading_policy
+    try:
+        bench.policy = found = policy_at(path)
+    except SettingsError as error:
+        return _unfit(error)
+    if path is None:
+        return good("no trading.toml: counts and prices are limited, amounts are not")
+    return good(f"{path}: {_in_words(found)}")
+
+
+async def approver(bench: Bench) -> CheckResult:
+    assert bench.policy is not None, "this rung needs the limits"  # noqa: S101
+    confirm, folder = bench.policy.confirm, bench.settings.trading_dir
+    if bench.mode != LIVE and confirm.ask == "default":
+        return off("none needed: nobody is asked about play money")
+    if confirm.approver is None:
+        return _nobody(bench.policy)
+    path = (folder or Path()) / APPROVER_FILE
+    try:
+        is_key, is_open = is_sealed(path.read_bytes()), _others_can_read(path)
+    except OSError as error:
+        return _no_approver(f"{path}: {error.strerror or 'it cannot be read'}")
+    if not is_key:
+        return _no_approver(f"{path} is no key that a passphrase opens")
+    if is_open:
+        return CheckResult(
+            "warning",
+            f"others can read {path}",
+            "Whoever has the file can try passphrases, as fast as a machine can",
+            "Let nobody else read it",
+            f"chmod 600 '{path}'",
+        )
+    return good(f"{path}, opened by a passphrase")
+
+
+async def separation(bench: Bench) -> CheckResult:
+    if bench.mode != LIVE:
+        return off()
+    entries, _ = our_entries(this_machine(bench.environment, shutil.which))
+    starters = ", ".join(dict.fromkeys(each.client.title for each in entries if not each.is_disabled))
+    if not starters:
+        return good("no MCP client of this user starts the server")
+    return CheckResult(
+        "warning",
+        f"{starters} {'start' if ',' in starters else 'starts'} the server as this user",
+        "What runs as this user, an assistant's shell too, can read the key and change limits and journal",
+        "Run the server as another user, or in a container, over HTTP with a token of scope trade",
+        f"{own_command()} token new --help",
+    )
+
+
+async def asking(bench: Bench) -> CheckResult:
+    assert bench.policy is not None, "this rung needs the limits"  # noqa: S101
+    confirm = bench.policy.confirm
+    if bench.mode != LIVE and confirm.ask == "default":
+        return off()
+    then = "wait for `approve`" if confirm.approver else "are refused: there is no approver"
+    ceiling = CLIENT_PER_ORDER if confirm.client_per_order is None and bench.mode == LIVE else confirm.client_per_order
+    upto = "" if ceiling is None else f" up to {cents_text(ceiling)} {bench.policy.counting_asset}"
+    return good(f"by a form in the client{upto}; orders from a client that shows no forms {then}")
+
+
+def _misfit(error: SettingsError) -> CheckResult:
+    return CheckResult(
+        "problem",
+        "; ".join(error.problems),
+        "The server would not start with this",
+        "Let the settings for trading agree, in this environment or in the one of your MCP client",
+        export(TRADING, "off"),
+    )
+
+
+def _unfit(error: SettingsError) -> CheckResult:
+    told = "; ".join(error.problems)
+    changed = _CHMOD.search(told)
+    return CheckResult(
+        "problem",
+        told,
+        "The server would not start with this",
+        "Correct what is named; docs/how-to/limits.md has every line",
+        "" if changed is None else f"{changed[1]} '{changed[2]}'",
+    )
+
+
+def _nobody(found: Policy) -> CheckResult:
+    ceiling = found.confirm.client_per_order
+    limit = cents_text(CLIENT_PER_ORDER if ceiling is None else ceiling)
+    return CheckResult(
+        "warning",
+        f"none: what a form may not decide, above {limit} {found.counting_asset}, is refused",
+        "A yes to such an order, or from a client that shows no forms, takes a signature of yours",
+        "Make a key that approves, and put the line that it prints under [confirm]",
+        f"{own_command()} approve --new",
+    )
+
+
+def _no_approver(seen: str) -> CheckResult:
+    return CheckResult(
+        "problem",
+        seen,
+        "trading.toml names an approver, and with this nobody can approve or resume",
+        "Put the file back; or make a new key, and its line in the place of the old one",
+        f"{own_command()} approve --new",
+    )
+
+
+def _in_words(found: Policy) -> str:
+    limits, asset = found.limits, found.counting_asset
+    amounts = (("an order", limits.per_order), ("a day", limits.per_day))
+    told = [f"{cents_text(most)} {asset} {what}" for what, most in amounts if most is not None]
+    pairs = "every pair" if limits.symbols is None else ", ".join(sorted(limits.symbols))
+    return f"{', '.join(told) or 'no amount is limited'}; {pairs}"
+
+
+def _others_can_read(path: Path) -> bool:
+    return sys.platform != "win32" and bool(path.stat().st_mode & 0o077)
