@@ -1,12 +1,19 @@
 """One HTTP exchange: a total deadline, no compression, no redirects, a cap on the body. Knows nobody it talks to."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import anyio.to_thread
 import httpx2
+
+if TYPE_CHECKING:
+    import ssl
+
+LOG = logging.getLogger(__name__)
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 CONNECT_SECS = 3.0
@@ -14,6 +21,9 @@ CONNECT_SECS = 3.0
 LONGEST_RETRY_AFTER_SECS = 600
 LONGEST_COUNT = 12
 MOST_CONNECTIONS = 32
+# What the transport tells before it writes the head of a request; a test holds it to that.
+FIRST_BYTE = "http11.send_request_headers.started"
+WRITE_SECS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,36 @@ def count_in(headers: Mapping[str, str], name: str) -> int | None:
     return int(text) if len(text) <= LONGEST_COUNT and text.isascii() and text.isdecimal() else None
 
 
+class _Shut(Exception):
+    """What a gate raised, past whatever the transport does with errors it knows."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+
+@dataclass(eq=False)
+class _Passage:
+    """Awaits a gate between the connection and the first byte of the one request that may leave."""
+
+    gate: Callable[[], Awaitable[None]]
+    passed: bool = False
+
+    async def trace(self, event: str, told: Mapping[str, Any]) -> None:
+        # Through a proxy a tunnel is asked for first, by a request of its own.
+        if event == FIRST_BYTE and told["request"].method != b"CONNECT":
+            await self.pass_gate()
+
+    async def pass_gate(self) -> None:
+        if self.passed:
+            raise _Shut(NoAnswer("a second request was about to leave", sent=True))
+        try:
+            await self.gate()
+        except Exception as error:
+            raise _Shut(error) from error
+        self.passed = True
+
+
 class Channel:
     """Sends requests; opened on first use, because a TLS context costs more than the rest of a start."""
 
@@ -54,6 +94,8 @@ class Channel:
         self._deadline_secs = deadline_secs
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
+        self._writer: httpx2.AsyncClient | None = None
+        self._tls: ssl.SSLContext | None = None
         self._opening = anyio.Lock()
 
     async def get(
@@ -82,6 +124,61 @@ class Channel:
         request = await self._request("POST", url, headers, deadline_secs, content)
         return await self._send(request, body_cap, deadline_secs)
 
+    async def write(
+        self,
+        method: Literal["POST", "DELETE"],
+        url: str,
+        headers: Mapping[str, str],
+        gate: Callable[[], Awaitable[None]],
+        *,
+        body_cap: int,
+        longest_secs: float = WRITE_SECS,
+    ) -> HttpAnswer:
+        """Send one request that changes something, on a connection of its own, and read its answer.
+
+        `gate` is awaited with the connection up and no byte sent. What it raises is raised here, and nothing was sent.
+
+        Raises:
+            NoAnswer: `sent` says whether the gate was passed, whatever went wrong.
+        """
+        passage = _Passage(gate)
+        try:
+            with anyio.fail_after(longest_secs):
+                return await self._write(method, url, headers, passage, body_cap, longest_secs)
+        except _Shut as shut:
+            raise shut.error from None
+        except NoAnswer as failure:
+            failure.sent = failure.sent or passage.passed
+            raise
+        except TimeoutError:
+            raise NoAnswer(f"no answer within {longest_secs:g} s", sent=passage.passed) from None
+        except Exception as error:  # noqa: BLE001 - what is certain depends on the gate, not on what an error is called
+            what = "connection failed" if passage.passed else "not sent"
+            raise NoAnswer(f"{what}: {type(error).__name__}", sent=passage.passed, cut=passage.passed) from None
+
+    async def _write(  # noqa: PLR0917 - the same
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        passage: _Passage,
+        body_cap: int,
+        longest_secs: float,
+    ) -> HttpAnswer:
+        client = await self.prepare_writes()
+        # An idle connection may be dead without a word, and what is written into one nobody knows the end of.
+        sent_headers = {**headers, "Accept-Encoding": "identity", "Connection": "close"}
+        timeout = httpx2.Timeout(longest_secs, connect=min(CONNECT_SECS, longest_secs))
+        traced = {"trace": passage.trace}
+        request = client.build_request(method, url, headers=sent_headers, timeout=timeout, extensions=traced)
+        if not self._tells_first_byte:
+            await passage.pass_gate()
+        answer = await self._exchange(client, request, body_cap)
+        if not passage.passed:
+            LOG.error("a request was answered although it never passed the gate: the transport has changed")
+            raise NoAnswer("an answer to a request that had not passed the gate", sent=True, answered=True)
+        return answer
+
     async def _request(
         self, method: str, url: str, headers: Mapping[str, str], deadline_secs: float, content: bytes | None = None
     ) -> httpx2.Request:
@@ -93,7 +190,7 @@ class Channel:
         try:
             # The client's own time-outs are per operation: a body dripping one byte at a time never meets them.
             with anyio.fail_after(deadline_secs):
-                return await self._exchange(request, body_cap)
+                return await self._exchange(await self._opened(), request, body_cap)
         except NOT_SENT as error:
             raise NoAnswer(f"not sent: {type(error).__name__}", sent=False) from None
         except TimeoutError:
@@ -103,8 +200,8 @@ class Channel:
         except httpx2.TransportError as error:
             raise NoAnswer(f"connection failed: {type(error).__name__}", sent=True, cut=True) from None
 
-    async def _exchange(self, request: httpx2.Request, body_cap: int) -> HttpAnswer:
-        response = await (await self._opened()).send(request, stream=True)
+    async def _exchange(self, client: httpx2.AsyncClient, request: httpx2.Request, body_cap: int) -> HttpAnswer:
+        response = await client.send(request, stream=True)
         try:
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise NoAnswer("the answer is compressed although none was asked for", sent=True, answered=True)
@@ -118,21 +215,32 @@ class Channel:
             await response.aclose()
 
     async def _opened(self) -> httpx2.AsyncClient:
-        if self._client is not None:
-            return self._client
-        if self._transport is not None:
-            self._client = self._made()
-            return self._client
-        async with self._opening:
-            if self._client is None:
-                # A TLS context reads a file of certificates, which takes longer than others should wait.
-                self._client = await anyio.to_thread.run_sync(self._made)
+        if self._client is None:
+            async with self._opening:
+                self._client = self._client or await self._made(idle=16)
         return self._client
 
-    def _made(self) -> httpx2.AsyncClient:
-        limits = httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=16, keepalive_expiry=30)
-        return httpx2.AsyncClient(transport=self._transport, limits=limits)
+    async def prepare_writes(self) -> httpx2.AsyncClient:
+        """Make what all writes share, before one is signed: a TLS context may take longer than a signature is good."""
+        if self._writer is None:
+            async with self._opening:
+                self._writer = self._writer or await self._made(idle=0)
+        return self._writer
+
+    async def _made(self, *, idle: int) -> httpx2.AsyncClient:
+        limits = httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=idle, keepalive_expiry=30)
+        if self._transport is not None:
+            return httpx2.AsyncClient(transport=self._transport, limits=limits)
+        if self._tls is None:
+            # It reads a file of certificates, which takes longer than others should wait.
+            self._tls = await anyio.to_thread.run_sync(httpx2.create_ssl_context)
+        return httpx2.AsyncClient(verify=self._tls, limits=limits)
+
+    @property
+    def _tells_first_byte(self) -> bool:
+        return self._transport is None or isinstance(self._transport, httpx2.AsyncHTTPTransport)
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
+        for client in (self._client, self._writer):
+            if client is not None:
+                await client.aclose()
