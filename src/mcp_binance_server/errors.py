@@ -2,6 +2,7 @@
 
 AppError
 ├── RateLimited               -32001  the weight budget is spent, or Binance told us to wait
+│   └── TooManyOrders                 the account has placed its part of the orders; in exchange/spot/order_counts.py
 ├── InvalidCredentials        -32002  no key, a wrong key, or a key without the right
 ├── InvalidSymbol             -32003  not a symbol of this exchange
 ├── InsufficientBalance       -32004  the account does not hold what the order needs; in trading/errors.py

@@ -95,10 +95,12 @@ async def opened_upstream(
     transport: httpx2.AsyncBaseTransport | None = None,
     attempt_secs: float = ATTEMPT_SECS,
     callers_bring_keys: bool = False,
+    order_percent: int = 0,
 ) -> AsyncGenerator[Upstream]:
     """Open the way to the exchange and close it again; nothing is sent by itself.
 
-    Where callers bring keys of their own, weight is kept back for private reads though the process has no key.
+    Where callers bring keys of their own, weight is kept back for private reads though the process has no key. Where
+    orders leave, `order_percent` of the weight is kept back for them.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used.
@@ -106,9 +108,8 @@ async def opened_upstream(
     clock = clock or SystemClock()
     principal = principal_of(settings)
     async with AsyncExitStack() as stack:
-        # Nothing here places orders, so nothing is kept back for them.
         has_keys = principal is not None or callers_bring_keys
-        engine = engine_of(settings, clock, Reserves(order_percent=0) if has_keys else Reserves.none())
+        engine = engine_of(settings, clock, Reserves(order_percent=order_percent) if has_keys else Reserves.none())
         await engine.start()
         stack.push_async_callback(engine.close)
         channel = _opened_channel(stack, attempt_secs, transport)

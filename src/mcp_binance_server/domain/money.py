@@ -78,6 +78,12 @@ def round_to_places(value: Decimal, places: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _WIDE)
 
 
+def written(amount: Decimal) -> str:
+    """Write an amount in full, without an exponent and without zeros that say nothing."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def name_of(asset: str) -> str:
     """Return what people call an asset, its code when nobody told us."""
     return ASSET_NAMES.get(asset, asset)

@@ -79,16 +79,27 @@ class SymbolRules:
         return self.status == "TRADING"
 
 
+@dataclass(frozen=True, slots=True)
+class OrderLimit:
+    """How many new orders an account may place in a span of the exchange's clock."""
+
+    span_ms: int
+    most: int
+
+
 @dataclass(frozen=True)
 class SymbolTable:
     """Every symbol of the exchange, the authority on what is valid, and the limits that came with it."""
 
     rules: Mapping[Symbol, SymbolRules] = field(repr=False)
     weight_limit: int
+    order_limits: tuple[OrderLimit, ...] = ()
 
     @classmethod
-    def of(cls, rules: Iterable[SymbolRules], weight_limit: int) -> "SymbolTable":
-        return cls({each.symbol: each for each in rules}, weight_limit)
+    def of(
+        cls, rules: Iterable[SymbolRules], weight_limit: int, order_limits: tuple[OrderLimit, ...] = ()
+    ) -> "SymbolTable":
+        return cls({each.symbol: each for each in rules}, weight_limit, order_limits)
 
     def find(self, folded: str) -> SymbolRules | None:
         return self.rules.get(Symbol(folded))

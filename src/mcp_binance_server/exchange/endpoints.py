@@ -5,6 +5,8 @@ from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
+from mcp_binance_server.state.engine import CallKind
+
 MIB = 2**20
 
 AddressOf = Literal["rest_url", "ws_api_url", "stream_url", "futures_rest_url", "futures_stream_url"]
@@ -37,7 +39,7 @@ class RestCall:
         return f"{self.root}/{self.name}"
 
     @property
-    def kind(self) -> Literal["public", "private"]:
+    def kind(self) -> CallKind:
         return "public"
 
 
@@ -48,8 +50,21 @@ class Endpoint(RestCall):
     signed: bool = False
 
     @property
-    def kind(self) -> Literal["public", "private"]:
+    def kind(self) -> CallKind:
         return "private" if self.signed else "public"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCall(RestCall):
+    """A signed call that changes something, or would; never shared, never made twice."""
+
+    method: Literal["POST", "DELETE"] = "POST"
+    shared_ms: int = 0
+    may_queue: bool = False
+
+    @property
+    def kind(self) -> CallKind:
+        return "order"
 
 
 def signed(name: str, weight: int) -> Endpoint:

@@ -13,6 +13,7 @@ from mcp_binance_server.domain.board import BoardField
 from mcp_binance_server.domain.market import WrittenLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.periods import Candle
+from mcp_binance_server.domain.symbols import OrderLimit
 
 # More than the exchange ever writes, and so few digits that Decimal computes with them exactly.
 _NUMBER = r"(?:0|[1-9][0-9]{0,16}+)(?:\.[0-9]{1,10}+)?+"
@@ -53,6 +54,8 @@ RETRYABLE_CODES = frozenset({TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, -1034})
 # "Execution status unknown": the order may stand on the book although the answer is an error.
 UNKNOWN_CODES = frozenset({-1000, -1001, -1006, -1007})
 PARTIAL_CODE = -2021
+# The first letter of each names it in a header.
+SPAN_MS = {"SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 # As in: Way too many requests; IP banned until 1794240000000. Please use the websocket for live updates to avoid bans.
 _BANNED_UNTIL = re.compile(r"banned until ([0-9]{13})(?![0-9])")
 
@@ -199,6 +202,15 @@ class RateLimitWire(BinanceWire):
 
 class ExchangeLimitsWire(BinanceWire):
     rate_limits: list[RateLimitWire]
+
+    @property
+    def order_limits(self) -> tuple[OrderLimit, ...]:
+        """How many new orders an account may place, by span; a span of another name is left out."""
+        return tuple(
+            OrderLimit(SPAN_MS[each.interval] * each.interval_num, each.limit)
+            for each in self.rate_limits
+            if each.rate_limit_type == "ORDERS" and each.interval in SPAN_MS and each.interval_num and each.limit
+        )
 
     @property
     def weight_per_minute(self) -> int | None:

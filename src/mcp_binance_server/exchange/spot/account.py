@@ -26,6 +26,7 @@ from mcp_binance_server.exchange.spot.endpoints import (
     OPEN_ORDERS,
     OPEN_ORDERS_ALL,
 )
+from mcp_binance_server.exchange.spot.order_wire import OrderStateWire
 from mcp_binance_server.exchange.wire import Amount, BinanceWire, Count, EpochMs, SignedAmount, price, quantity
 from mcp_binance_server.words import word
 
@@ -87,41 +88,14 @@ class AccountWire(BinanceWire):
         )
 
 
-class OrderWire(BinanceWire):
-    """An order as it is queried; `cummulativeQuoteQty` is the exchange's own spelling."""
+class OrderWire(OrderStateWire, kw_only=True):
+    """An order as it is queried."""
 
-    symbol: str
-    order_id: Count
-    client_order_id: str
-    price: Amount
-    orig_qty: Amount
-    executed_qty: Amount
-    cummulative_quote_qty: SignedAmount
-    status: str
-    time_in_force: str
-    type: str
-    side: str
     time: EpochMs
     update_time: EpochMs
-    stop_price: Amount = "0"
 
     def to_domain(self) -> Order:
-        return Order(
-            order_id=self.order_id,
-            client_order_id=word(self.client_order_id),
-            symbol=Symbol(word(self.symbol)),
-            side=word(self.side),
-            kind=word(self.type),
-            status=word(self.status),
-            time_in_force=word(self.time_in_force),
-            price=price(self.price),
-            stop_price=price(self.stop_price),
-            quantity=quantity(self.orig_qty),
-            executed=quantity(self.executed_qty),
-            quote_spent=quantity(self.cummulative_quote_qty),
-            created_ms=self.time,
-            updated_ms=self.update_time,
-        )
+        return self.standing(self.client_order_id, self.time, self.update_time)
 
 
 class FillWire(BinanceWire):

@@ -11,7 +11,7 @@ import anyio.to_thread
 import msgspec
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable, fold, is_plausible, suggest
+from mcp_binance_server.domain.symbols import OrderLimit, Symbol, SymbolRules, SymbolTable, fold, is_plausible, suggest
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidSymbol, RateLimited
 from mcp_binance_server.exchange.caller import ExchangeCaller
 from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
@@ -38,11 +38,13 @@ Ts = TypeVarTuple("Ts")
 class _Kept(msgspec.Struct, array_like=True):
     weight_limit: int
     rules: list[SymbolRules]
+    order_limits: tuple[OrderLimit, ...] = ()
 
 
 class _KeptRows(msgspec.Struct, array_like=True):
     weight_limit: int
     rules: list[msgspec.Raw]
+    order_limits: tuple[OrderLimit, ...] = ()
 
 
 @dataclass
@@ -126,6 +128,11 @@ class Directory:
         """The table as far as it is known already; nothing is asked for it."""
         return self._table
 
+    @property
+    def order_limits(self) -> tuple[OrderLimit, ...]:
+        """How many new orders the exchange takes, as far as it has told."""
+        return self._table.order_limits if self._table is not None else ()
+
     async def doubt(self) -> None:
         """Fetch the table anew soon: the exchange denied a symbol that we list."""
         if self.clock.monotonic_ms() > self._good_until_ms - FRESH_MS + PAUSE_MS:
@@ -166,7 +173,7 @@ async def _beside(size: int, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -
 
 def _packed(info: ExchangeListWire, limit: int) -> tuple[bytes, SymbolTable]:
     table = info.to_domain(otherwise=limit)
-    kept = _Kept(table.weight_limit, list(table.rules.values()))
+    kept = _Kept(table.weight_limit, list(table.rules.values()), table.order_limits)
     # Packed, the table of a whole exchange is a tenth of what the engine takes as one value.
     return zlib.compress(msgspec.msgpack.encode(kept)), table
 
@@ -175,4 +182,4 @@ def _unpacked(packed: bytes) -> SymbolTable:
     # One row at a time, as they came from the exchange: decoding holds up every thread until it is done.
     kept = msgspec.msgpack.decode(zlib.decompress(packed), type=_KeptRows)
     rules = [msgspec.msgpack.decode(each, type=SymbolRules) for each in kept.rules]
-    return SymbolTable.of(rules, kept.weight_limit)
+    return SymbolTable.of(rules, kept.weight_limit, kept.order_limits)

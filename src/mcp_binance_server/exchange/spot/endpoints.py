@@ -5,7 +5,16 @@ Weights: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
 
 from dataclasses import replace
 
-from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, MIB, ORDER, REACH, TIME, Endpoint, signed
+from mcp_binance_server.exchange.endpoints import (
+    EXCHANGE_INFO,
+    MIB,
+    ORDER,
+    REACH,
+    TIME,
+    Endpoint,
+    WriteCall,
+    signed,
+)
 
 DEPTH_WEIGHTS = ((100, 5), (500, 25), (1000, 50), (5000, 250))
 
@@ -63,6 +72,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     MY_TRADES,
     KEY_RIGHTS,
 )
+
+PLACE_ORDER = WriteCall("order", 1)
+# The exchange checks it like an order, and no more.
+TRY_ORDER = WriteCall("order/test", 1)
+CANCEL_ORDER = WriteCall("order", 1, method="DELETE", may_queue=True)
+
+WRITES: tuple[WriteCall, ...] = (PLACE_ORDER, TRY_ORDER, CANCEL_ORDER)
+"""Every call that is no GET; a test counts them."""
 
 
 def depth_endpoint(limit: int) -> Endpoint:

@@ -251,7 +251,9 @@ class ExchangeInfoWire(ExchangeLimitsWire):
     symbols: list[SymbolWire]
 
     def to_domain(self, *, otherwise: int) -> SymbolTable:
-        return SymbolTable.of((each.to_domain() for each in self.symbols), self.weight_per_minute or otherwise)
+        return SymbolTable.of(
+            (each.to_domain() for each in self.symbols), self.weight_per_minute or otherwise, self.order_limits
+        )
 
 
 class ExchangeListWire(ExchangeLimitsWire):
@@ -263,7 +265,7 @@ class ExchangeListWire(ExchangeLimitsWire):
         rows = [rules for rules in map(_rules, self.symbols) if rules is not None]
         if self.symbols and not rows:
             raise msgspec.ValidationError("no symbol of the list can be read")
-        return SymbolTable.of(rows, self.weight_per_minute or otherwise)
+        return SymbolTable.of(rows, self.weight_per_minute or otherwise, self.order_limits)
 
 
 def _rules(row: msgspec.Raw) -> SymbolRules | None:

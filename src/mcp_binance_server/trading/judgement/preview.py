@@ -7,7 +7,7 @@ from typing import Literal
 
 from mcp_binance_server.domain.account import Account, Commission, Venue
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel
-from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
+from mcp_binance_server.domain.money import Price, Quantity, floor_to_step, written
 from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.trading.errors import InsufficientBalance
@@ -147,12 +147,6 @@ def preview(rules: SymbolRules, order: OrderIntent, book: BookSnapshot, account:
         holdings = _holdings(rules, order, trade, fee, account) if account else ()
         value = Quantity(trade.quote) if trade.base else None
         return Preview(rules, order, Touch.of(book), _behaviour(order, trade), value, fee, trade.taken, holdings)
-
-
-def written(amount: Decimal) -> str:
-    """Write an amount in full, without an exponent and without zeros that say nothing."""
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _trade(rules: SymbolRules, order: OrderIntent, book: BookSnapshot) -> _Trade:

@@ -1,0 +1,105 @@
+"""How many orders an account has placed in the spans that the exchange counts: half of each is ours at most.
+
+https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits#unfilled-order-count
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, count_in
+from mcp_binance_server.domain.symbols import OrderLimit
+from mcp_binance_server.errors import RateLimited
+from mcp_binance_server.exchange.server_time import ServerTime
+from mcp_binance_server.exchange.wire import SPAN_MS
+
+OUR_PERCENT = 50
+# In force until exchangeInfo has told: the smallest that the exchange has published.
+LEAST_LIMITS = (OrderLimit(10_000, 50), OrderLimit(86_400_000, 160_000))
+_COUNT = re.compile(r"x-mbx-order-count-([0-9]{1,4})([smhd])\Z")
+_BY_LETTER = {name[0].lower(): span_ms for name, span_ms in SPAN_MS.items()}
+
+
+@dataclass(kw_only=True, eq=False)
+class TooManyOrders(RateLimited):
+    """Nothing was sent: the account has used what is ours of the exchange's limit, or the exchange said so."""
+
+    error_type: ClassVar[str] = "too_many_orders"
+    recovery_suggestion: ClassVar[str] = "Wait as long as it says; other programs that use this account count as well"
+
+    current_weight: int | None = None
+    weight_limit: int = 0
+    orders_counted: int | None = None
+    orders_allowed: int | None = None
+
+    @property
+    def message(self) -> str:
+        used = f": {self.orders_counted} of {self.orders_allowed}" if self.orders_allowed is not None else ""
+        return (
+            f"This account has placed as many orders as this server allows itself{used}. Nothing was sent; "
+            f"please wait {self.retry_after_secs} seconds."
+        )
+
+    def data(self) -> dict[str, Any]:
+        told = super().data()
+        return {name: value for name, value in told.items() if name not in ("current_weight", "weight_limit")}
+
+
+@dataclass
+class OrderCounts:
+    """Counts the orders of one account by the exchange's own headers, and what has left since the last of them."""
+
+    time: ServerTime
+    limits: Callable[[], tuple[OrderLimit, ...]] = field(default=lambda: (), repr=False)
+    _counted: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]], init=False)
+    """By span: which one of its kind, and how many were placed in it."""
+    _closed_until_ms: int = field(default=0, init=False)
+
+    def check(self) -> None:
+        """Return if one more order may leave.
+
+        Raises:
+            TooManyOrders: it may not.
+        """
+        now_ms = self.time.likely_ms()
+        if self._closed_until_ms > now_ms:
+            raise TooManyOrders(retry_after_secs=_secs(self._closed_until_ms - now_ms))
+        for limit in self.limits() or LEAST_LIMITS:
+            counted, most = self._now(limit.span_ms), limit.most * OUR_PERCENT // 100
+            if counted >= most:
+                left_ms = limit.span_ms - now_ms % limit.span_ms
+                raise TooManyOrders(retry_after_secs=_secs(left_ms), orders_counted=counted, orders_allowed=most)
+
+    def sent(self) -> None:
+        """Count an order that leaves; the header of its answer may never come."""
+        for limit in self.limits() or LEAST_LIMITS:
+            self._note(limit.span_ms, self._now(limit.span_ms) + 1)
+
+    def settle(self, headers: Mapping[str, str]) -> None:
+        """Raise our counts to those in an answer's headers; what a span has counted is never believed to fall in it."""
+        for name in headers:
+            if found := _COUNT.match(name.lower()):
+                span_ms = int(found[1]) * _BY_LETTER[found[2]]
+                if span_ms and (told := count_in(headers, name)) is not None:
+                    self._note(span_ms, max(told, self._now(span_ms)))
+
+    def close(self, retry_after_secs: int | None) -> None:
+        """Let no order leave for as long as the exchange says, or else until its shortest span is over."""
+        now_ms = self.time.likely_ms()
+        shortest_ms = min(limit.span_ms for limit in self.limits() or LEAST_LIMITS)
+        asked_ms = None if retry_after_secs is None else min(retry_after_secs, LONGEST_RETRY_AFTER_SECS) * 1000
+        pause_ms = shortest_ms - now_ms % shortest_ms if asked_ms is None else asked_ms
+        self._closed_until_ms = max(self._closed_until_ms, now_ms + pause_ms)
+
+    def _now(self, span_ms: int) -> int:
+        span, counted = self._counted.get(span_ms, (-1, 0))
+        return counted if span == self.time.likely_ms() // span_ms else 0
+
+    def _note(self, span_ms: int, counted: int) -> None:
+        self._counted[span_ms] = self.time.likely_ms() // span_ms, counted
+
+
+def _secs(ms: int) -> int:
+    return max(1, math.ceil(ms / 1000))

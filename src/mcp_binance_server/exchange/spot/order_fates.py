@@ -1,0 +1,140 @@
+"""What is certain of an order or a cancel after an answer that is no success.
+
+https://developers.binance.com/docs/binance-spot-api-docs/errors
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mcp_binance_server.channel import NoAnswer
+from mcp_binance_server.domain.order_requests import Fate, Outcome
+from mcp_binance_server.exchange.wire import (
+    BAD_KEY_FORMAT,
+    BAD_SIGNATURE,
+    IP_BANNED,
+    PARTIAL_CODE,
+    REJECTED_KEY,
+    RESTRICTED,
+    TIMESTAMP,
+    TOO_MANY_ORDERS,
+    TOO_MANY_REQUESTS,
+    TOO_MUCH_WEIGHT,
+    UNAUTHORIZED,
+    UNKNOWN_CODES,
+    UNKNOWN_SYMBOL,
+    ExchangeRefusal,
+)
+from mcp_binance_server.words import one_line
+
+CLIENT_ERRORS = range(400, 500)
+FORBIDDEN, CONFLICT = 403, 409
+ORDER_REJECTED, CANCEL_REJECTED, NO_SUCH_ORDER = -2010, -2011, -2013
+LONGEST_QUOTE = 120
+
+DUPLICATE = "an order with this id is open already"
+UNREADABLE_SUCCESS = "Binance said yes in an answer that cannot be read: it may have been executed"
+
+# A code that is in neither table proves nothing, whatever the status.
+REFUSED_CODES: Mapping[int, str] = MappingProxyType(
+    {
+        -1002: "the key may not do this",
+        TOO_MUCH_WEIGHT: "this address has asked Binance too much",
+        -1008: "Binance is too busy",
+        -1010: "Binance refused the message",
+        -1013: "the order breaks a rule of this symbol",
+        -1014: "this combination is not supported",
+        TOO_MANY_ORDERS: "this account has placed too many orders",
+        -1016: "this service is shutting down",
+        -1020: "this is not supported",
+        TIMESTAMP: "the clocks disagree, or it arrived too late",
+        BAD_SIGNATURE: "the signature is not valid: the secret does not belong to the key",
+        -1034: "there are too many connections",
+        UNKNOWN_SYMBOL: "there is no such symbol",
+        ORDER_REJECTED: "Binance rejected the order",
+        CANCEL_REJECTED: "there is no such open order",
+        NO_SUCH_ORDER: "there is no such order",
+        BAD_KEY_FORMAT: "the API key has the wrong form",
+        REJECTED_KEY: "the API key is not known there, may not trade, or not from this address",
+        -2016: "there is no trading window",
+        -2022: "nothing was replaced",
+        -2026: "the order is archived",
+        -2038: "the order was not amended",
+        -2039: "the two ids are not of one order",
+    }
+)
+# Parameters that are missing, malformed, too many or at odds: none of these reaches the matching engine.
+REFUSED_RANGES = (range(-1199, -1099), range(-1229, -1199))
+BROKEN_REQUEST = "Binance does not take the order as it is written"
+
+# The first words that are found in the message decide.
+REJECTED_BY_WORDS: tuple[tuple[str, str], ...] = (
+    ("insufficient balance", "the account does not have what the order needs"),
+    ("immediately match", "the order would immediately match and take"),
+    ("trigger immediately", "the order would trigger immediately"),
+    ("duplicate order", DUPLICATE),
+    ("market is closed", "the market is closed"),
+    ("not permitted", "this symbol is not permitted for this account"),
+    ("restricted", "this symbol is restricted for this account"),
+    ("disabled on this account", "this is disabled for this account"),
+    ("may not place or cancel", "this account may not place or cancel orders"),
+    ("trading is not enabled", "trading is not enabled for this key"),
+    ("not supported", "this symbol does not take such orders"),
+    ("not support for", "this symbol does not take such orders"),
+    ("filter failure", "the order breaks a rule of this symbol"),
+)
+CANCEL_BY_WORDS: tuple[tuple[str, str], ...] = (
+    ("unknown order", "there is no such open order"),
+    ("cancel restrictions", "the order is in another state than the cancel wanted"),
+    ("may not place or cancel", "this account may not place or cancel orders"),
+)
+BY_WORDS: Mapping[int, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {ORDER_REJECTED: REJECTED_BY_WORDS, CANCEL_REJECTED: CANCEL_BY_WORDS}
+)
+
+# These are said before a request reaches what executes orders, with or without a code.
+REFUSED_STATUSES: Mapping[int, str] = MappingProxyType(
+    {
+        UNAUTHORIZED: "the key was refused",
+        FORBIDDEN: "a firewall before Binance refused it",
+        IP_BANNED: "this address is banned for a while",
+        TOO_MANY_REQUESTS: "this address has asked Binance too much",
+        RESTRICTED: "Binance does not serve this location",
+    }
+)
+
+
+def outcome_of(refusal: ExchangeRefusal) -> Outcome:
+    """Judge an answer that is no success: refused only where the answer proves that nothing was executed."""
+    said = _refused_words(refusal)
+    if said is None:
+        reason = f"Binance answered HTTP {refusal.status}{_quoted(refusal)}: it may have been executed"
+        return Outcome(Fate.UNKNOWN, reason=reason, code=refusal.code)
+    return Outcome(Fate.REFUSED, reason=f"{said}{_quoted(refusal)}", code=refusal.code)
+
+
+def outcome_without_answer(failure: NoAnswer) -> Outcome:
+    """Judge that nothing usable came back: by whether anything had left, not by what went wrong."""
+    if failure.sent:
+        return Outcome(Fate.UNKNOWN, reason=f"{failure.reason}: it may have been executed")
+    return Outcome(Fate.NOT_SENT, reason=f"Binance was not reached, nothing was sent ({failure.reason})")
+
+
+def _refused_words(refusal: ExchangeRefusal) -> str | None:
+    status, code = refusal.status, refusal.code
+    if status not in CLIENT_ERRORS or status == CONFLICT or code in UNKNOWN_CODES or code == PARTIAL_CODE:
+        return None
+    if code is None:
+        return REFUSED_STATUSES.get(status)
+    if code in BY_WORDS:
+        told = refusal.text.lower()
+        return next((words for found, words in BY_WORDS[code] if found in told), REFUSED_CODES[code])
+    if code in REFUSED_CODES:
+        return REFUSED_CODES[code]
+    if any(code in each for each in REFUSED_RANGES):
+        return BROKEN_REQUEST
+    return REFUSED_STATUSES.get(status)
+
+
+def _quoted(refusal: ExchangeRefusal) -> str:
+    text = one_line(refusal.text, LONGEST_QUOTE) if refusal.code is not None else ""
+    return f' (Binance: "{text.replace(chr(34), chr(39))}")' if text else ""

@@ -1,0 +1,138 @@
+"""Orders as the exchange writes them; an answer is believed only where it speaks of what was sent."""
+
+from decimal import Decimal
+
+import msgspec
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Target, WrittenOrder
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.wire import UNREADABLE, Amount, BinanceWire, Count, EpochMs, SignedAmount
+from mcp_binance_server.exchange.wire import price as price_of
+from mcp_binance_server.exchange.wire import quantity as quantity_of
+from mcp_binance_server.words import word
+
+CANCELED = "CANCELED"
+NO_PRICE, NOTHING = Price(Decimal(0)), Quantity(Decimal(0))
+# What the short answer does not have.
+BEYOND_SHORT = frozenset({"status", "price", "origQty", "executedQty"})
+
+
+class OrderStateWire(BinanceWire):
+    """What every full description of an order has; `cummulativeQuoteQty` is the exchange's own spelling."""
+
+    symbol: str
+    order_id: Count
+    client_order_id: str
+    price: Amount
+    orig_qty: Amount
+    executed_qty: Amount
+    cummulative_quote_qty: SignedAmount
+    status: str
+    time_in_force: str
+    type: str
+    side: str
+    stop_price: Amount = "0"
+
+    def standing(self, client_order_id: str, created_ms: int, updated_ms: int) -> Order:
+        return Order(
+            order_id=self.order_id,
+            client_order_id=word(client_order_id),
+            symbol=Symbol(word(self.symbol)),
+            side=word(self.side),
+            kind=word(self.type),
+            status=word(self.status),
+            time_in_force=word(self.time_in_force),
+            price=price_of(self.price),
+            stop_price=price_of(self.stop_price),
+            quantity=quantity_of(self.orig_qty),
+            executed=quantity_of(self.executed_qty),
+            quote_spent=quantity_of(self.cummulative_quote_qty),
+            created_ms=created_ms,
+            updated_ms=updated_ms,
+        )
+
+
+class PlacedWire(OrderStateWire, kw_only=True):
+    """The answers RESULT and FULL to an order; the fills of the latter are in what was executed."""
+
+    transact_time: EpochMs
+
+    def to_domain(self) -> Order:
+        return self.standing(self.client_order_id, self.transact_time, self.transact_time)
+
+
+class CancelledWire(OrderStateWire, kw_only=True):
+    """The answer to a cancel: `clientOrderId` is the cancel's own id. When the order was placed it does not tell."""
+
+    orig_client_order_id: str
+    transact_time: EpochMs
+
+    def to_domain(self) -> Order:
+        return self.standing(self.orig_client_order_id, self.transact_time, self.transact_time)
+
+
+class AcknowledgedWire(BinanceWire):
+    """The short answer (ACK): the order was taken, and no more is said."""
+
+    symbol: str
+    order_id: Count
+    client_order_id: str
+    transact_time: EpochMs
+
+    def to_domain(self, order: WrittenOrder) -> Order:
+        return Order(
+            order_id=self.order_id,
+            client_order_id=order.client_order_id,
+            symbol=order.symbol,
+            side=order.side,
+            kind=order.kind,
+            status="NEW",
+            time_in_force=order.time_in_force,
+            price=order.price,
+            stop_price=order.stop_price or NO_PRICE,
+            quantity=order.quantity,
+            executed=NOTHING,
+            quote_spent=NOTHING,
+            created_ms=self.transact_time,
+            updated_ms=self.transact_time,
+        )
+
+
+def read_placed(body: bytes, order: WrittenOrder) -> Order | None:
+    """Return the order that was placed; None if the answer cannot be read, or is about something else."""
+    try:
+        told = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        if BEYOND_SHORT.isdisjoint(told):
+            short = msgspec.json.decode(body, type=AcknowledgedWire)
+            is_ours = (short.symbol, short.client_order_id) == (order.symbol, order.client_order_id)
+            return short.to_domain(order) if is_ours else None
+        wire = msgspec.json.decode(body, type=PlacedWire)
+    except UNREADABLE:
+        return None
+    stands = wire.to_domain()
+    sent = (order.symbol, order.client_order_id, order.side, order.kind, order.quantity, order.price)
+    taken = (wire.symbol, wire.client_order_id, wire.side, wire.type, stands.quantity, stands.price)
+    return stands if taken == sent and stands.remaining >= 0 else None
+
+
+def is_object(body: bytes) -> bool:
+    """Tell whether an answer is what the exchange writes, where it has nothing to say."""
+    try:
+        msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except UNREADABLE:
+        return False
+    return True
+
+
+def read_cancelled(body: bytes, target: Target) -> Order | None:
+    """Return the order that was cancelled; None if the answer cannot be read, or does not say that of this one."""
+    try:
+        wire = msgspec.json.decode(body, type=CancelledWire)
+    except UNREADABLE:
+        return None
+    stands = wire.to_domain()
+    is_it = (wire.symbol, wire.orig_client_order_id) == (target.symbol, target.client_order_id)
+    is_it = is_it and target.order_id in {None, wire.order_id}
+    return stands if is_it and wire.status == CANCELED and stands.remaining >= 0 else None
