@@ -21,7 +21,7 @@ from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.streams import HOUR_MS
 from mcp_binance_server.exchange.spot.user_stream import METHOD, UserStream
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.streams.sockets import WsApiSession
+from mcp_binance_server.simulator.streams.ws_api import WsApiSession
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from support.desk import NETWORK, Desk, Loop

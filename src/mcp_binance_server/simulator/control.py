@@ -40,6 +40,7 @@ class StreamOrder(msgspec.Struct, forbid_unknown_fields=True):
     messages_a_second: int | None = None
     most_streams: int | None = None
     pong_ms: int | None = None
+    user_delay_ms: int | None = None
 
 
 class CrowdOrder(msgspec.Struct, forbid_unknown_fields=True):
@@ -99,11 +100,14 @@ class Control:
         hub.messages_a_second = hub.messages_a_second if order.messages_a_second is None else order.messages_a_second
         hub.most_streams = hub.most_streams if order.most_streams is None else order.most_streams
         hub.pong_ms = hub.pong_ms if order.pong_ms is None else order.pong_ms
-        return reply(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms))
+        hub.user_delay_ms = hub.user_delay_ms if order.user_delay_ms is None else order.user_delay_ms
+        return reply(StreamOrder(hub.life_ms, hub.messages_a_second, hub.most_streams, hub.pong_ms, hub.user_delay_ms))
 
     async def streams(self, _request: Request) -> Response:
-        """Return how many connections are open, and how often each stream is told."""
-        return reply({"connections": self._exchange.hub.open_connections, "streams": self._exchange.hub.streams()})
+        """Return how many connections are open, how often each stream is told, and of how many executions accounts."""
+        hub = self._exchange.hub
+        told = {"connections": hub.open_connections, "streams": hub.streams(), "user_events": hub.user_events}
+        return reply(told)
 
     async def set_charts(self, request: Request) -> Response:
         """Change the plan of the chart-img key, its day, its documentation, or whether it tells what is left."""

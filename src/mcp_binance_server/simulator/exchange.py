@@ -15,6 +15,7 @@ from mcp_binance_server.simulator.market.recording import read_recordings
 from mcp_binance_server.simulator.market.replay import Replay
 from mcp_binance_server.simulator.market.scenario import SCENARIOS, Stage
 from mcp_binance_server.simulator.market.source import Said, Sources
+from mcp_binance_server.simulator.orders.execution import Executions
 from mcp_binance_server.simulator.visits import Hub, ReceivedRequest
 
 WEIGHT_LIMIT = 6000
@@ -57,6 +58,8 @@ class SimulatedExchange:
         self.rights = KeyRights()
         self.faults = Faults()
         self.hub = Hub()
+        self.executions = Executions()
+        self.executions.listeners.append(lambda _: self.hub.wake())
         self.meter = WeightMeter(WEIGHT_LIMIT)
         self.requests: list[ReceivedRequest] = []
         self.listing = Listing()

@@ -37,6 +37,8 @@ StreamKind = Literal[
     "no_pong",  # the client's pongs are lost from here on: the connection closes after the hub's `pong_ms`
     "ping",  # every open connection is pinged; strikes at once
     "shutdown",  # every open connection is told that the server goes away; strikes at once
+    "terminated",  # every subscription to an account is told that it is over; strikes at once
+    "revoked",  # every subscription to an account is told that its key is no more; strikes at once
     "stale_snapshot",  # GET depth answers with the book of `behind_ms` ago; strikes requests, not events
 ]
 
@@ -104,6 +106,7 @@ class StreamFaults:
     def __init__(self) -> None:
         self.shutdowns = 0
         self.pings = 0
+        self.endings = {"terminated": 0, "revoked": 0}
         self._waiting: list[tuple[StreamFault, int | None]] = []
 
     def add(self, fault: StreamFault) -> None:
@@ -112,6 +115,8 @@ class StreamFaults:
             self.shutdowns += 1
         elif fault.kind == "ping":
             self.pings += 1
+        elif fault.kind in self.endings:
+            self.endings[fault.kind] += 1
         else:
             self._waiting.append((fault, fault.times))
 

@@ -37,6 +37,8 @@ class Hub:
         self.life_ms = DAY_MS
         self.pong_ms = MINUTE_MS
         self.by_hand = False
+        self.user_delay_ms = 0
+        self.user_events = 0
         self._visitors: list[Visitor] = []
         self.beats = 0
         self._pulse: anyio.Event | None = None

@@ -12,8 +12,8 @@ from mcp_binance_server.simulator.futures.listing import FUTURES_HOST
 from mcp_binance_server.simulator.market.book import BUCKET_MS
 from mcp_binance_server.simulator.streams.futures import futures_session
 from mcp_binance_server.simulator.streams.session import Session
-from mcp_binance_server.simulator.streams.sockets import PATH, WsApiSession
 from mcp_binance_server.simulator.streams.subscriptions import StreamSession
+from mcp_binance_server.simulator.streams.ws_api import PATH, WsApiSession
 
 MOST_WAITING = 100_000  # frames; a reader this far behind is cut off, as the exchange would
 

@@ -1,0 +1,85 @@
+"""What an account is told of its orders and balances, written from the record of what was executed."""
+
+from collections.abc import Iterator
+
+from mcp_binance_server.simulator.market.source import Event
+from mcp_binance_server.simulator.orders.execution import NOTHING, Execution, Prevention
+from mcp_binance_server.simulator.streams.session import encoded
+
+Body = dict[str, object]
+
+REPORT, POSITION = "user@executionReport", "user@outboundAccountPosition"
+
+
+def user_events(execution: Execution) -> Iterator[tuple[str, Event]]:
+    """Yield the events of one execution, each with the name by which faults find it."""
+    yield REPORT, Event(encoded(execution_report(execution)))
+    if execution.holdings:
+        yield POSITION, Event(encoded(account_position(execution)))
+
+
+def execution_report(execution: Execution) -> Body:
+    """Write what happened to an order; what says nothing of it is left out."""
+    order = execution.order
+    body: Body = {
+        "e": "executionReport",
+        "E": execution.at_ms,
+        "s": order.symbol,
+        "c": execution.client_order_id,
+        "S": order.side,
+        "o": order.kind,
+        "f": order.time_in_force,
+        "q": order.quantity,
+        "p": order.price,
+        "P": order.stop_price,
+        "F": NOTHING,
+        "g": -1,
+        "C": execution.original_client_order_id,
+        "x": execution.kind,
+        "X": order.status,
+        "r": execution.reject_reason,
+        "i": order.order_id,
+        "l": execution.last_quantity,
+        "z": order.executed,
+        "L": execution.last_price,
+        "n": execution.commission,
+        "N": execution.commission_asset,
+        "T": execution.at_ms,
+        "t": execution.trade_id,
+        "I": execution.number,
+        "w": order.working,
+        "m": execution.maker,
+        "M": False,
+        "O": order.placed_ms,
+        "Z": order.executed_value,
+        "Y": execution.last_value,
+        "Q": order.quote_quantity,
+    }
+    if order.working:
+        body["W"] = order.working_ms
+    body["V"] = order.self_trade
+    if execution.prevention is not None:
+        body |= _prevented(execution.prevention)
+    if execution.expiry_reason is not None:
+        body["eR"] = execution.expiry_reason
+    return body
+
+
+def account_position(execution: Execution) -> Body:
+    """Write what the account has of the assets that changed."""
+    held = [{"a": each.asset, "f": each.free, "l": each.locked} for each in execution.holdings]
+    return {"e": "outboundAccountPosition", "E": execution.at_ms, "u": execution.at_ms, "B": held}
+
+
+def _prevented(prevention: Prevention) -> Body:
+    return {
+        "v": prevention.match_id,
+        "A": prevention.prevented,
+        "B": prevention.last_prevented,
+        "u": prevention.trade_group_id,
+        "U": prevention.other_order_id,
+        "Cs": prevention.other_symbol,
+        "pl": prevention.other_prevented,
+        "pL": prevention.other_price,
+        "pY": prevention.other_value,
+    }
