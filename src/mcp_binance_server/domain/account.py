@@ -73,14 +73,26 @@ class AccountView:
 
 @dataclass(frozen=True, slots=True)
 class KeyRights:
-    """The boxes that are ticked for a key; what the account may do is another matter."""
+    """The boxes that are ticked for a key; what the account may do is another matter. None is a box nobody tells of."""
 
     reading: bool
     spot_trading: bool
-    other_trading: bool
-    transfers: bool
     withdrawals: bool
     ip_restricted: bool
+    internal_transfer: bool | None = None
+    universal_transfer: bool | None = None
+    margin: bool = False
+    futures: bool = False
+    options: bool = False
+    portfolio_margin: bool = False
+
+    @property
+    def other_trading(self) -> bool:
+        return self.margin or self.futures or self.options or self.portfolio_margin
+
+    @property
+    def transfers(self) -> bool:
+        return bool(self.internal_transfer or self.universal_transfer)
 
     @property
     def beyond_reading(self) -> tuple[str, ...]:

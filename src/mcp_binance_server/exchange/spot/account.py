@@ -224,22 +224,25 @@ class KeyRightsWire(msgspec.Struct, rename="camel"):
     enable_reading: bool
     enable_withdrawals: bool
     enable_spot_and_margin_trading: bool = False
-    enable_internal_transfer: bool = False
-    permits_universal_transfer: bool = False
+    enable_internal_transfer: bool | None = None
+    permits_universal_transfer: bool | None = None
     enable_margin: bool = False
     enable_futures: bool = False
     enable_vanilla_options: bool = False
     enable_portfolio_margin_trading: bool = False
 
     def to_domain(self) -> KeyRights:
-        others = (self.enable_margin, self.enable_futures, self.enable_vanilla_options)
         return KeyRights(
             reading=self.enable_reading,
             spot_trading=self.enable_spot_and_margin_trading,
-            other_trading=any(others) or self.enable_portfolio_margin_trading,
-            transfers=self.enable_internal_transfer or self.permits_universal_transfer,
             withdrawals=self.enable_withdrawals,
             ip_restricted=self.ip_restrict,
+            internal_transfer=self.enable_internal_transfer,
+            universal_transfer=self.permits_universal_transfer,
+            margin=self.enable_margin,
+            futures=self.enable_futures,
+            options=self.enable_vanilla_options,
+            portfolio_margin=self.enable_portfolio_margin_trading,
         )
 
 

@@ -1,0 +1,51 @@
+"""Whether a key may trade with real money: what it must be able to do, must not, and had better not. Pure."""
+
+from dataclasses import dataclass
+
+from mcp_binance_server.domain.account import KeyRights
+
+# As the page of a key names them: https://www.binance.com/en/my/settings/api-management
+READING = "Enable Reading"
+TRADING = "Enable Spot & Margin Trading"
+WITHDRAWALS = "Enable Withdrawals"
+INTERNAL_TRANSFER = "Enable Internal Transfer"
+UNIVERSAL_TRANSFER = "Permits Universal Transfer"
+MARGIN = "Enable Margin Loan, Repay & Transfer"
+FUTURES = "Enable Futures"
+OPTIONS = "Enable European Options"
+PORTFOLIO_MARGIN = "Enable Portfolio Margin Trading"
+ADDRESSES = "Restrict access to trusted IPs only"
+
+
+@dataclass(frozen=True, slots=True)
+class RightsVerdict:
+    """Why a key cannot be traded with, and what its owner should change all the same; a sentence each."""
+
+    refusals: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def judge_rights(rights: KeyRights) -> RightsVerdict:
+    """Judge the boxes of a key that is to trade with real money."""
+    leads_out = {
+        WITHDRAWALS: rights.withdrawals,
+        INTERNAL_TRANSFER: rights.internal_transfer,
+        UNIVERSAL_TRANSFER: rights.universal_transfer,
+    }
+    needed = {READING: rights.reading, TRADING: rights.spot_trading}
+    beyond = {
+        MARGIN: rights.margin,
+        FUTURES: rights.futures,
+        OPTIONS: rights.options,
+        PORTFOLIO_MARGIN: rights.portfolio_margin,
+    }
+    refusals = (
+        *(f"'{box}' is ticked: who has this key can take money away. Untick it" for box, on in leads_out.items() if on),
+        *(f"Binance does not tell whether '{box}' is ticked" for box, on in leads_out.items() if on is None),
+        *(f"'{box}' is not ticked: tick it" for box, on in needed.items() if not on),
+    )
+    warnings = (
+        *(f"'{box}' is ticked and nothing here needs it. Untick it" for box, on in beyond.items() if on),
+        *(() if rights.ip_restricted else (f"Any address may use this key. Choose '{ADDRESSES}'",)),
+    )
+    return RightsVerdict(refusals, warnings)
