@@ -144,7 +144,10 @@ async def test_an_unknown_path_is_not_found(get: Get, path: str) -> None:
     assert answer.headers["x-mbx-used-weight-1m"] == "1"
 
 
-async def test_only_reading_is_allowed(api: httpx2.AsyncClient) -> None:
-    answer = await api.post("/api/v3/order", content=b"symbol=BTCUSDT")
+@pytest.mark.parametrize(("method", "path"), [("POST", "depth"), ("PUT", "order"), ("DELETE", "openOrders")])
+async def test_a_method_that_an_endpoint_does_not_have_is_refused(
+    api: httpx2.AsyncClient, method: str, path: str
+) -> None:
+    answer = await api.request(method, f"/api/v3/{path}", content=b"symbol=BTCUSDT")
 
     assert answer.status_code == 405

@@ -97,6 +97,11 @@ class WeightMeter:
             until_ms = (now_ms // MINUTE_MS + 1) * MINUTE_MS
             raise refusals.too_much_weight(self.limit, until_ms, self.retry_after_secs(now_ms))
 
+    def give_back(self, weight: int, now_ms: int) -> None:
+        """Take a booked weight out of the minute again: a successful order costs none."""
+        self._turn(now_ms)
+        self._used = max(0, self._used - weight)
+
     def retry_after_secs(self, now_ms: int) -> int:
         """Return the whole seconds until the minute ends."""
         return -(-(MINUTE_MS - now_ms % MINUTE_MS) // 1000)
@@ -116,6 +121,14 @@ class KeyRights(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     reading: bool = True
     trading: bool = False
     withdrawals: bool = False
+    internal_transfer: bool = False
+    universal_transfer: bool = False
+    margin: bool = False
+    futures: bool = False
+    vanilla_options: bool = False
+    portfolio_margin: bool = False
+    fix_api_trade: bool = False
+    fix_read_only: bool = False
     ip_restricted: bool = True
     address_listed: bool = True
 
@@ -124,7 +137,7 @@ class KeyRights(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         if self.ip_restricted and not self.address_listed:
             raise refusals.rejected_address()
 
-    def check_reading(self) -> None:
-        """Refuse a key that may not read."""
-        if not self.reading:
+    def check(self, *, trading: bool) -> None:
+        """Refuse a key that may not read, or not trade."""
+        if not (self.trading if trading else self.reading):
             raise refusals.rejected_key()

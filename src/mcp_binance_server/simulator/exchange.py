@@ -15,7 +15,8 @@ from mcp_binance_server.simulator.market.recording import read_recordings
 from mcp_binance_server.simulator.market.replay import Replay
 from mcp_binance_server.simulator.market.scenario import SCENARIOS, Stage
 from mcp_binance_server.simulator.market.source import Said, Sources
-from mcp_binance_server.simulator.orders.execution import Executions
+from mcp_binance_server.simulator.orders.accounts import Account
+from mcp_binance_server.simulator.orders.desk import OrderDesk
 from mcp_binance_server.simulator.visits import Hub, ReceivedRequest
 
 WEIGHT_LIMIT = 6000
@@ -58,11 +59,12 @@ class SimulatedExchange:
         self.rights = KeyRights()
         self.faults = Faults()
         self.hub = Hub()
-        self.executions = Executions()
-        self.executions.listeners.append(lambda _: self.hub.wake())
         self.meter = WeightMeter(WEIGHT_LIMIT)
         self.requests: list[ReceivedRequest] = []
         self.listing = Listing()
+        self.orders = OrderDesk(self.listing)
+        self.executions = self.orders.records.executions
+        self.executions.listeners.append(lambda _: self.hub.wake())
         self.said = Said(REMEMBERED_EVENTS)
         self._crowd = Sources()
         self._replays = Sources()
@@ -91,7 +93,14 @@ class SimulatedExchange:
         return next((guest.account for guest in self.guests if guest.account.knows(key)), self.account)
 
     def portfolio(self, key: str) -> Portfolio:
-        """Return what the holder of a key has."""
+        """Return what the holder of a key has now."""
+        return self.orders.portfolio(self.holder(key).api_key, self._first_portfolio(key), self.now_ms())
+
+    def order_account(self, key: str) -> Account:
+        """Return the account on which the holder of a key trades."""
+        return self.orders.records.account(self.holder(key).api_key, self._first_portfolio(key))
+
+    def _first_portfolio(self, key: str) -> Portfolio:
         return next((guest.portfolio for guest in self.guests if guest.account.knows(key)), self.stage.portfolio)
 
     def now_ms(self) -> int:
@@ -99,7 +108,7 @@ class SimulatedExchange:
         return self.clock.now_ms() + self.skew_ms
 
     def set_scenario(self, name: str) -> None:
-        """Change the stage; requests, weights and faults stay.
+        """Change the stage; requests, weights and faults stay, orders do not.
 
         Raises:
             ValueError: there is no such scenario.
@@ -107,6 +116,7 @@ class SimulatedExchange:
         if name not in SCENARIOS:
             raise ValueError(f"There is no scenario {name!r}; there are {', '.join(SCENARIOS)}.")
         self.stage = SCENARIOS[name](self.listing, self.seed, self.now_ms())
+        self.orders.follow(self.stage.market)
         self.scenario = name
         self._set_sources()
 

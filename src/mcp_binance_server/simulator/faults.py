@@ -9,6 +9,7 @@ Kind = Literal[
     "status",  # an error answer: status, code, msg, headers; or a text body instead of code and msg
     "delay",  # the true answer, late
     "cut_before",  # the connection ends before the answer
+    "silence",  # there is no answer, and the connection stays open
     "cut_within",  # the connection ends in the middle of the body
     "html",  # status 200 and a page
     "truncated",  # status 200 and the first half of the JSON, length and all
@@ -44,10 +45,16 @@ StreamKind = Literal[
 
 
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One thing that goes wrong; `times` None means until cleared, `path` may hold * and ?."""
+    """One thing that goes wrong; `times` None means until cleared, `path` and `method` may hold * and ?.
+
+    `executed` belongs to writes: it says whether the order or cancel happens all the same, once key, signature and time
+    are found right. The delay then lies between that and the answer. Without it the kind decides, as it does for reads.
+    """
 
     kind: Kind
     path: str = "*"
+    method: str = "*"
+    executed: bool | None = None
     times: int | None = 1
     delay_ms: float = 0
     status: int = 500
@@ -77,10 +84,10 @@ class Faults:
         """Return the faults that still wait."""
         return [fault for fault, _ in self._waiting]
 
-    def take(self, path: str) -> Fault | None:
+    def take(self, path: str, method: str = "GET") -> Fault | None:
         """Return the fault that strikes this request, and count it."""
         for place, (fault, left) in enumerate(self._waiting):
-            if fnmatchcase(path, fault.path):
+            if fnmatchcase(path, fault.path) and fnmatchcase(method, fault.method):
                 if left is not None and left <= 1:
                     del self._waiting[place]
                 elif left is not None:

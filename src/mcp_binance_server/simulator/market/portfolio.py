@@ -43,15 +43,34 @@ class Order:
     time_in_force: str = "GTC"
     stop_price: str = ZERO
     expiry_reason: str | None = None
+    quote_quantity: str = ZERO
+    self_trade: str = "EXPIRE_MAKER"
+    triggered_ms: int | None = None
+    """When a stop order was put on the book."""
+    prevented: str = ZERO
+    """How much of it was kept from trading with its own account."""
+    prevented_match_id: int | None = None
 
     @property
     def open(self) -> bool:
-        return self.status in {"NEW", "PARTIALLY_FILLED"}
+        return self.status in {"NEW", "PENDING_NEW", "PARTIALLY_FILLED"}
 
     @property
     def waiting(self) -> bool:
         """Tell whether a stop order still waits for its trigger."""
-        return self.status == "NEW" and self.stop_price != ZERO
+        return self.status == "NEW" and self.stop_price != ZERO and self.triggered_ms is None
+
+    @property
+    def working(self) -> bool:
+        """Tell whether it is on the book."""
+        return self.open and not self.waiting
+
+    @property
+    def working_ms(self) -> int:
+        """Since when it is on the book, or was tried against it; -1 when it never was."""
+        if self.stop_price != ZERO:
+            return -1 if self.triggered_ms is None else self.triggered_ms
+        return self.placed_ms
 
     def body(self) -> dict[str, object]:
         """Return the order as the query endpoints answer it."""
@@ -73,10 +92,12 @@ class Order:
             "time": self.placed_ms,
             "updateTime": self.updated_ms,
             "isWorking": not self.waiting,
-            "workingTime": -1 if self.waiting else self.placed_ms,
-            "origQuoteOrderQty": ZERO,
-            "selfTradePreventionMode": "EXPIRE_MAKER",
+            "workingTime": self.working_ms,
+            "origQuoteOrderQty": self.quote_quantity,
+            "selfTradePreventionMode": self.self_trade,
         }
+        if self.prevented_match_id is not None:
+            body |= {"preventedMatchId": self.prevented_match_id, "preventedQuantity": self.prevented}
         if self.expiry_reason is not None:
             body["expiryReason"] = self.expiry_reason
         return body

@@ -4,55 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-NOTHING = "0.00000000"
+from mcp_binance_server.simulator.market.portfolio import ZERO, Order
 
 ExecutionKind = Literal["NEW", "TRADE", "CANCELED", "EXPIRED", "REJECTED", "TRADE_PREVENTION"]
-Status = Literal[
-    "NEW",
-    "PENDING_NEW",  # a leg of a list that waits for another; there are no lists yet
-    "PARTIALLY_FILLED",
-    "FILLED",
-    "CANCELED",
-    "REJECTED",
-    "EXPIRED",
-    "EXPIRED_IN_MATCH",
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderState:
-    """One order at one moment; amounts are the strings that go out, the client id is the one it was placed under."""
-
-    symbol: str
-    order_id: int
-    client_order_id: str
-    side: str
-    kind: str
-    time_in_force: str
-    quantity: str
-    price: str
-    status: Status
-    self_trade: str
-    placed_ms: int
-    updated_ms: int
-    working_ms: int = -1
-    """Since when it is on the book or was first tried against it; -1 while a stop waits for its trigger."""
-    stop_price: str = NOTHING
-    quote_quantity: str = NOTHING
-    executed: str = NOTHING
-    executed_value: str = NOTHING
-    prevented: str = NOTHING
-    """How much of it was kept from trading with its own account."""
-    prevented_match_id: int | None = None
-    expiry_reason: str | None = None
-
-    @property
-    def open(self) -> bool:
-        return self.status in {"NEW", "PENDING_NEW", "PARTIALLY_FILLED"}
-
-    @property
-    def working(self) -> bool:
-        return self.open and self.working_ms >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +45,15 @@ class Execution:
     """The first key of the account that it belongs to: `exchange.holder(key).api_key`."""
     at_ms: int
     kind: ExecutionKind
-    order: OrderState
+    order: Order
     """As it stands after it."""
     client_order_id: str
     """`c`: of a cancel the id of the cancel, else that of the order."""
     original_client_order_id: str = ""
     """`C`: of a cancel the id of the order, else nothing."""
-    last_quantity: str = NOTHING
-    last_price: str = NOTHING
-    last_value: str = NOTHING
+    last_quantity: str = ZERO
+    last_price: str = ZERO
+    last_value: str = ZERO
     trade_id: int = -1
     maker: bool = False
     commission: str = "0"

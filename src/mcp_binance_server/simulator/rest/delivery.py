@@ -58,6 +58,18 @@ async def cut(receive: Receive) -> None:
     await receive()  # returns when the server has noticed, so that it sends no answer of its own
 
 
+async def say_nothing(receive: Receive) -> None:
+    """Keep the connection until the client gives up.
+
+    Raises:
+        TimeoutError: the application runs inside its client, which would wait for ever.
+    """
+    if transport_of(receive) is None:
+        raise TimeoutError("The simulated exchange does not answer.")
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 async def read_body(receive: Receive) -> bytes:
     """Return the whole body of a request."""
     body = b""
@@ -75,6 +87,9 @@ async def hold_up(fault: Fault | None, clock: Clock, receive: Receive) -> bool:
         await clock.sleep_ms(fault.delay_ms)
     if fault is not None and fault.kind == "cut_before":
         await cut(receive)
+        return True
+    if fault is not None and fault.kind == "silence":
+        await say_nothing(receive)
         return True
     return False
 

@@ -1,7 +1,7 @@
 """What an endpoint is, and the one that tells a key's rights."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.exchange import SimulatedExchange
@@ -23,6 +23,8 @@ class Call:
     params: Params
     now_ms: int
     key: str = ""
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    """What the answer says besides its body; a handler may add to it."""
 
     @property
     def portfolio(self) -> Portfolio:
@@ -87,6 +89,11 @@ class Endpoint:
     weight: Callable[[Params], int]
     answer: Callable[[Call], object]
     signed: bool = False
+    method: str = "GET"
+
+    @property
+    def writes(self) -> bool:
+        return self.method != "GET"
 
 
 def flat(weight: int) -> Callable[[Params], int]:
@@ -109,15 +116,15 @@ def restrictions(call: Call) -> object:
         "createTime": CREATED_MS,
         "enableReading": rights.reading,
         "enableWithdrawals": rights.withdrawals,
-        "enableInternalTransfer": False,
-        "enableMargin": False,
-        "enableFutures": False,
-        "permitsUniversalTransfer": False,
-        "enableVanillaOptions": False,
-        "enableFixApiTrade": False,
-        "enableFixReadOnly": False,
+        "enableInternalTransfer": rights.internal_transfer,
+        "enableMargin": rights.margin,
+        "enableFutures": rights.futures,
+        "permitsUniversalTransfer": rights.universal_transfer,
+        "enableVanillaOptions": rights.vanilla_options,
+        "enableFixApiTrade": rights.fix_api_trade,
+        "enableFixReadOnly": rights.fix_read_only,
         "enableSpotAndMarginTrading": rights.trading,
-        "enablePortfolioMarginTrading": False,
+        "enablePortfolioMarginTrading": rights.portfolio_margin,
     }
 
 

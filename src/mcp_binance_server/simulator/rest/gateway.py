@@ -14,8 +14,9 @@ from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list
 from mcp_binance_server.simulator.rest.delivery import deliver, hold_up, read_body, spoil
 from mcp_binance_server.simulator.rest.endpoints import RIGHTS, Call, Endpoint, flat
 from mcp_binance_server.simulator.rest.history import KLINES, TRADES
+from mcp_binance_server.simulator.rest.order_calls import WRITES
 from mcp_binance_server.simulator.rest.private import PRIVATE
-from mcp_binance_server.simulator.rest.signing import Params, authenticate
+from mcp_binance_server.simulator.rest.signing import Params, authenticate, check_time
 from mcp_binance_server.simulator.rest.tickers import TICKERS
 
 USUAL_PERMISSIONS = ("SPOT", "MARGIN", "LEVERAGED")
@@ -89,6 +90,14 @@ GENERAL = (
 ENDPOINTS: Mapping[str, Endpoint] = {
     endpoint.path: endpoint for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE, *RIGHTS)
 }
+WRITTEN: Mapping[tuple[str, str], Endpoint] = {(endpoint.method, endpoint.path): endpoint for endpoint in WRITES}
+FREE = frozenset({"/api/v3/order"})  # since 2026-04-02 a successful order or cancel costs no weight
+# The answer that an order would have had which a fault keeps from happening: to be cut or spoiled, never sent whole.
+NOT_EXECUTED = b'{"symbol":"BTCUSDT","orderId":1,"orderListId":-1,"clientOrderId":"never","transactTime":1784592123456}'
+TIMED_OUT = {
+    "code": -1007,
+    "msg": "Timeout waiting for response from backend server. Send status unknown; execution status unknown.",
+}
 
 
 class Gateway:
@@ -108,11 +117,16 @@ class Gateway:
             at_ms=self._exchange.now_ms(),
         )
         self._exchange.record(request)
-        fault = self._exchange.faults.take(request.path)
-        if await hold_up(fault, self._exchange.clock, receive):
+        if request.method != "GET":
+            self._exchange.orders.received.add(len(raw))
+        fault = self._exchange.faults.take(request.path, request.method)
+        before = None if fault is None or fault.executed is not None else fault
+        if await hold_up(before, self._exchange.clock, receive):
             return
         key = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-mbx-apikey"), "")
-        answer = self._answer(request, raw, params, key, fault)
+        answer = await self._answer(request, raw, params, key, fault)
+        if fault is not before and await hold_up(fault, self._exchange.clock, receive):
+            return
         if fault is not None:
             answer = spoil(answer, fault)
         request.status = answer.status
@@ -120,28 +134,54 @@ class Gateway:
         headers = header_list(answer, self._exchange.meter.used(now_ms), now_ms)
         await deliver(answer, headers, fault, clock=self._exchange.clock, receive=receive, send=send)
 
-    def _answer(self, request: ReceivedRequest, raw: bytes, params: Params, key: str, fault: Fault | None) -> Answer:
-        endpoint = ENDPOINTS.get(request.path)
+    async def _answer(
+        self, request: ReceivedRequest, raw: bytes, params: Params, key: str, fault: Fault | None
+    ) -> Answer:
+        endpoint = WRITTEN.get((request.method, request.path)) or ENDPOINTS.get(request.path)
         request.weight = 1 if endpoint is None else endpoint.weight(params)
         now_ms = self._exchange.now_ms()
         try:
             self._exchange.meter.charge(request.weight, now_ms)
-            if fault is not None and fault.kind == "status":
+            if fault is not None and fault.kind == "status" and fault.executed is None:
                 return self._fault_status(fault, now_ms)
             if endpoint is None:
                 return page(404, "Not Found")
-            if request.method != "GET":
+            if request.method != endpoint.method:
                 return page(405, "Method Not Allowed")
             if endpoint.signed:
                 self._exchange.rights.check_address()
                 authenticate(self._exchange.holder(key), key, raw, params, now_ms)
-                self._exchange.rights.check_reading()
+                self._exchange.rights.check(trading=endpoint.writes)
             params.accept(endpoint.names)
+            if endpoint.writes:
+                return await self._write(endpoint, request, params, key, fault)
             body = endpoint.answer(Call(self._exchange, params, now_ms, key))
             params.finish()
         except refusals.Refusal as refusal:
             return refused(refusal)
         return json_answer(body)
+
+    async def _write(
+        self, endpoint: Endpoint, request: ReceivedRequest, params: Params, key: str, fault: Fault | None
+    ) -> Answer:
+        if self._exchange.orders.engine_delay_ms:
+            await self._exchange.clock.sleep_ms(self._exchange.orders.engine_delay_ms)
+            check_time(params, self._exchange.now_ms())
+        now_ms = self._exchange.now_ms()
+        answer = Answer(200, NOT_EXECUTED)
+        if fault is None or fault.executed is not False:
+            call = Call(self._exchange, params, now_ms, key)
+            body = endpoint.answer(call)
+            params.finish()
+            answer = replace(json_answer(body), headers=call.headers)
+            if endpoint.path in FREE:
+                self._exchange.meter.give_back(request.weight, now_ms)
+                request.weight = 0
+        if fault is None or fault.executed is None:
+            return answer
+        if fault.kind == "status":
+            return self._fault_status(fault, now_ms)
+        return json_answer(TIMED_OUT, 503) if fault.kind == "delay" and not fault.executed else answer
 
     def _fault_status(self, fault: Fault, now_ms: int) -> Answer:
         if fault.body is not None:

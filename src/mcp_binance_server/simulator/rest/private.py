@@ -8,6 +8,12 @@ from mcp_binance_server.simulator.rest.signing import SIGNING, Params
 
 NO_COMMISSION = {"maker": ZERO, "taker": ZERO, "buyer": ZERO, "seller": ZERO}
 COMMISSION = NO_COMMISSION | {"maker": "0.00100000", "taker": "0.00100000"}
+DISCOUNT: dict[str, object] = {
+    "enabledForAccount": True,
+    "enabledForSymbol": True,
+    "discountAsset": "BNB",
+    "discount": "0.75000000",
+}
 TRADE_FILTERS = (
     set[str](),
     {"orderId"},
@@ -73,8 +79,9 @@ def one_order(call: Call) -> object:
     if number is None and client_id is None:
         raise refusals.missing_either("origClientOrderId", "orderId")
     orders = [order for order in call.portfolio.orders if order.symbol == symbol.name]
-    order = next((one for one in orders if _named(one, number, client_id)), None)
-    if order is None:
+    # An id may be used again once its order is done: the newest of a name is meant.
+    order = next((one for one in reversed(orders) if _named(one, number, client_id)), None)
+    if order is None or not call.exchange.orders.visible(order, call.now_ms):
         raise refusals.no_such_order()
     if client_id not in {None, order.client_order_id}:
         raise refusals.wrong_client_id()
@@ -101,9 +108,18 @@ def my_trades(call: Call) -> object:
 
 
 def order_counts(call: Call) -> object:
-    """Answer rateLimit/order; the simulator takes no orders, so none are counted."""
-    limits = call.exchange.listing.rate_limits
-    return [limit | {"count": 0} for limit in limits if limit["rateLimitType"] == "ORDERS"]
+    """Answer rateLimit/order."""
+    ledger, holder = call.exchange.orders.ledger, call.exchange.holder(call.key).api_key
+    return [
+        {
+            "rateLimitType": "ORDERS",
+            "interval": limit.interval,
+            "intervalNum": limit.number,
+            "limit": limit.limit,
+            "count": ledger.count(holder, limit, call.now_ms),
+        }
+        for limit in ledger.limits
+    ]
 
 
 def commission(call: Call) -> object:
@@ -113,12 +129,7 @@ def commission(call: Call) -> object:
         "standardCommission": COMMISSION,
         "specialCommission": NO_COMMISSION,
         "taxCommission": NO_COMMISSION,
-        "discount": {
-            "enabledForAccount": True,
-            "enabledForSymbol": True,
-            "discountAsset": "BNB",
-            "discount": "0.75000000",
-        },
+        "discount": DISCOUNT,
     }
 
 

@@ -60,7 +60,7 @@ class WsApiSession(Session):
         """Return what the server says unasked."""
         texts = [encoded({"event": {"e": "serverShutdown", "E": now_ms}})] if self._shutdown_called() else []
         for identity, subscription in self._subscriptions.items():
-            for execution in self._exchange.executions.since(subscription.told, subscription.holder):
+            for execution in self._exchange.orders.executions_since(subscription.told, subscription.holder, now_ms):
                 subscription.told = execution.number
                 for name, event in user_events(execution):
                     self._tell(identity, name, event, execution.at_ms)

@@ -1,0 +1,213 @@
+"""The matching engine at work: orders meet each other and the crowd, and what follows is written down."""
+
+from functools import partial
+
+from mcp_binance_server.simulator.market.listing import UNIT, Listing, Symbol, decimal_string
+from mcp_binance_server.simulator.market.portfolio import Fill
+from mcp_binance_server.simulator.market.synthetic import Market
+from mcp_binance_server.simulator.orders.counts import OrderLedger
+from mcp_binance_server.simulator.orders.crowd_view import CrowdView, Print
+from mcp_binance_server.simulator.orders.execution import Prevention
+from mcp_binance_server.simulator.orders.matching import Level, Match, MatchingBook, Resting, Step, Taker
+from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
+from mcp_binance_server.simulator.orders.records import Detail, OrderRecords
+
+FIRST_TRADE_ID = 8_000_000_000_001  # the ids of the public tape stay below: trades of accounts are not on it
+COMMISSION_SHARE = 1_000  # one in a thousand of what is received
+UNFILLED_IOC = "UNFILLED_IOC_QUANTITY_EXPIRED"
+UNFILLED_FOK = "UNFILLED_FOK_ORDER_EXPIRED"
+NO_LIQUIDITY = "INSUFFICIENT_LIQUIDITY"
+
+
+class OrderEngine:
+    """All books. Nothing runs by itself: `settle` brings them up to a moment.
+
+    What the crowd does follows from seed and time alone, so it does not matter how often anybody looks. One exception:
+    a book that moves without trading, that of a replay or of a member of the crowd, counts only when somebody looks.
+    """
+
+    def __init__(self, listing: Listing, records: OrderRecords, ledger: OrderLedger) -> None:
+        self.crowd: CrowdView
+        self._listing = listing
+        self._records = records
+        self._ledger = ledger
+        self._books: dict[str, MatchingBook] = {}
+        self._seen_ms: dict[str, int] = {}
+        self._next_trade = FIRST_TRADE_ID
+        self._next_match = 1
+
+    def follow(self, market: Market) -> None:
+        """Match with another market from here on."""
+        self.crowd = CrowdView(market)
+
+    def wipe(self) -> None:
+        """Empty every book."""
+        self._books.clear()
+        self._seen_ms.clear()
+
+    def book(self, symbol: Symbol) -> MatchingBook:
+        """Return the orders of a symbol."""
+        return self._books.setdefault(symbol.name, MatchingBook())
+
+    def settle(self, now_ms: int) -> None:
+        """Let the crowd's trades up to now pass through every book."""
+        for name, book in list(self._books.items()):
+            symbol, seen_ms = self._listing.symbols.get(name), self._seen_ms.get(name, now_ms)
+            if symbol is None or now_ms <= seen_ms:
+                continue
+            self._seen_ms[name] = now_ms
+            if not book.orders and not self._waiting(symbol):
+                continue
+            for one in self.crowd.prints(symbol, seen_ms, now_ms, partial(self._matters, symbol)):
+                self.strike(symbol, one)
+            top = self.crowd.top(symbol, now_ms) if self.crowd.has_source(symbol) else None
+            if top is not None:
+                self._serve(book.meet(*top), now_ms)
+
+    def strike(self, symbol: Symbol, one: Print) -> None:
+        """Let one trade of the crowd pass through the book of a symbol, and pull the triggers it reaches."""
+        self._serve(self.book(symbol).strike(one.price, one.quantity, sold=one.sold), one.at_ms)
+        for order in self._waiting(symbol):
+            if order.waiting and triggered(order.wanted, one.price):
+                order.triggered_ms = order.updated_ms = one.at_ms
+                self._records.tell(order, "NEW", one.at_ms)
+                self.execute(order, *self.match(order, one.at_ms), one.at_ms)
+
+    def match(self, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
+        """Return what an order would meet now, and the crowd's levels that this was worked out from."""
+        taker = _taker(order)
+        levels = self.crowd.levels(order.wanted.symbol, taker, now_ms)
+        return self.book(order.wanted.symbol).match(taker, levels), levels
+
+    def execute(self, order: LiveOrder, match: Match, levels: list[Level], now_ms: int) -> None:
+        """Let a match happen, and put on the book or end what is left of the order."""
+        wanted, book = order.wanted, self.book(order.wanted.symbol)
+        self._seen_ms.setdefault(wanted.symbol.name, now_ms)
+        if wanted.time_in_force == "FOK" and match.traded < wanted.quantity:
+            self._expire(order, UNFILLED_FOK, now_ms)
+            return
+        book.commit(_taker(order), match, levels)
+        for step in match.steps:
+            if step.prevented:
+                self._prevent(order, step, now_ms)
+            else:
+                self._trade(order, step, now_ms)
+        if not order.open:
+            return
+        if wanted.kind == "MARKET" or wanted.time_in_force == "IOC":
+            self._expire(order, NO_LIQUIDITY if wanted.kind == "MARKET" else UNFILLED_IOC, now_ms)
+        else:
+            ahead = self.crowd.ahead(wanted.symbol, wanted.price, now_ms, buys=wanted.buys)
+            book.rest(Resting(order.number, order.holder, wanted.buys, wanted.price, order.left, ahead))
+
+    def wait(self, order: LiveOrder, now_ms: int) -> None:
+        """Let an order wait for its trigger."""
+        self.book(order.wanted.symbol)
+        self._seen_ms.setdefault(order.wanted.symbol.name, now_ms)
+
+    def cancel(self, order: LiveOrder, cancel_id: str, now_ms: int) -> None:
+        """Take an open order away."""
+        self._end(order, "CANCELED", now_ms)
+        self._records.tell(order, "CANCELED", now_ms, Detail(cancel_id=cancel_id))
+
+    def _matters(self, symbol: Symbol, low: int, high: int) -> bool:
+        resting = self.book(symbol).orders.values()
+        if any(order.price >= low if order.buys else order.price <= high for order in resting):
+            return True
+        return any(triggered(order.wanted, end) for order in self._waiting(symbol) for end in (low, high))
+
+    def _waiting(self, symbol: Symbol) -> list[LiveOrder]:
+        orders = self._records.orders.values()
+        return [order for order in orders if order.waiting and order.wanted.symbol.name == symbol.name]
+
+    def _serve(self, fills: list[Level], now_ms: int) -> None:
+        for number, quantity in fills:
+            order = self._records.orders[number]
+            self._fill(order, order.wanted.price, quantity, now_ms, trade=self._new_trade(), maker=True)
+
+    def _trade(self, order: LiveOrder, step: Step, now_ms: int) -> None:
+        trade = self._new_trade()
+        if step.maker is not None:
+            maker = self._records.orders[step.maker.number]
+            self._fill(maker, step.price, step.traded, now_ms, trade=trade, maker=True)
+        self._fill(order, step.price, step.traded, now_ms, trade=trade, maker=False)
+
+    def _fill(self, order: LiveOrder, price: int, quantity: int, now_ms: int, *, trade: int, maker: bool) -> None:
+        wanted, value = order.wanted, price * quantity // UNIT
+        if not order.executed:
+            self._ledger.give_back(order.holder, now_ms)
+        order.executed += quantity
+        order.value += value
+        order.updated_ms = now_ms
+        order.status = "PARTIALLY_FILLED" if order.left else "FILLED"
+        received, asset = (quantity, wanted.symbol.base) if wanted.buys else (value, wanted.symbol.quote)
+        fill = Fill(
+            symbol=wanted.symbol.name,
+            trade_id=trade,
+            order_id=order.number,
+            price=decimal_string(price),
+            quantity=decimal_string(quantity),
+            value=decimal_string(value),
+            commission=decimal_string(received // COMMISSION_SHARE),
+            commission_asset=asset,
+            time_ms=now_ms,
+            buyer=wanted.buys,
+            maker=maker,
+        )
+        self._records.unlock(order)
+        self._records.pay(order, fill)
+        self._records.tell(order, "TRADE", now_ms, Detail(fill=fill))
+
+    def _prevent(self, order: LiveOrder, step: Step, now_ms: int) -> None:
+        if step.maker is None:
+            return
+        match, maker = self._next_match, self._records.orders[step.maker.number]
+        self._next_match += 1
+        for one, amount, other, other_amount in (
+            (maker, step.maker_prevented, order, step.taker_prevented),
+            (order, step.taker_prevented, maker, step.maker_prevented),
+        ):
+            if not amount:
+                continue
+            one.prevented += amount
+            one.prevented_match_id, one.updated_ms = match, now_ms
+            if not one.left:
+                one.status = "EXPIRED_IN_MATCH"
+            self._records.unlock(one)
+            prevention = Prevention(
+                match_id=match,
+                prevented=decimal_string(one.prevented),
+                last_prevented=decimal_string(amount),
+                trade_group_id=-1,
+                other_order_id=other.number,
+                other_symbol=other.wanted.symbol.name,
+                other_prevented=decimal_string(other_amount),
+                other_price=decimal_string(step.price),
+                other_value=decimal_string(step.price * other_amount // UNIT),
+            )
+            self._records.tell(one, "TRADE_PREVENTION", now_ms, Detail(prevention=prevention))
+
+    def _expire(self, order: LiveOrder, reason: str, now_ms: int) -> None:
+        order.expiry_reason = reason
+        self._end(order, "EXPIRED", now_ms)
+        self._records.tell(order, "EXPIRED", now_ms)
+
+    def _end(self, order: LiveOrder, status: str, now_ms: int) -> None:
+        order.status, order.updated_ms = status, now_ms
+        self.book(order.wanted.symbol).orders.pop(order.number, None)
+        self._records.unlock(order)
+
+    def _new_trade(self) -> int:
+        self._next_trade += 1
+        return self._next_trade - 1
+
+
+def triggered(wanted: Wanted, price: int) -> bool:
+    """Tell whether a trade at a price pulls the trigger of a stop order."""
+    rising = wanted.buys == wanted.kind.startswith("STOP_LOSS")
+    return price >= wanted.stop if rising else price <= wanted.stop
+
+
+def _taker(order: LiveOrder) -> Taker:
+    wanted = order.wanted
+    return Taker(order.holder, wanted.buys, wanted.price or None, order.left, wanted.self_trade)

@@ -1,0 +1,207 @@
+"""Price-time matching, pure: whole prices and whole quantities in, the steps of a match out.
+
+The orders of the accounts stand in one book with a crowd whose levels are handed in with every match. At one price the
+crowd that stood there when an order came is before it (`ahead`), whatever came later is behind it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+Level = tuple[int, int]  # price, quantity
+
+
+@dataclass(slots=True, eq=False)
+class Resting:
+    """An order on the book."""
+
+    number: int
+    owner: str
+    buys: bool
+    price: int
+    left: int
+    ahead: int = 0
+    """What of the crowd stands before it at its price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """An order that arrives; without a price it takes any."""
+
+    owner: str
+    buys: bool
+    price: int | None
+    quantity: int
+    mode: str = "NONE"
+
+    def reaches(self, price: int) -> bool:
+        """Tell whether it would trade at a price of the other side."""
+        return self.price is None or (price <= self.price if self.buys else price >= self.price)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of a match: a trade, or a trade with oneself that is prevented; the crowd is a maker without a name."""
+
+    price: int
+    maker: Resting | None
+    traded: int = 0
+    maker_prevented: int = 0
+    taker_prevented: int = 0
+
+    @property
+    def prevented(self) -> bool:
+        return bool(self.maker_prevented or self.taker_prevented)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What an order meets, before any of it happens; `left` is what would rest or expire."""
+
+    steps: tuple[Step, ...]
+    left: int
+    expired: bool = False
+    """The prevention of a trade with oneself ended the order that arrived."""
+
+    @property
+    def traded(self) -> int:
+        return sum(step.traded for step in self.steps)
+
+    @property
+    def value(self) -> int:
+        """Price times quantity of all trades."""
+        return sum(step.traded * step.price for step in self.steps)
+
+
+@dataclass(slots=True)
+class MatchingBook:
+    """The orders of all accounts in one symbol."""
+
+    orders: dict[int, Resting] = field(default_factory=dict[int, Resting])
+    _used: dict[tuple[bool, int], Level] = field(default_factory=dict[tuple[bool, int], Level])
+    """By side and price: what the crowd showed there, and how much of it was taken. Gone when it shows another."""
+
+    def side(self, *, buys: bool) -> list[Resting]:
+        """Return one side in the order in which it is served."""
+        orders = [order for order in self.orders.values() if order.buys == buys]
+        return sorted(orders, key=lambda order: -order.price if buys else order.price)  # stable: first come, first
+
+    def untaken(self, price: int, quantity: int, *, buys: bool) -> int:
+        """Return what is left of a level of the crowd."""
+        shown, used = self._used.get((buys, price), (0, 0))
+        return quantity - used if shown == quantity else quantity
+
+    def match(self, taker: Taker, crowd: Iterable[Level]) -> Match:
+        """Return what a taker would meet; `crowd` are the levels of the other side, best first. Nothing changes."""
+        left, steps = taker.quantity, list[Step]()
+        for price, quantity, maker in self._queue(taker, crowd):
+            if not left:
+                break
+            if maker is None or maker.owner != taker.owner or taker.mode == "NONE":
+                traded = min(left, quantity)
+                steps.append(Step(price, maker, traded))
+                left -= traded
+                continue
+            step = _prevent(price, maker, left, taker.mode)
+            steps.append(step)
+            left -= step.taker_prevented
+            if step.taker_prevented and not left:
+                return Match(tuple(steps), 0, expired=True)
+        return Match(tuple(steps), left)
+
+    def commit(self, taker: Taker, match: Match, crowd: Iterable[Level]) -> None:
+        """Let a match happen to the book; `crowd` are the levels it was worked out from."""
+        shown = dict(crowd)
+        for step in match.steps:
+            if step.maker is not None:
+                step.maker.left -= step.traded + step.maker_prevented
+                if not step.maker.left:
+                    del self.orders[step.maker.number]
+            else:
+                self._use(step.price, shown[step.price], step.traded, buys=not taker.buys)
+
+    def rest(self, order: Resting) -> None:
+        """Put an order on the book, behind those that are there."""
+        self.orders[order.number] = order
+
+    def strike(self, price: int, quantity: int, *, sold: bool) -> list[Level]:
+        """Let a trade of the crowd pass through the book; return (order number, quantity) of each fill.
+
+        An order whose price the trade went past is filled whole, and so is one that a resting order of the crowd has
+        come to meet. At the very price of the trade, what stands before an order is served first.
+        """
+        fills: list[Level] = []
+        for order in [*self.side(buys=True), *self.side(buys=False)]:
+            passed = price < order.price if order.buys else price > order.price
+            if passed or (price == order.price and order.buys != sold):
+                fills.append((order.number, order.left))
+        for order in self.side(buys=sold):
+            if order.price == price:
+                # Everybody at a price has the same crowd before the first order; what it loses, all lose.
+                crowd = min(quantity, order.ahead)
+                for other in self.orders.values():
+                    if other.buys == sold and other.price == price:
+                        other.ahead = max(0, other.ahead - crowd)
+                quantity -= crowd
+                filled = min(quantity, order.left)
+                quantity -= filled
+                if filled:
+                    fills.append((order.number, filled))
+        return self._served(fills)
+
+    def meet(self, bid: int, ask: int) -> list[Level]:
+        """Fill whole what the best prices of the crowd have come to meet; return (order number, quantity) of each."""
+        orders = self.orders.values()
+        met = [order for order in orders if (order.price >= ask if order.buys else order.price <= bid)]
+        return self._served([(order.number, order.left) for order in met])
+
+    def _served(self, fills: list[Level]) -> list[Level]:
+        for number, filled in fills:
+            self.orders[number].left -= filled
+            if not self.orders[number].left:
+                del self.orders[number]
+        return fills
+
+    def _use(self, price: int, shown: int, taken: int, *, buys: bool) -> None:
+        before = self._used.get((buys, price), (shown, 0))
+        self._used[buys, price] = (shown, taken + (before[1] if before[0] == shown else 0))
+        for order in self.orders.values():
+            if order.buys == buys and order.price == price:
+                order.ahead = max(0, order.ahead - taken)
+
+    def _queue(self, taker: Taker, crowd: Iterable[Level]) -> Iterator[tuple[int, int, Resting | None]]:
+        """Yield what a taker meets in order: price, quantity, and whose it is."""
+        own = [order for order in self.side(buys=not taker.buys) if taker.reaches(order.price)]
+        place = 0
+        for price, shown in crowd:
+            if not taker.reaches(price):
+                break
+            while place < len(own) and _before(own[place].price, price, buys=taker.buys):
+                yield own[place].price, own[place].left, own[place]
+                place += 1
+            quantity, passed = self.untaken(price, shown, buys=not taker.buys), 0
+            while place < len(own) and own[place].price == price:
+                first = min(quantity, max(0, own[place].ahead - passed))
+                if first:
+                    yield price, first, None
+                    quantity, passed = quantity - first, passed + first
+                yield price, own[place].left, own[place]
+                place += 1
+            if quantity:
+                yield price, quantity, None
+        for order in own[place:]:
+            yield order.price, order.left, order
+
+
+def _before(price: int, other: int, *, buys: bool) -> bool:
+    return price < other if buys else price > other
+
+
+def _prevent(price: int, maker: Resting, left: int, mode: str) -> Step:
+    if mode == "EXPIRE_TAKER":
+        return Step(price, maker, taker_prevented=left)
+    if mode == "EXPIRE_MAKER":
+        return Step(price, maker, maker_prevented=maker.left)
+    if mode == "EXPIRE_BOTH":
+        return Step(price, maker, maker_prevented=maker.left, taker_prevented=left)
+    both = min(maker.left, left)  # DECREMENT, and TRANSFER inside one account
+    return Step(price, maker, maker_prevented=both, taker_prevented=both)

@@ -1,0 +1,93 @@
+"""An order as the desk works on it."""
+
+from dataclasses import dataclass
+
+from mcp_binance_server.simulator.market.listing import UNIT, Symbol, decimal_string
+from mcp_binance_server.simulator.market.portfolio import ZERO, Order
+
+STOPS = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """An order as it was asked for, in multiples of 0.00000001; a price of 0 is none."""
+
+    symbol: Symbol
+    buys: bool
+    kind: str
+    time_in_force: str
+    quantity: int
+    price: int
+    stop: int
+    client_order_id: str
+    self_trade: str
+
+    @property
+    def conditional(self) -> bool:
+        return self.kind in STOPS
+
+    @property
+    def locked_asset(self) -> str:
+        return self.symbol.quote if self.buys else self.symbol.base
+
+    def needs(self, left: int) -> int:
+        """Return what must be set aside for so much of it; an order without a price sets nothing aside."""
+        if not self.buys:
+            return left
+        return -(-self.price * left // UNIT)
+
+
+@dataclass(slots=True, kw_only=True)
+class LiveOrder:
+    """An order since it was accepted."""
+
+    wanted: Wanted
+    number: int
+    holder: str
+    placed_ms: int
+    updated_ms: int
+    status: str = "NEW"
+    executed: int = 0
+    value: int = 0
+    locked: int = 0
+    prevented: int = 0
+    prevented_match_id: int | None = None
+    triggered_ms: int | None = None
+    expiry_reason: str | None = None
+
+    @property
+    def open(self) -> bool:
+        return self.status in {"NEW", "PARTIALLY_FILLED"}
+
+    @property
+    def waiting(self) -> bool:
+        return self.open and self.wanted.conditional and self.triggered_ms is None
+
+    @property
+    def left(self) -> int:
+        return self.wanted.quantity - self.executed - self.prevented
+
+    def told(self) -> Order:
+        """Return the order as it goes out."""
+        wanted = self.wanted
+        return Order(
+            symbol=wanted.symbol.name,
+            order_id=self.number,
+            client_order_id=wanted.client_order_id,
+            side="BUY" if wanted.buys else "SELL",
+            price=decimal_string(wanted.price),
+            quantity=decimal_string(wanted.quantity),
+            executed=decimal_string(self.executed),
+            executed_value=decimal_string(self.value),
+            status=self.status,
+            placed_ms=self.placed_ms,
+            updated_ms=self.updated_ms,
+            kind=wanted.kind,
+            time_in_force=wanted.time_in_force,
+            stop_price=decimal_string(wanted.stop) if wanted.stop else ZERO,
+            expiry_reason=self.expiry_reason,
+            self_trade=wanted.self_trade,
+            triggered_ms=self.triggered_ms,
+            prevented=decimal_string(self.prevented),
+            prevented_match_id=self.prevented_match_id,
+        )

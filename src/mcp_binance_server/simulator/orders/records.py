@@ -1,0 +1,122 @@
+"""What is written down of accounts and orders, and what the signed endpoints show of it."""
+
+from dataclasses import dataclass, replace
+
+from mcp_binance_server.simulator.market.listing import UNIT, Listing
+from mcp_binance_server.simulator.market.portfolio import ZERO, Fill, Order, Portfolio
+from mcp_binance_server.simulator.orders.accounts import Account, units
+from mcp_binance_server.simulator.orders.execution import Execution, ExecutionKind, Executions, Prevention
+from mcp_binance_server.simulator.orders.order import LiveOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What one kind of execution says beyond the order itself."""
+
+    fill: Fill | None = None
+    cancel_id: str | None = None
+    reject_reason: str = "NONE"
+    prevention: Prevention | None = None
+
+
+NOTHING_MORE = Detail()
+
+
+class OrderRecords:
+    """Accounts, orders and fills; every change goes out as an execution."""
+
+    def __init__(self, listing: Listing) -> None:
+        self.executions = Executions()
+        self.orders: dict[int, LiveOrder] = {}
+        self._listing = listing
+        self._accounts: dict[str, Account] = {}
+        self._seeded: dict[str, dict[int, Order]] = {}
+        self._fills: dict[str, list[Fill]] = {}
+        self._next_execution = 1
+
+    def wipe(self) -> None:
+        """Forget every account, order and fill; what was told stays written down."""
+        for kept in (self.orders, self._accounts, self._seeded, self._fills):
+            kept.clear()
+
+    def account(self, holder: str, base: Portfolio) -> Account:
+        """Return a holder's account, opened with the portfolio if there was none."""
+        account = self._accounts.get(holder)
+        if account is None or account.portfolio is not base:
+            account = self._accounts[holder] = Account(holder, base)
+            self._seeded[holder] = {order.order_id: order for order in base.orders}
+        return account
+
+    def portfolio(self, holder: str, base: Portfolio) -> Portfolio:
+        """Return what a holder has: the portfolio as it was, until the first order changes it."""
+        account = self._accounts.get(holder)
+        if account is None or account.portfolio is not base:
+            return base
+        live = [order for order in self.orders.values() if order.holder == holder]
+        return replace(
+            base,
+            balances=account.balances(),
+            orders=(*self._seeded[holder].values(), *(order.told() for order in live)),
+            fills=(*base.fills, *self._fills.get(holder, [])),
+            updated_ms=max([base.updated_ms, *(order.updated_ms for order in live)]),
+        )
+
+    def open_orders(self, holder: str, symbol: str | None = None) -> list[Order]:
+        """Return the open orders of a holder, those of the portfolio first."""
+        orders = [*self._seeded.get(holder, {}).values()]
+        orders += [order.told() for order in self.orders.values() if order.open and order.holder == holder]
+        return [order for order in orders if order.open and symbol in {None, order.symbol}]
+
+    def unlock(self, order: LiveOrder) -> None:
+        """Give back what an order needs no longer; what it spends is taken from that afterwards."""
+        needed = order.wanted.needs(order.left) if order.open and order.wanted.kind != "MARKET" else 0
+        self._accounts[order.holder].release(order.wanted.locked_asset, order.locked - needed)
+        order.locked = needed
+
+    def pay(self, order: LiveOrder, fill: Fill) -> None:
+        """Move what a fill moves."""
+        symbol, account = order.wanted.symbol, self._accounts[order.holder]
+        quantity, value, fee = units(fill.quantity), units(fill.value), units(fill.commission)
+        account.spend(order.wanted.locked_asset, value if fill.buyer else quantity)
+        account.receive(symbol.base if fill.buyer else symbol.quote, (quantity if fill.buyer else value) - fee)
+        self._fills.setdefault(order.holder, []).append(fill)
+
+    def cancel_seeded(self, account: Account, order: Order, cancel_id: str, now_ms: int) -> Order:
+        """Cancel an order that the portfolio came with: it never trades, but it locks."""
+        symbol = self._listing.symbols[order.symbol]
+        left = units(order.quantity) - units(order.executed)
+        asset = symbol.quote if order.side == "BUY" else symbol.base
+        needed = left if order.side == "SELL" else units(order.price) * left // UNIT
+        account.release(asset, min(needed, account.total(asset) - account.free(asset)))
+        gone = replace(order, status="CANCELED", updated_ms=now_ms)
+        self._seeded[account.holder][order.order_id] = gone
+        self._write(account, gone, "CANCELED", now_ms, Detail(cancel_id=cancel_id))
+        return gone
+
+    def tell(self, order: LiveOrder, kind: ExecutionKind, now_ms: int, detail: Detail = NOTHING_MORE) -> None:
+        """Write down one step of an order."""
+        self._write(self._accounts[order.holder], order.told(), kind, now_ms, detail)
+
+    def _write(self, account: Account, order: Order, kind: ExecutionKind, now_ms: int, detail: Detail) -> None:
+        number, fill = self._next_execution, detail.fill
+        self._next_execution += 1
+        execution = Execution(
+            number=number,
+            holder=account.holder,
+            at_ms=now_ms,
+            kind=kind,
+            order=order,
+            client_order_id=detail.cancel_id or order.client_order_id,
+            original_client_order_id="" if detail.cancel_id is None else order.client_order_id,
+            last_quantity=ZERO if fill is None else fill.quantity,
+            last_price=ZERO if fill is None else fill.price,
+            last_value=ZERO if fill is None else fill.value,
+            trade_id=-1 if fill is None else fill.trade_id,
+            maker=fill is not None and fill.maker,
+            commission="0" if fill is None else fill.commission,
+            commission_asset=None if fill is None else fill.commission_asset,
+            reject_reason=detail.reject_reason,
+            prevention=detail.prevention,
+            holdings=account.changed(),
+        )
+        self.executions.add(execution)

@@ -1,0 +1,115 @@
+"""What an order must be like: the filters of its symbol, and the words in which an order is refused."""
+
+from decimal import Decimal
+
+import msgspec
+
+from mcp_binance_server.simulator.market.listing import UNIT
+from mcp_binance_server.simulator.market.portfolio import Order
+from mcp_binance_server.simulator.orders.accounts import units
+from mcp_binance_server.simulator.orders.order import Wanted
+from mcp_binance_server.simulator.refusals import Refusal
+
+Filter = dict[str, str | int | bool]
+
+
+class SymbolRules(msgspec.Struct, rename="camel"):
+    """What exchangeInfo says of the orders of a symbol."""
+
+    order_types: list[str]
+    default_self_trade_prevention_mode: str
+    allowed_self_trade_prevention_modes: list[str]
+    filters: list[Filter]
+
+    @property
+    def average_minutes(self) -> int:
+        """Over how many minutes the price is averaged that some filters compare with; 0 is the last price."""
+        return max((int(entry["avgPriceMins"]) for entry in self.filters if "avgPriceMins" in entry), default=0)
+
+
+def rejected(message: str) -> Refusal:
+    """Return what the matching engine says to an order it does not take."""
+    return Refusal(-2010, message)
+
+
+def failed(name: str) -> Refusal:
+    """Return the failure of a filter: the order did not reach the engine."""
+    return Refusal(-1013, f"Filter failure: {name}")
+
+
+def not_open() -> Refusal:
+    """Return the answer to a cancel of what is not open."""
+    return Refusal(-2011, "Unknown order sent.")
+
+
+def check_filters(wanted: Wanted, filters: list[Filter], *, average: int, open_orders: int, open_stops: int) -> None:
+    """Check an order against the filters of its symbol; `average` is the price they compare with.
+
+    Raises:
+        Refusal: one of them fails.
+    """
+    by_name = {str(entry["filterType"]): entry for entry in filters}
+    for name, check in (("PRICE_FILTER", _price), ("LOT_SIZE", _lot), ("MARKET_LOT_SIZE", _market_lot)):
+        if name in by_name and not check(wanted, by_name[name]):
+            raise failed(name)
+    for name in ("PERCENT_PRICE", "PERCENT_PRICE_BY_SIDE"):
+        if name in by_name and wanted.price and not _percent(wanted, by_name[name], average):
+            raise failed(name)
+    value = (wanted.price or average) * wanted.quantity // UNIT
+    if not value:
+        raise rejected("Price * QTY is zero or less.")
+    for name in ("NOTIONAL", "MIN_NOTIONAL"):
+        if name in by_name and not _notional(wanted, by_name[name], value):
+            raise failed(name)
+    for name, field, count in (
+        ("MAX_NUM_ORDERS", "maxNumOrders", open_orders),
+        ("MAX_NUM_ALGO_ORDERS", "maxNumAlgoOrders", open_stops if wanted.conditional else -1),
+    ):
+        if name in by_name and count >= int(by_name[name][field]):
+            raise failed(name)
+
+
+def check_position(wanted: Wanted, filters: list[Filter], held: int, open_orders: list[Order]) -> None:
+    """Check what the account would hold at most.
+
+    Raises:
+        Refusal: it would be too much.
+    """
+    most = [units(str(entry["maxPosition"])) for entry in filters if entry["filterType"] == "MAX_POSITION"]
+    bought = [units(order.quantity) - units(order.executed) for order in open_orders if order.side == "BUY"]
+    if most and wanted.buys and held + sum(bought) + wanted.quantity > most[0]:
+        raise failed("MAX_POSITION")
+
+
+def _inside(value: int, entry: Filter, least: str, most: str, step: str) -> bool:
+    low, high, size = (units(str(entry[name])) for name in (least, most, step))
+    # Each of the three is switched off by a zero.
+    return value >= low and (not high or value <= high) and not (size and value % size)
+
+
+def _price(wanted: Wanted, entry: Filter) -> bool:
+    prices = [price for price in (wanted.price, wanted.stop) if price]
+    return all(_inside(price, entry, "minPrice", "maxPrice", "tickSize") for price in prices)
+
+
+def _lot(wanted: Wanted, entry: Filter) -> bool:
+    return _inside(wanted.quantity, entry, "minQty", "maxQty", "stepSize")
+
+
+def _market_lot(wanted: Wanted, entry: Filter) -> bool:
+    return wanted.kind != "MARKET" or _lot(wanted, entry)
+
+
+def _percent(wanted: Wanted, entry: Filter, average: int) -> bool:
+    prefix = "" if entry["filterType"] == "PERCENT_PRICE" else "bid" if wanted.buys else "ask"
+    low, high = (f"{prefix}Multiplier{end}" if prefix else f"multiplier{end}" for end in ("Down", "Up"))
+    return average * Decimal(str(entry[low])) <= wanted.price <= average * Decimal(str(entry[high]))
+
+
+def _notional(wanted: Wanted, entry: Filter, value: int) -> bool:
+    market = wanted.kind == "MARKET"
+    least_applies = not market or bool(entry.get("applyMinToMarket", entry.get("applyToMarket")))
+    most_applies = "maxNotional" in entry and (not market or bool(entry["applyMaxToMarket"]))
+    if least_applies and value < units(str(entry["minNotional"])):
+        return False
+    return not (most_applies and value > units(str(entry["maxNotional"])))

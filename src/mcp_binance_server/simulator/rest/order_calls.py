@@ -1,0 +1,154 @@
+"""The endpoints that write: a new order, its test, and a cancel."""
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.market.portfolio import ZERO, Order
+from mcp_binance_server.simulator.orders.desk import Named
+from mcp_binance_server.simulator.orders.execution import Execution
+from mcp_binance_server.simulator.refusals import Refusal
+from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
+from mcp_binance_server.simulator.rest.order_parameters import read_client_id, read_order
+from mcp_binance_server.simulator.rest.private import COMMISSION, DISCOUNT, NO_COMMISSION
+from mcp_binance_server.simulator.rest.signing import SIGNING, Params
+
+USUAL_RESPONSES = {"LIMIT": "FULL", "MARKET": "FULL"}
+RESPONSES = frozenset({"ACK", "RESULT", "FULL"})
+ORDER_NAMES = (
+    "symbol",
+    "side",
+    "type",
+    "timeInForce",
+    "quantity",
+    "price",
+    "stopPrice",
+    "newClientOrderId",
+    "newOrderRespType",
+    "selfTradePreventionMode",
+)
+
+
+def new_order(call: Call) -> object:
+    """Answer POST order."""
+    desk, symbol, response = call.exchange.orders, call.symbol(), _response(call.params)
+    wanted = read_order(call.params, symbol, desk.rules(symbol), desk.usual_client_id())
+    call.params.finish()
+    account = call.exchange.order_account(call.key)
+    desk.ledger.spend(account.holder, call.now_ms)
+    before = desk.records.executions.newest
+    try:
+        order = desk.place(account, wanted, call.now_ms)
+    except Refusal:
+        desk.ledger.give_back(account.holder, call.now_ms)  # only successful orders count
+        raise
+    call.headers.update(desk.ledger.headers(account.holder, call.now_ms))
+    executions = desk.records.executions.since(before, account.holder)
+    own = [one for one in executions if one.order.order_id == order.number]
+    return answer_of(order.told(), own, response or USUAL_RESPONSES.get(wanted.kind, "ACK"))
+
+
+def try_order(call: Call) -> object:
+    """Answer POST order/test: everything but the engine."""
+    desk, symbol = call.exchange.orders, call.symbol()
+    _response(call.params)
+    wanted = read_order(call.params, symbol, desk.rules(symbol), desk.usual_client_id())
+    rates = call.params.flag("computeCommissionRates", usual=False)
+    desk.check(call.exchange.order_account(call.key), wanted, call.now_ms)
+    if not rates:
+        return {}
+    shown = ("maker", "taker")
+    return {
+        "standardCommissionForOrder": {name: COMMISSION[name] for name in shown},
+        "specialCommissionForOrder": {name: NO_COMMISSION[name] for name in shown},
+        "taxCommissionForOrder": {name: NO_COMMISSION[name] for name in shown},
+        "discount": DISCOUNT,
+    }
+
+
+def cancel_order(call: Call) -> object:
+    """Answer DELETE order."""
+    symbol, number = call.symbol(), call.params.whole("orderId")
+    client_id = read_client_id(call.params, "origClientOrderId")
+    if number is None and client_id is None:
+        raise refusals.missing_either("origClientOrderId", "orderId")
+    desk = call.exchange.orders
+    cancel_id = read_client_id(call.params, "newClientOrderId") or desk.usual_client_id()
+    restriction = call.params.text("cancelRestrictions")
+    if restriction not in {None, "ONLY_NEW", "ONLY_PARTIALLY_FILLED"}:
+        raise Refusal(-1145, "cancelRestrictions has to be either ONLY_NEW or ONLY_PARTIALLY_FILLED.")
+    call.params.finish()
+    named = Named(symbol.name, number, client_id)
+    order = desk.cancel(call.exchange.order_account(call.key), named, cancel_id, call.now_ms)
+    body = answer_of(order, [], "RESULT")
+    del body["workingTime"]
+    return {"symbol": order.symbol, "origClientOrderId": order.client_order_id} | body | {"clientOrderId": cancel_id}
+
+
+def answer_of(order: Order, executions: list[Execution], response: str) -> dict[str, object]:
+    """Return an order as the answer to what was done with it."""
+    body: dict[str, object] = {
+        "symbol": order.symbol,
+        "orderId": order.order_id,
+        "orderListId": -1,
+        "clientOrderId": order.client_order_id,
+        "transactTime": order.updated_ms,
+    }
+    if response == "ACK":
+        return body
+    body |= {
+        "price": order.price,
+        "origQty": order.quantity,
+        "executedQty": order.executed,
+        "origQuoteOrderQty": order.quote_quantity,
+        "cummulativeQuoteQty": order.executed_value,
+        "status": order.status,
+        "timeInForce": order.time_in_force,
+        "type": order.kind,
+        "side": order.side,
+        "workingTime": order.working_ms,
+        "selfTradePreventionMode": order.self_trade,
+    }
+    if response == "FULL":
+        body["fills"] = [_fill(one) for one in executions if one.kind == "TRADE"]
+    if order.stop_price != ZERO:
+        body["stopPrice"] = order.stop_price
+    if order.prevented_match_id is not None:
+        body |= {"preventedMatchId": order.prevented_match_id, "preventedQuantity": order.prevented}
+    if order.expiry_reason is not None:
+        body["expiryReason"] = order.expiry_reason
+    return body
+
+
+def _fill(execution: Execution) -> dict[str, object]:
+    return {
+        "price": execution.last_price,
+        "qty": execution.last_quantity,
+        "commission": execution.commission,
+        "commissionAsset": execution.commission_asset,
+        "tradeId": execution.trade_id,
+    }
+
+
+def _response(params: Params) -> str | None:
+    value = params.text("newOrderRespType")
+    if value is not None and value not in RESPONSES:
+        raise refusals.bad_value("newOrderRespType")
+    return value
+
+
+def _test_weight(params: Params) -> int:
+    return 20 if params.peek("computeCommissionRates") == "true" else 1
+
+
+CANCEL_NAMES = ("symbol", "orderId", "origClientOrderId", "newClientOrderId", "cancelRestrictions")
+
+WRITES = (
+    Endpoint("/api/v3/order", (*ORDER_NAMES, *SIGNING), flat(1), new_order, signed=True, method="POST"),
+    Endpoint("/api/v3/order", (*CANCEL_NAMES, *SIGNING), flat(1), cancel_order, signed=True, method="DELETE"),
+    Endpoint(
+        "/api/v3/order/test",
+        (*ORDER_NAMES, "computeCommissionRates", *SIGNING),
+        _test_weight,
+        try_order,
+        signed=True,
+        method="POST",
+    ),
+)

@@ -1,0 +1,94 @@
+"""The parameters of a new order, read as Binance reads them."""
+
+import re
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.orders.accounts import units
+from mcp_binance_server.simulator.orders.order import STOPS, Wanted
+from mcp_binance_server.simulator.orders.rules import SymbolRules, rejected
+from mcp_binance_server.simulator.refusals import Refusal
+from mcp_binance_server.simulator.rest.signing import Params
+
+CLIENT_ID_RANGE = r"^[\.A-Z\:/a-z0-9_-]{1,36}$"
+CLIENT_ID = re.compile(CLIENT_ID_RANGE)
+NUMBER = re.compile(refusals.DECIMAL_RANGE)
+TYPES = frozenset({"LIMIT", "LIMIT_MAKER", "MARKET", *STOPS})
+SUPPORTED = frozenset({"LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT"})
+MODES = frozenset({"NONE", "EXPIRE_TAKER", "EXPIRE_MAKER", "EXPIRE_BOTH", "DECREMENT", "TRANSFER"})
+TIMES_IN_FORCE = frozenset({"GTC", "IOC", "FOK"})
+UNTIMED = frozenset({"MARKET", "LIMIT_MAKER", "STOP_LOSS", "TAKE_PROFIT"})
+DECIMALS = 8
+
+
+def read_client_id(params: Params, name: str) -> str | None:
+    """Read an id of the client's own.
+
+    Raises:
+        Refusal: it has other characters than it may, or too many.
+    """
+    value = params.text(name)
+    if value is not None and not CLIENT_ID.fullmatch(value):
+        raise refusals.illegal(name, CLIENT_ID_RANGE)
+    return value
+
+
+def read_order(params: Params, symbol: Symbol, rules: SymbolRules, usual_id: str) -> Wanted:
+    """Read the parameters of a new order.
+
+    Raises:
+        Refusal: one is missing, malformed, or does not belong to this type.
+    """
+    side, kind = params.required("side"), params.required("type")
+    if side not in {"BUY", "SELL"}:
+        raise Refusal(-1117, "Invalid side.")
+    if kind not in TYPES:
+        raise Refusal(-1116, "Invalid orderType.")
+    time_in_force = _time_in_force(params, kind)
+    client_id = read_client_id(params, "newClientOrderId") or usual_id
+    mode = params.text("selfTradePreventionMode") or rules.default_self_trade_prevention_mode
+    if mode not in MODES:
+        raise refusals.bad_value("selfTradePreventionMode")
+    if mode not in {"NONE", *rules.allowed_self_trade_prevention_modes}:
+        raise Refusal(-1013, "This symbol does not allow the specified self-trade prevention mode.")
+    if kind not in rules.order_types:
+        raise rejected(f"{kind.replace('_', ' ').capitalize()} orders are not supported for this symbol.")
+    if kind not in SUPPORTED:
+        raise Refusal(-1020, "This operation is not supported.")
+    return Wanted(
+        symbol=symbol,
+        buys=side == "BUY",
+        kind=kind,
+        time_in_force=time_in_force,
+        quantity=_amount(params, "quantity", needed=True),
+        price=_amount(params, "price", needed=kind != "MARKET"),
+        stop=_amount(params, "stopPrice", needed=kind in STOPS),
+        client_order_id=client_id,
+        self_trade=mode,
+    )
+
+
+def _time_in_force(params: Params, kind: str) -> str:
+    value = params.text("timeInForce")
+    if kind in UNTIMED:
+        if value is not None:
+            raise Refusal(-1106, "Parameter 'timeInForce' sent when not required.")
+        return "GTC"
+    if value is None:
+        raise refusals.missing("timeInForce")
+    if value not in TIMES_IN_FORCE:
+        raise Refusal(-1115, "Invalid timeInForce.")
+    return value
+
+
+def _amount(params: Params, name: str, *, needed: bool) -> int:
+    value = params.required(name) if needed else params.text(name)
+    if value is None:
+        return 0
+    if not needed:
+        raise Refusal(-1106, f"Parameter '{name}' sent when not required.")
+    if not NUMBER.fullmatch(value):
+        raise refusals.illegal(name, refusals.DECIMAL_RANGE)
+    if len(value.partition(".")[2].rstrip("0")) > DECIMALS:
+        raise Refusal(-1111, f"Parameter '{name}' has too much precision.")
+    return units(value)
