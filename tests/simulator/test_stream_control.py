@@ -284,8 +284,9 @@ async def test_knobs_and_faults_are_set_over_the_control_endpoints(
     wrong = await api.post("/control/streams/faults", json={"kind": "earthquake"})
 
     assert (added.json(), cleared.json()) == ({"faults": 2}, {"faults": 0})
-    assert knobs.json() == {"life_ms": 1000, "messages_a_second": 5, "most_streams": 1024, "pong_ms": 60000}
-    assert more.json() == {"life_ms": 1000, "messages_a_second": 50, "most_streams": 3, "pong_ms": 60000}
+    usual = {"life_ms": 1000, "messages_a_second": 5, "most_streams": 1024, "pong_ms": 60000, "user_delay_ms": 0}
+    assert knobs.json() == usual
+    assert more.json() == usual | {"messages_a_second": 50, "most_streams": 3}
     assert (exchange.hub.life_ms, exchange.hub.messages_a_second, exchange.hub.most_streams) == (1000, 50, 3)
     assert wrong.status_code == 400
 

@@ -40,7 +40,7 @@ SAID: dict[str, Execution] = {
         90000130, "h", kind="EXPIRED",
     ),
     "executionReport_rejected": execution(
-        order_state(status="REJECTED", working_ms=-1), 90000140, "h",
+        order_state(status="REJECTED"), 90000140, "h",
         kind="REJECTED", reject_reason="INSUFFICIENT_BALANCES",
     ),
     "executionReport_stp": execution(

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from mcp_binance_server.simulator.orders.execution import Execution, OrderState
+from mcp_binance_server.simulator.market.portfolio import ZERO, Order
+from mcp_binance_server.simulator.orders.execution import Execution
 
 PLACED_MS = 1_784_592_123_456
 
 
-def order_state(**changes: Any) -> OrderState:  # noqa: ANN401 - members of the record
+def order_state(**changes: Any) -> Order:  # noqa: ANN401 - members of the record
     """Return an order that has just been placed."""
     given: dict[str, Any] = {
         "symbol": "BTCUSDT",
@@ -19,15 +20,16 @@ def order_state(**changes: Any) -> OrderState:  # noqa: ANN401 - members of the 
         "quantity": "0.01000000",
         "price": "115000.00000000",
         "status": "NEW",
+        "executed": ZERO,
+        "executed_value": ZERO,
         "self_trade": "EXPIRE_MAKER",
         "placed_ms": PLACED_MS,
         "updated_ms": PLACED_MS,
-        "working_ms": PLACED_MS,
     }
-    return OrderState(**given | changes)
+    return Order(**given | changes)
 
 
-def execution(order: OrderState, number: int, holder: str, **changes: Any) -> Execution:  # noqa: ANN401 - likewise
+def execution(order: Order, number: int, holder: str, **changes: Any) -> Execution:  # noqa: ANN401 - likewise
     """Return one step of it."""
     given: dict[str, Any] = {
         "number": number,

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from mcp_binance_server.simulator.market.source import Event
-from mcp_binance_server.simulator.orders.execution import NOTHING, Execution, Prevention
+from mcp_binance_server.simulator.market.portfolio import ZERO
+from mcp_binance_server.simulator.orders.execution import Execution, Prevention
 from mcp_binance_server.simulator.streams.session import encoded
 
 Body = dict[str, object]
@@ -32,7 +33,7 @@ def execution_report(execution: Execution) -> Body:
         "q": order.quantity,
         "p": order.price,
         "P": order.stop_price,
-        "F": NOTHING,
+        "F": ZERO,
         "g": -1,
         "C": execution.original_client_order_id,
         "x": execution.kind,

@@ -106,7 +106,7 @@ class WsApiSession(Session):
         account = self._exchange.holder(key)
         self._exchange.rights.check_address()
         authenticate_request(account, key, call.params, call.now_ms)
-        self._exchange.rights.check_reading()
+        self._exchange.rights.check(trading=False)
         if any(each.holder == account.api_key for each in self._subscriptions.values()):
             raise refusals.Refusal(-2035, "User Data Stream subscription already active.")
         identity, self._next_subscription = self._next_subscription, self._next_subscription + 1
