@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 
 from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
 from mcp_binance_server.domain.orders import Order
@@ -48,6 +49,9 @@ class Scripted:
     questions: int = 0
     venue: Venue = field(default_factory=lambda: Venue("mainnet", "paper"))
     horizon_ms: int = 17_000
+    past: list[Order] = field(default_factory=list[Order])
+    """Orders of the account that are over."""
+    calls: list[str] = field(default_factory=list[str])
 
     async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
         if self.fate is Fate.NOT_SENT and not self.lies:
@@ -86,10 +90,20 @@ class Scripted:
             raise answer
         return answer
 
-    async def open_orders(self) -> tuple[Order, ...]:
+    async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:
+        self.calls.append(f"open {symbol or 'all'}")
         if self.is_away:
             raise ExchangeUnavailable(reason="away")
-        return tuple(each for each in self.stands.values() if each.status not in FINAL_STATUS)
+        found = (each for each in self.stands.values() if each.status not in FINAL_STATUS)
+        return tuple(each for each in found if symbol in (None, each.symbol))
+
+    async def order_history(self, symbol: Symbol, limit: int, start_ms: int) -> Sourced[tuple[Order, ...]]:
+        self.calls.append(f"history {symbol}")
+        if self.is_away:
+            raise ExchangeUnavailable(reason="away")
+        every = sorted((*self.past, *self.stands.values()), key=lambda each: each.order_id)
+        found = [each for each in every if each.symbol == symbol and each.created_ms >= start_ms]
+        return Sourced(tuple(found[:limit]), "paper", "configured", NOW_MS)
 
 
 def placed(order: WrittenOrder, status: str = "NEW") -> Order:
@@ -133,12 +147,12 @@ class Bench:
 
 @asynccontextmanager
 async def opened_bench(
-    folder: Path, exchange: Scripted | None = None, mode: TradingMode = "paper"
+    folder: Path, exchange: Scripted | None = None, mode: TradingMode = "paper", account: str | None = None
 ) -> AsyncGenerator[Bench]:
     """Open a desk as a process would: each opening is another owner."""
     exchange, clock = exchange or Scripted(), FakeClock(now_ms=NOW_MS)
     async with opened_store(folder) as store:
         with owner(store.folder) as name:
-            desk = Desk(HostLedger(store, name), lambda _: exchange, clock, clock.now_ms, mode)
+            desk = Desk(HostLedger(store, name), lambda _: exchange, clock, clock.now_ms, mode, account)
             async with desk.running():
                 yield Bench(desk, exchange, clock)

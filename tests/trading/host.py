@@ -139,8 +139,8 @@ class Faulty:
             raise ExchangeUnavailable(reason="away")
         return await self.broker.ask(symbol, client_order_id)
 
-    async def open_orders(self) -> tuple[Order, ...]:
-        return await self.broker.open_orders()
+    async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:
+        return await self.broker.open_orders(symbol)
 
     async def _meet(self, where: Where) -> None:
         if self.host.fault is None or self.host.fault[0] != where:

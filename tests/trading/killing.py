@@ -114,8 +114,8 @@ class Wire:
     async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:
         return await self.broker.ask(symbol, client_order_id)
 
-    async def open_orders(self) -> tuple[Order, ...]:
-        return await self.broker.open_orders()
+    async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:
+        return await self.broker.open_orders(symbol)
 
 
 class Market(FakeClock):

@@ -180,8 +180,16 @@ async def test_an_order_that_does_not_come_to_light_is_watched_for_a_day(bench: 
 
 async def test_an_order_that_the_exchange_has_forgotten_is_no_longer_open(bench: Bench) -> None:
     await bench.place(intent())
+    stood = dict(bench.exchange.stands)
+    bench.clock.advance(3_600_000)
+    bench.exchange.stands.clear()
+    await bench.desk.catch_up()
+    bench.exchange.stands.update(stood)
+    bench.clock.advance(bench.exchange.horizon_ms)
+    await bench.desk.catch_up()
     bench.exchange.stands.clear()
 
+    await bench.desk.catch_up()
     bench.clock.advance(bench.exchange.horizon_ms - 1)
     await bench.desk.catch_up()
     assert (await bench.used(intent()))["open_orders"] == 1

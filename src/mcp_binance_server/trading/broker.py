@@ -16,7 +16,7 @@ class Broker(Protocol):
 
     @property
     def horizon_ms(self) -> int:
-        """How long after it was sent an order may still come to light."""
+        """How long after it was signed an order may still come to light; before, that there is none proves nothing."""
         ...
 
     async def place(self, order: WrittenOrder, gate: Gate) -> Outcome: ...
@@ -27,4 +27,6 @@ class Broker(Protocol):
         """Return the order, None if there is none; raise if that could not be found out."""
         ...
 
-    async def open_orders(self) -> tuple[Order, ...]: ...
+    async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:
+        """Return the open orders of the account, of one symbol or of all, whoever placed them."""
+        ...

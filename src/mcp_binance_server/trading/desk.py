@@ -2,15 +2,17 @@
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, repeat
 from typing import Any
 
 import anyio
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.orders import Order, Report
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.errands import Errands
@@ -18,13 +20,14 @@ from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom
 from mcp_binance_server.trading.journal.owner import is_dead, sweep
 from mcp_binance_server.trading.journal.reading import JournalReader
-from mcp_binance_server.trading.journal.records import IllegalMove, Intent, IntentState, NewIntent
+from mcp_binance_server.trading.journal.records import FINAL_STATUS, IllegalMove, Intent, IntentState, NewIntent
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.journal.watching import CancelState, OrderWatch
 from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied, denied_by
 from mcp_binance_server.trading.judgement.stop import cause
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode
+from mcp_binance_server.trading.reconciling import NEVER_PLACED, Reconciliation, StartStep
 from mcp_binance_server.trading.settling import Settling
 
 LOG = logging.getLogger(__name__)
@@ -42,8 +45,11 @@ CANCEL_OF: Mapping[Fate, CancelState] = {
 }
 # How long a caller waits for an order that another process has in hand, and how often it looks.
 ELSEWHERE_MS, LOOK_MS = 10_000, 50
-# How soon what the last run left is tried again when it could not be settled.
-AGAIN_MS = 1_000
+# How soon a step of the start that failed is tried again.
+AGAIN_MS = (1_000, 2_000, 4_000, 8_000, 16_000, 30_000)
+# How often orders that stand, or may, are looked at, whatever tells of them unasked.
+WATCH_MS = 60_000
+LEFT = "the orders that the last run left are known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,12 @@ class Desk:
     now_ms: Callable[[], int]
     """Exchange time."""
     mode: TradingMode = "paper"
+    account: str | None = None
+    """The only account whose orders it can ask about; None where all that are in the journal are kept here."""
+    following: str = ""
+    """How it learns what becomes of open orders: "streamed", "polled", or "" while none is followed."""
     errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
+    _waits_for: str = LEFT
     _settled: anyio.Event = field(default_factory=anyio.Event)
     _asking: dict[PreviewId, anyio.Event] = field(default_factory=dict[PreviewId, anyio.Event])
 
@@ -74,19 +85,27 @@ class Desk:
         self.settling = Settling(self.ledger, self.watch, self.broker_of, self.clock, self.now_ms)
 
     @asynccontextmanager
-    async def running(self) -> AsyncGenerator["Desk"]:
-        """Settle what the last run left, and take orders; at the end those under way are waited for, not for ever."""
+    async def running(self, start: Reconciliation | None = None) -> AsyncGenerator["Desk"]:
+        """Settle what the last run left, and take orders; at the end those under way are waited for, not for ever.
+
+        At the exchange there is more to do first, and what stands is looked at from time to time.
+        """
+        settle = StartStep(LEFT, self._settle)
+        steps = (settle,) if start is None else start.steps(settle)
+        self._waits_for = steps[0].awaited
         async with self.errands.running():
-            self.errands.beside(self._start)
+            self.errands.beside(partial(self._start, steps))
+            if start is not None:
+                self.errands.beside(self._keep_watch)
             yield self
 
     @property
     def waits_for(self) -> str:
         """Name what must be done before the first order; "" once it is."""
-        return "" if self._settled.is_set() else "the orders that the last run left are known"
+        return "" if self._settled.is_set() else self._waits_for
 
     async def ready(self) -> None:
-        """Wait until what the last run left is settled."""
+        """Wait until orders are taken."""
         await self._settled.wait()
 
     async def place(self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None) -> Placed:
@@ -146,6 +165,28 @@ class Desk:
         except AppError as error:
             LOG.warning("open orders: %s", error.message)
 
+    async def reported(self, report: Report) -> None:
+        """Take what the exchange tells unasked of an order; of orders that are not in this journal nothing is kept.
+
+        It may come before the answer to the order itself, and after the order was declared not placed.
+
+        Raises:
+            JournalUnavailable: it could not be written down.
+        """
+        order = report.order
+        intent = await self.reader.of_any_account(order.client_order_id)
+        if intent is None or not self._is_own(intent.terms):
+            return
+        try:
+            if order.status == "REJECTED":
+                await self.ledger.move(intent.preview_id, "REJECTED", {"reason": report.reason}, self.now_ms())
+            else:
+                await self.watch.learn(intent.preview_id, order, self.now_ms())
+        except IllegalMove:
+            await self._contradicted(intent, order)
+        if intent.state == "NOT_PLACED":
+            await self.look()
+
     async def look(self) -> None:
         """Stop trading if what happened of late gives cause."""
         if (why := cause(await self.watch.troubles(self.now_ms()))) is not None:
@@ -154,30 +195,55 @@ class Desk:
     async def _catch_up(self, accounts: Collection[str] | None) -> None:
         for intent in await self.settling.left_by(self._is_left):
             self._ask_for(intent)
-        open_intents = [each for each in await self.watch.open_intents(accounts) if each.terms.mode == self.mode]
+        open_intents = [each for each in await self.watch.open_intents(accounts) if self._is_own(each.terms)]
         await self.settling.follow(open_intents)
         if any(each.state == "NOT_PLACED" for each in open_intents):
             await self.look()
 
-    async def _start(self) -> None:
-        while not self._settled.is_set():
+    async def _start(self, steps: tuple[StartStep, ...]) -> None:
+        for step in steps:
+            self._waits_for = step.awaited
+            await self._done(step)
+        self._settled.set()
+
+    async def _done(self, step: StartStep) -> None:
+        for pause_ms in chain(AGAIN_MS, repeat(AGAIN_MS[-1])):
             try:
-                sweep(self.ledger.store.folder)
-                await self._catch_up(None)
-                await self.settling.end_cancels_left(self.mode)
-                await self.look()
-                for known in [*self._asking.values()]:
-                    await known.wait()
-                self._settled.set()
+                await step.do()
             except AppError as error:
-                LOG.warning("what the last run left: %s", error.message)
-                await self.clock.sleep_ms(AGAIN_MS)
+                LOG.warning("no order before %s: %s", step.awaited, error.message)
+                await self.clock.sleep_ms(pause_ms)
+            else:
+                return
+
+    async def _settle(self) -> None:
+        sweep(self.ledger.store.folder)
+        await self._catch_up(None)
+        await self.settling.end_cancels_left(self._is_own)
+        await self.look()
+        for known in [*self._asking.values()]:
+            await known.wait()
+
+    async def _keep_watch(self) -> None:
+        while True:
+            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + WATCH_MS)
+            await self.catch_up()
+
+    def _is_own(self, terms: Terms) -> bool:
+        return terms.mode == self.mode and self.account in (None, terms.account)
+
+    async def _contradicted(self, intent: Intent, order: Order) -> None:
+        stands = await self.ledger.find(intent.preview_id) or intent
+        LOG.error("order %s is %s, the exchange says %s", intent.client_order_id, stands.state, order.status)
+        if order.status != "REJECTED":
+            why = NEVER_PLACED.format(name=intent.client_order_id, state=stands.state)
+            await self.ledger.stop(why, "the desk", self.now_ms())
 
     def _is_left(self, intent: Intent) -> bool:
         if intent.preview_id in self._asking or self.errands.is_under_way(intent.preview_id):
             return False
-        if intent.state != "PREPARED" and intent.terms.mode != self.mode:
-            return False  # its exchange is not this one
+        if intent.state != "PREPARED" and not self._is_own(intent.terms):
+            return False  # neither its exchange nor its key is this one
         return intent.owner == self.ledger.owner or is_dead(self.ledger.store.folder, intent.owner)
 
     def _ask_for(self, intent: Intent) -> None:
@@ -213,16 +279,30 @@ class Desk:
         return Placed(await self.ledger.find(intent.preview_id) or intent, reason)
 
     async def _sent(self, intent: Intent) -> str:
+        is_marked = False
+
         async def mark() -> None:
+            nonlocal is_marked
             await self.ledger.mark_sent(intent.preview_id, self.now_ms())
+            is_marked = True
 
         order = written_order(intent.terms, intent.client_order_id)
         try:
             outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), mark)
+            if not is_marked and outcome.fate is not Fate.NOT_SENT:
+                outcome = await self._unmarked(intent, outcome)
             await self._write_down(intent.preview_id, outcome)
         except IllegalMove:
             return ""  # somebody has settled it meanwhile; where the gate held, nothing left
         return outcome.reason
+
+    async def _unmarked(self, intent: Intent, outcome: Outcome) -> Outcome:
+        """Write down an answer to what was never marked as sent: it may stand, and something is broken."""
+        LOG.error("order %s was answered and had not passed the gate", intent.client_order_id)
+        await self.ledger.move(intent.preview_id, "SENT", {"found": "an answer before the mark"}, self.now_ms())
+        why = f"order {intent.client_order_id} left without being marked as sent"
+        await self.ledger.stop(why, "the desk", self.now_ms())
+        return replace(outcome, fate=Fate.UNKNOWN, order=None)
 
     async def _write_down(self, preview_id: PreviewId, outcome: Outcome) -> None:
         stands = await self.ledger.move(preview_id, STATE_OF[outcome.fate], _facts(outcome), self.now_ms())
@@ -267,16 +347,25 @@ class Desk:
         outcome = await self._once(partial(self.broker_of(intent.terms.account).cancel, target), mark)
         if outcome.fate is Fate.NOT_SENT:
             return Placed(intent, outcome.reason)
-        await self._write_cancel_down(intent, CANCEL_OF[outcome.fate], outcome)
+        # Without an answer, or refused because there is no such order: the order tells, the cancel is not asked for.
+        order = outcome.order or await self._asked_once(intent)
+        await self._write_cancel_down(intent, CANCEL_OF[outcome.fate], replace(outcome, order=order))
         stands = await self.ledger.find(preview_id) or intent
-        is_over = stands.status == "CANCELED"
-        return Placed(stands, outcome.reason, "CANCELLED" if is_over else CANCEL_OF[outcome.fate])
+        if stands.status == "CANCELED":
+            return Placed(stands, outcome.reason, "CANCELLED")
+        return Placed(stands, outcome.reason, "CANCEL_UNKNOWN" if order is None else CANCEL_OF[outcome.fate])
+
+    async def _asked_once(self, intent: Intent) -> Order | None:
+        with suppress(AppError), self.errands.breakable():
+            return await self.broker_of(intent.terms.account).ask(intent.terms.symbol, intent.client_order_id)
+        return None
 
     async def _write_cancel_down(self, intent: Intent, state: CancelState, outcome: Outcome) -> None:
-        await self.watch.end_cancel(intent.preview_id, state, _facts(outcome), outcome.order, self.now_ms())
-        if outcome.order is None:  # the order tells what became of it, the cancel is not asked for
+        order = outcome.order
+        await self.watch.end_cancel(intent.preview_id, state, _facts(outcome), order, self.now_ms())
+        if order is None or (state == "CANCEL_UNKNOWN" and order.status not in FINAL_STATUS):
             self.errands.beside(partial(self.settling.follow_cancel, intent))
-        elif intent.state == "NOT_PLACED":
+        if order is not None and intent.state == "NOT_PLACED":
             await self.look()
 
     async def _reason(self, intent: Intent) -> str:

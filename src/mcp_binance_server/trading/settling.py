@@ -2,19 +2,22 @@
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, groupby, repeat
 
 from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead
-from mcp_binance_server.trading.journal.records import FINAL_STATUS, IllegalMove, Intent
+from mcp_binance_server.trading.journal.records import FINAL_STATUS, STANDING, IllegalMove, Intent
 from mcp_binance_server.trading.journal.watching import WATCHED_MS, OrderWatch
-from mcp_binance_server.trading.judgement.terms import TradingMode
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-FIRST_PAUSES_MS = (0, 250, 250, 500, 1_000, 2_000, 4_000, 9_250)
+# Questions 0, 0.25, 0.5, 1, 2, 4, 8 and 17 seconds after the first; then one in half a minute.
+FIRST_PAUSES_MS = (0, 250, 250, 500, 1_000, 2_000, 4_000, 9_000)
 PAUSE_MS = 30_000
 
 
@@ -31,6 +34,8 @@ class Settling:
     broker_of: Callable[[str], Broker]
     clock: Clock
     now_ms: Callable[[], int]
+    missed_since_ms: dict[PreviewId, int] = field(default_factory=dict[PreviewId, int])
+    """Since when an order that stood is not found."""
 
     async def left_by(self, is_gone: Callable[[Intent], bool]) -> list[Intent]:
         """Close what was left before anything was sent, and return what may have been sent: that is asked for.
@@ -51,31 +56,37 @@ class Settling:
     async def resolve(self, intent: Intent) -> None:
         """Ask until it is known; that it could not be asked proves nothing."""
         broker = self.broker_of(intent.terms.account)
+        # Signed before it was marked as sent, so what was not taken by then can no longer be.
+        sent_ms = await self.watch.sent_ms(intent.preview_id)
+        over_ms = (intent.updated_ms if sent_ms is None else sent_ms) + broker.horizon_ms
         for pause_ms in pauses():
-            await self.clock.sleep_ms(pause_ms)
+            left_ms = over_ms - self.now_ms()
+            await self.clock.sleep_ms(min(pause_ms, left_ms) if left_ms > 0 else pause_ms)
             with suppress(AppError):
-                if await self._is_known(intent, broker):
+                if await self._is_known(intent, broker, over_ms):
                     return
 
-    async def _is_known(self, intent: Intent, broker: Broker) -> bool:
+    async def _is_known(self, intent: Intent, broker: Broker, over_ms: int) -> bool:
+        stands = await self.ledger.find(intent.preview_id)
+        if stands is not None and not stands.is_unresolved:
+            return True  # the exchange has told it unasked, or another process knows more
+        is_over = self.now_ms() >= over_ms  # when it was asked, not when the answer came
         order = await broker.ask(intent.terms.symbol, intent.client_order_id)
         try:
             if order is not None:
                 await self.watch.learn(intent.preview_id, order, self.now_ms())
-                return True
-            if self.now_ms() - intent.updated_ms >= broker.horizon_ms:
+            elif is_over:
                 facts = {"asked": "no such order"}
                 await self.ledger.move(intent.preview_id, "NOT_PLACED", facts, self.now_ms())
-                return True
-        except IllegalMove:  # another process knows more
+        except IllegalMove:  # another process was faster
             return True
-        return False
+        return order is not None or is_over
 
-    async def end_cancels_left(self, mode: TradingMode) -> None:
+    async def end_cancels_left(self, is_own: Callable[[Terms], bool]) -> None:
         """Write what became of the cancels of dead processes: the order tells, the cancel is not asked for."""
         for left in await self.watch.cancels_left():
             intent, folder = left.intent, self.ledger.store.folder
-            if intent.terms.mode == mode and left.owner != self.ledger.owner and is_dead(folder, left.owner):
+            if is_own(intent.terms) and left.owner != self.ledger.owner and is_dead(folder, left.owner):
                 order = await self.broker_of(intent.terms.account).ask(intent.terms.symbol, intent.client_order_id)
                 state = "CANCELLED" if order is not None and order.status == "CANCELED" else "CANCEL_UNKNOWN"
                 facts = {"found": "left behind"}
@@ -95,27 +106,43 @@ class Settling:
                     return
 
     async def follow(self, intents: Collection[Intent]) -> None:
-        """Ask how open orders stand, those of one account together.
+        """Ask how open orders stand, those of one account and symbol together.
 
         Raises:
-            AppError: it could not be asked; what was learned before is written.
+            AppError: one could not be asked for; what was learned of the others is written.
         """
-        by_account = sorted(intents, key=lambda each: each.terms.account)
-        for account, own in groupby(by_account, key=lambda each: each.terms.account):
-            broker = self.broker_of(account)
-            shown = {each.client_order_id: each for each in await broker.open_orders()}
-            for intent in own:
-                order = shown.get(intent.client_order_id)
-                if order is None:  # over, or gone
-                    order = await broker.ask(intent.terms.symbol, intent.client_order_id)
-                if order is None:
-                    await self._missed(intent, broker)
-                elif (intent.state, intent.status, intent.executed) != ("ACKED", order.status, order.executed):
-                    await self.watch.learn(intent.preview_id, order, self.now_ms())
+        failure: AppError | None = None
 
-    async def _missed(self, intent: Intent, broker: Broker) -> None:
-        watched_ms = self.now_ms() - intent.updated_ms
-        if intent.state == "ACKED" and watched_ms >= broker.horizon_ms:
+        def shown_with(intent: Intent) -> tuple[str, Symbol]:
+            return intent.terms.account, intent.terms.symbol
+
+        for (account, symbol), own in groupby(sorted(intents, key=shown_with), key=shown_with):
+            broker = self.broker_of(account)
+            shown = {each.client_order_id: each for each in await broker.open_orders(symbol)}
+            for intent in own:
+                try:
+                    await self._follow(intent, shown.get(intent.client_order_id), broker)
+                except AppError as error:
+                    failure = error
+        if failure is not None:
+            raise failure
+
+    async def _follow(self, intent: Intent, order: Order | None, broker: Broker) -> None:
+        if order is None:  # over, or gone
+            order = await broker.ask(intent.terms.symbol, intent.client_order_id)
+        if order is None:
+            await self._miss(intent, broker)
+            return
+        self.missed_since_ms.pop(intent.preview_id, None)
+        if intent.state not in STANDING or (intent.status, intent.executed) != (order.status, order.executed):
+            await self.watch.learn(intent.preview_id, order, self.now_ms())
+
+    async def _miss(self, intent: Intent, broker: Broker) -> None:
+        # Who asks while an order moves from the open ones to the old ones may find it in neither, for once.
+        now_ms = self.now_ms()
+        missed_ms = now_ms - self.missed_since_ms.setdefault(intent.preview_id, now_ms)
+        watched_ms = now_ms - intent.updated_ms
+        if intent.state in STANDING and missed_ms >= broker.horizon_ms:
             await self.watch.give_up(intent.preview_id, "the exchange knows it no longer", self.now_ms())
         elif intent.state == "NOT_PLACED" and watched_ms >= WATCHED_MS:
             await self.watch.give_up(intent.preview_id, "it did not come to light", self.now_ms())

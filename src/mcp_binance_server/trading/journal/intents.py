@@ -11,6 +11,7 @@ from mcp_binance_server.trading.journal.records import (
     FINAL_STATUS,
     NEVER_EXECUTED,
     NEXT,
+    STANDING,
     UNRESOLVED,
     IllegalMove,
     Intent,
@@ -40,18 +41,16 @@ def find(rows: Rows, preview_id: str) -> Intent | None:
 
 def insert(rows: Rows, new: NewIntent, owner: str, now_ms: int) -> Intent:
     """Write an intent that is new."""
-    terms = new.terms
-    rows.execute(
-        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        (
-            new.preview_id, new.client_order_id, terms.account, new.visitor, owner, terms.symbol, new.asset,
-            terms.side, "PREPARED", "", None, str(terms.quantity), "0", "0", terms.counted, new.way, terms.to_json(),
-            now_ms, now_ms, None,
-        ),
-    )  # fmt: skip
-    facts = {"terms": terms.to_json(), "way": new.way, "client_order_id": new.client_order_id}
-    append(rows, now_ms, new.preview_id, "PREPARED", facts)
+    _add(rows, new, owner, "PREPARED", (now_ms, now_ms))
+    append(rows, now_ms, new.preview_id, "PREPARED", _agreed(new))
     return _found(rows, new.preview_id)
+
+
+def adopt(rows: Rows, new: NewIntent, owner: str, order: Order, now_ms: int) -> Intent:
+    """Write an order that the exchange has and the journal did not know, as of the moment it was made."""
+    _add(rows, new, owner, "ADOPTED", (order.created_ms, now_ms))
+    append(rows, now_ms, new.preview_id, "ADOPTED", _agreed(new))
+    return follow(rows, new.preview_id, order, now_ms)
 
 
 def move(rows: Rows, preview_id: PreviewId, state: IntentState, facts: Mapping[str, Any], now_ms: int) -> Intent:
@@ -61,7 +60,7 @@ def move(rows: Rows, preview_id: PreviewId, state: IntentState, facts: Mapping[s
     if state not in NEXT[stands.state]:
         raise IllegalMove(f"{stands.state} -> {state}")
     is_over = state in NEVER_EXECUTED
-    final_ms = now_ms if is_over else stands.final_ms
+    final_ms = now_ms if is_over else None  # one that was given up and is found is open again
     rows.execute(
         "UPDATE intent SET state=?, updated_ms=?, final_ms=? WHERE id=?", (state, now_ms, final_ms, preview_id)
     )
@@ -73,7 +72,8 @@ def move(rows: Rows, preview_id: PreviewId, state: IntentState, facts: Mapping[s
 
 def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
     stands = _found(rows, preview_id)
-    is_news = stands.final_ms is None and (order.status, order.executed) != (stands.status, stands.executed)
+    is_open = stands.final_ms is None or (stands.state in STANDING and stands.status not in FINAL_STATUS)
+    is_news = is_open and (order.status, order.executed) != (stands.status, stands.executed)
     if not is_news or order.executed < stands.executed:
         return stands
     is_final = order.status in FINAL_STATUS
@@ -124,6 +124,22 @@ def to_intent(row: tuple[Any, ...]) -> Intent:
         moment_in(updated_ms),
         None if final_ms is None else moment_in(final_ms),
     )
+
+
+def _add(rows: Rows, new: NewIntent, owner: str, state: IntentState, times_ms: tuple[int, int]) -> None:
+    terms, (prepared_ms, now_ms) = new.terms, times_ms
+    rows.execute(
+        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            new.preview_id, new.client_order_id, terms.account, new.visitor, owner, terms.symbol, new.asset,
+            terms.side, state, "", None, str(terms.quantity), "0", "0", terms.counted, new.way, terms.to_json(),
+            prepared_ms, now_ms, None,
+        ),
+    )  # fmt: skip
+
+
+def _agreed(new: NewIntent) -> dict[str, str]:
+    return {"terms": new.terms.to_json(), "way": new.way, "client_order_id": new.client_order_id}
 
 
 def _found(rows: Rows, preview_id: str) -> Intent:

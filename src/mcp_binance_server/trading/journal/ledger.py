@@ -6,8 +6,8 @@ from typing import Any
 
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.journal.chain import append
-from mcp_binance_server.trading.journal.intents import find, follow, insert, move, unresolved
-from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, require_room, take, used_of
+from mcp_binance_server.trading.journal.intents import adopt, find, follow, insert, move, unresolved
+from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, count, require_room, take, used_of
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import (
     STOP_FILE,
@@ -54,6 +54,20 @@ class HostLedger:
             if room is not None:
                 require_room(rows, account, room, new.terms.counted)
             return insert(rows, new, self.owner, now_ms), True
+
+        return await self.store.write(work)
+
+    async def adopt(self, new: NewIntent, charges: tuple[Charge, ...], order: Order, now_ms: int) -> Intent | None:
+        """Write down an order of ours that the exchange has and the journal does not; None if it does by now.
+
+        It is counted for the day it was made on. Nobody can refuse it any more: it may pass a limit.
+        """
+
+        def work(rows: Rows) -> Intent | None:
+            if find(rows, new.preview_id) is not None:
+                return None
+            count(rows, new.terms.account, charges, order.created_ms)
+            return adopt(rows, new, self.owner, order, now_ms)
 
         return await self.store.write(work)
 

@@ -36,11 +36,16 @@ def take(rows: Rows, account: str, charges: tuple[Charge, ...], now_ms: int) -> 
         used = used_of(rows, account, charge, now_ms)
         if charge.breaks(used):
             raise LimitPassed(charge, used)
+    count(rows, account, charges, now_ms)
+
+
+def count(rows: Rows, account: str, charges: tuple[Charge, ...], at_ms: int) -> None:
+    """Count an order in the day it was made on, whatever limits say: one that stands is counted, not judged."""
     for charge in charges:
         if charge.span == "day":
             rows.execute(
                 "INSERT INTO used VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET amount=amount+excluded.amount",
-                (account, charge.name, window_of("day", now_ms), charge.amount),
+                (account, charge.name, window_of("day", at_ms), charge.amount),
             )
 
 

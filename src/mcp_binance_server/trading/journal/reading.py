@@ -1,12 +1,14 @@
 """The journal as it is read: intents newest first, the past of one, what was placed of late, whether all is whole."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
+from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
 from mcp_binance_server.trading.journal.limits import open_buys
-from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, amount_in
+from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, IntentState, amount_in
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import DAY_MS
 from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
@@ -46,6 +48,32 @@ class JournalReader:
         query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND client_order_id=?"
         row = await self.store.read(lambda rows: rows.execute(query, (account, client_order_id)).fetchone())
         return None if row is None else to_intent(row)
+
+    async def states_of(self, client_order_ids: Collection[str]) -> dict[str, IntentState]:
+        """Return the states of those orders that are in the journal, whosever they are."""
+
+        def work(rows: Rows) -> dict[str, IntentState]:
+            query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
+            found = (rows.execute(query, (each,)).fetchone() for each in client_order_ids)
+            intents = [to_intent(row) for row in found if row is not None]
+            return {each.client_order_id: each.state for each in intents}
+
+        return await self.store.read(work)
+
+    async def adopted(self, account: str, since_ms: int) -> list[Intent]:
+        """Return the orders that were found at the exchange and not in the journal, since then, the oldest first."""
+        query = (
+            f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND state='ADOPTED' AND id IN "
+            "(SELECT about FROM event WHERE state='ADOPTED' AND at_ms>=?) ORDER BY prepared_ms"
+        )
+        given = (account, since_ms)
+        return await self.store.read(lambda rows: [to_intent(row) for row in rows.execute(query, given)])
+
+    async def symbols_since(self, account: str, since_ms: int) -> list[Symbol]:
+        """Return the symbols that an account has ordered since then."""
+        query = "SELECT DISTINCT symbol FROM intent WHERE account=? AND prepared_ms>=? ORDER BY symbol"
+        given = (account, since_ms)
+        return await self.store.read(lambda rows: [Symbol(row[0]) for row in rows.execute(query, given)])
 
     async def of_any_account(self, client_order_id: str) -> Intent | None:
         """Return an intent whoever it was for; only for who runs this machine."""

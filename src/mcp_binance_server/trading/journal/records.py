@@ -26,6 +26,8 @@ UNRESOLVED: frozenset[IntentState] = frozenset({"PREPARED", "SENT", "UNKNOWN"})
 NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
 MOST_DIGITS = 40
 LAST_MOMENT_MS = 253_402_300_799_999
+# The exchange has it, as far as we know.
+STANDING: frozenset[IntentState] = frozenset({"ACKED", "ADOPTED"})
 FINAL_STATUS = frozenset({"FILLED", "CANCELED", "REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, find, follow, move, to_intent
-from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, TradingTroubles
 from mcp_binance_server.trading.judgement.terms import PreviewId
@@ -38,8 +38,8 @@ class OrderWatch:
 
         def work(rows: Rows) -> list[Intent]:
             query = (
-                f"SELECT {INTENT_COLUMNS} FROM intent WHERE final_ms IS NULL AND state IN ('ACKED', 'NOT_PLACED') "
-                "ORDER BY prepared_ms"
+                f"SELECT {INTENT_COLUMNS} FROM intent WHERE final_ms IS NULL "
+                "AND state IN ('ACKED', 'ADOPTED', 'NOT_PLACED') ORDER BY prepared_ms"
             )
             found = [to_intent(row) for row in rows.execute(query)]
             return [each for each in found if accounts is None or each.terms.account in accounts]
@@ -53,6 +53,15 @@ class OrderWatch:
             IllegalMove: the journal knows for sure that it never was.
         """
         return await self.store.write(lambda rows: _learn(rows, preview_id, order, now_ms))
+
+    async def sent_ms(self, preview_id: PreviewId) -> int | None:
+        """Return when it was marked as leaving; None if it never was.
+
+        A request is signed before its gate is passed, so its own time is no later than this.
+        """
+        query = "SELECT at_ms FROM event WHERE about=? AND state='SENT' ORDER BY seq DESC LIMIT 1"
+        row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())
+        return None if row is None else row[0]
 
     async def ask_to_cancel(self, preview_id: PreviewId, owner: str, visitor: str, now_ms: int) -> None:
         """Write that a cancel leaves now."""
@@ -122,5 +131,7 @@ class OrderWatch:
 
 
 def _learn(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
-    move(rows, preview_id, "ACKED", {"asked": order.status}, now_ms)
+    stands = find(rows, preview_id)
+    if stands is None or stands.state not in STANDING:
+        move(rows, preview_id, "ACKED", {"asked": order.status}, now_ms)
     return follow(rows, preview_id, order, now_ms)

@@ -131,7 +131,8 @@ def _of_the_orders(rows: Rows) -> Iterator[str]:
             break
         after = page[-1][0]
     lost = rows.execute(
-        "SELECT seq, at_ms FROM event WHERE state='PREPARED' AND NOT EXISTS (SELECT 1 FROM intent WHERE id=about)"
+        "SELECT seq, at_ms FROM event WHERE state IN ('PREPARED', 'ADOPTED') "
+        "AND NOT EXISTS (SELECT 1 FROM intent WHERE id=about)"
     )
     yield from (f"{_event(seq, at_ms)} is of an order that is not in the list of orders" for seq, at_ms in lost)
 

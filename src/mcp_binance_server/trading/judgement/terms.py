@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import re
 from base64 import b32encode
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -97,8 +98,18 @@ class Terms:
 
 def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
     """Return the order's id at the exchange: the same for the same preview, whoever asks and whenever."""
-    prefix = _PREFIX.get((terms.mode, terms.network)) or _PREFIX_OF_MODE[terms.mode]
-    return f"{prefix}{preview_id}"
+    return f"{_prefix(terms.mode, terms.network)}{preview_id}"
+
+
+def preview_of(client_order_id: str, mode: TradingMode, network: str) -> PreviewId | None:
+    """Return the preview that an order of this mode and network was of; None if its id was not made here."""
+    prefix = _prefix(mode, network)
+    rest = client_order_id.removeprefix(prefix)
+    return PreviewId(rest) if rest != client_order_id and re.fullmatch(PREVIEW_ID, rest) else None
+
+
+def _prefix(mode: TradingMode, network: str) -> str:
+    return _PREFIX.get((mode, network)) or _PREFIX_OF_MODE[mode]
 
 
 def _plain(value: object) -> object:

@@ -61,8 +61,9 @@ class PaperBroker:
         row = await self.exchange.find(self.account, symbol, client_order_id)
         return None if row is None else row.order
 
-    async def open_orders(self) -> tuple[Order, ...]:
-        return tuple(row.order for row in await self.exchange.open_orders(self.account))
+    async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:
+        found = (row.order for row in await self.exchange.open_orders(self.account))
+        return tuple(each for each in found if symbol in (None, each.symbol))
 
     async def _arrived(self, row: PaperRow) -> PaperRow:
         order, left_ms = row.order, self.exchange.latency_ms + PATIENCE_MS
