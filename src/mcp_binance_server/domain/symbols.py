@@ -73,6 +73,9 @@ class SymbolRules:
     takes_quote_quantity: bool = True
     base_places: int = 8
     quote_places: int = 8
+    self_trade_modes: tuple[str, ...] = ()
+    """What may be asked for should an order meet another one of the same account, in the exchange's words."""
+    self_trade_default: str = ""
 
     @property
     def is_trading(self) -> bool:

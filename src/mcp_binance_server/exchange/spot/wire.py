@@ -202,6 +202,8 @@ class SymbolWire(BinanceWire):
     quote_asset_precision: Places = 8
     order_types: tuple[str, ...] = ()
     quote_order_qty_market_allowed: bool = True
+    allowed_self_trade_prevention_modes: tuple[str, ...] = ()
+    default_self_trade_prevention_mode: str = ""
     filters: list[FilterWire] = msgspec.field(default_factory=list[FilterWire])
 
     def to_domain(self) -> SymbolRules:
@@ -244,6 +246,8 @@ class SymbolWire(BinanceWire):
             takes_quote_quantity=self.quote_order_qty_market_allowed,
             base_places=self.base_asset_precision,
             quote_places=self.quote_asset_precision,
+            self_trade_modes=tuple(map(word, self.allowed_self_trade_prevention_modes)),
+            self_trade_default=word(self.default_self_trade_prevention_mode),
         )
 
 

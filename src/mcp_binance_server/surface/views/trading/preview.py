@@ -14,6 +14,7 @@ from mcp_binance_server.surface.views.trading.terms import (
 )
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import cents_text
+from mcp_binance_server.trading.judgement.self_trade import self_trade_mode
 from mcp_binance_server.words import word
 
 HEADING = "# Preview, nothing sent: "
@@ -71,9 +72,14 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
 
 
 def tradable_notes(shown: TradablePreview) -> list[str]:
-    """Say what the numbers rest on; on paper the market is real and the money is not, and nobody gives a discount."""
+    """Say what the numbers rest on, and what happens among one's own orders.
+
+    On paper the market is real and the money is not, and nobody gives a discount.
+    """
     on_paper = (SIMULATED_MARKET, BNB_DISCOUNT) if shown.terms.mode == "paper" else ()
     told = [each for each in preview_notes(shown.tried) if each not in on_paper]
+    if shown.terms.mode in ("practice", "live"):
+        told.append(self_trade_mode(shown.tried.preview.rules).told)
     return [*told, *money_notes(shown.terms.mode, shown.tried.venue)]
 
 
