@@ -1,10 +1,11 @@
 """A desk with a scripted exchange, for tests of the way of an order."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -22,10 +23,13 @@ from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import FINAL_STATUS, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
-from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.judgement.policy import Policy, cents_up, read_policy
 from mcp_binance_server.trading.judgement.terms import TradingMode
+from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
 from support.clock import FakeClock
-from support.terms import NOW_MS
+from support.terms import NOW_MS, intent
+
+ACCOUNT = "k-aaaaaaaaaaaaaaaa"
 
 
 @dataclass
@@ -142,7 +146,9 @@ class Bench:
         return "" if found is None else found.state
 
     async def used(self, new: NewIntent) -> dict[str, int]:
-        return await self.desk.ledger.used("paper", charges(new.terms, Policy(), new.way), self.clock.now_ms())
+        return await self.desk.ledger.used(
+            new.terms.account, charges(new.terms, Policy(), new.way), self.clock.now_ms()
+        )
 
 
 @asynccontextmanager
@@ -156,3 +162,41 @@ async def opened_bench(
             desk = Desk(HostLedger(store, name), lambda _: exchange, clock, clock.now_ms, mode, account)
             async with desk.running():
                 yield Bench(desk, exchange, clock)
+
+
+async def worth_of(order: Order) -> OrderWorth:
+    return OrderWorth(order.symbol.removesuffix("USDT"), cents_up(order.quantity * order.price))
+
+
+@asynccontextmanager
+async def started_bench(
+    folder: Path,
+    exchange: Scripted,
+    limits: str = "",
+    first: Callable[[FakeClock], tuple[StartStep, ...]] = lambda _: (),
+    clock: FakeClock | None = None,
+) -> AsyncGenerator[Bench]:
+    """Open a desk that trades at the exchange for the account of one key."""
+    clock = clock or FakeClock(now_ms=NOW_MS)
+    account = TradedAccount(ACCOUNT, "practice", "testnet")
+    async with opened_store(folder) as store:
+        with owner(store.folder) as name:
+            ledger = HostLedger(store, name)
+            desk = Desk(ledger, lambda _: exchange, clock, clock.now_ms, account.mode, account.name)
+            start = Reconciliation(
+                ledger,
+                exchange,
+                exchange.order_history,
+                account,
+                read_policy(f"[limits]\n{limits}".encode()),
+                worth_of,
+                clock.now_ms,
+                first(clock),
+            )
+            async with desk.running(start):
+                yield Bench(desk, exchange, clock)
+
+
+def own(number: int = 0, **changes: Any) -> NewIntent:  # noqa: ANN401 - any member of the terms
+    """Return an order of that account."""
+    return intent(number, **{"account": ACCOUNT, "mode": "practice", "network": "testnet", **changes})
