@@ -90,6 +90,17 @@ async def test_a_file_that_is_no_journal_is_left_as_it_is(
     assert (folder / FILE).read_bytes() == before
 
 
+async def test_a_damage_that_is_no_text_is_said_too(tmp_path: Path) -> None:
+    assert await opens(tmp_path) is None
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(whole.replace(b"ON event (about", b"ON \xb3vent (about"))
+
+    error = await opens(tmp_path)
+
+    assert error is not None
+    assert error.reason == "a row of it makes no sense"
+
+
 async def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     async with opened_store(tmp_path / "trading") as store:
         ledger = HostLedger(store, "me")

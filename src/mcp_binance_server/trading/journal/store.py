@@ -191,6 +191,8 @@ def _connected(folder: Path, inode: int, prepare: Callable[[Rows], int]) -> Stor
         db.close()
         if isinstance(error, sqlite3.Error):
             raise unavailable(folder, error) from error
+        if isinstance(error, SENSELESS):  # an error that quotes the damage is no text
+            raise _senseless() from error
         raise
 
 
