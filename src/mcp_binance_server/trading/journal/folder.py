@@ -1,8 +1,10 @@
 """Where a journal may lie: on a file system whose locks hold, in a folder that nobody else can write."""
 
+import os
 import re
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from mcp_binance_server.trading.errors import JournalUnavailable
@@ -33,6 +35,19 @@ def require_private(folder: Path, path: Path) -> None:
     for each in (folder, path):
         if each.exists() and each.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise JournalUnavailable(reason=f"others can write {each.name}", fix=f"chmod go-w {each}")
+
+
+def keep_way_to(folder: Path) -> None:
+    """See to it that a power cut leaves the way to a folder: it may be new, and so may those above it."""
+    if sys.platform == "win32":
+        return
+    for each in folder.resolve().parents:
+        with suppress(OSError):  # one that is another's to read is not new
+            file = os.open(each, os.O_RDONLY)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
 
 
 def file_system(path: Path, mounts: str | None = None) -> str | None:

@@ -1,6 +1,7 @@
 """The last event that was written, in a file beside the journal: an older copy in the journal's place is noticed by it.
 
-It is written after the commit and not synced, so it may be behind what is on the disk, and never ahead of it.
+It is written after the commit and not synced, so it may be behind what is on the disk, and never ahead of it. Only what
+a person accepts is synced: otherwise a power cut brings back the line that calls their journal an older copy.
 """
 
 import os
@@ -91,8 +92,12 @@ def keep_up(rows: Rows, folder: Path, told: LastWritten | None = None) -> LastWr
 def accept(rows: Rows, folder: Path) -> None:
     """Take the journal as it is for the right one."""
     with suppress(OSError):  # emptied, not removed: Windows does not remove what somebody has open
-        os.close(os.open(folder / LAST_FILE, _FLAGS | os.O_TRUNC, 0o600))
-    keep_up(rows, folder)
+        file = os.open(folder / LAST_FILE, _FLAGS | os.O_TRUNC, 0o600)
+        try:
+            keep_up(rows, folder)
+            os.fsync(file)
+        finally:
+            os.close(file)
 
 
 def _read(file: int) -> LastWritten | None:

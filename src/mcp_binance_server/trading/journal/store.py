@@ -20,7 +20,7 @@ import anyio.to_thread
 from mcp_binance_server.state.party_round import PartyRound
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.chain import broken_lately
-from mcp_binance_server.trading.journal.folder import require_private
+from mcp_binance_server.trading.journal.folder import keep_way_to, require_private
 from mcp_binance_server.trading.journal.last_written import LastWritten, keep_up
 from mcp_binance_server.trading.journal.schema import Rows, bring_up_to_date, require_known
 
@@ -162,6 +162,8 @@ def _open(folder: Path) -> Store:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         require_private(folder, path)
+        if not path.exists():
+            keep_way_to(folder)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         inode = path.stat().st_ino
     except OSError as error:
