@@ -31,9 +31,7 @@ def checked_rules(settings: Settings, network: Network, principal: Principal | N
     Raises:
         SettingsError: something is missing or disagrees; one line, which names what to change.
     """
-    problem = _wrong_network(settings, network) or _missing(settings, principal) or _strange_host(settings, network)
-    if problem:
-        raise _refused(settings, problem)
+    require_agreement(settings, network, principal)
     policy = policy_at(settings.trading_policy)
     if (
         settings.trading != "paper"
@@ -42,6 +40,17 @@ def checked_rules(settings: Settings, network: Network, principal: Principal | N
     ):
         raise _refused(settings, problem)
     return policy
+
+
+def require_agreement(settings: Settings, network: Network, principal: Principal | None) -> None:
+    """Make sure that the settings agree, whatever the file of limits says.
+
+    Raises:
+        SettingsError: something is missing or disagrees; one line, which names what to change.
+    """
+    problem = _wrong_network(settings, network) or _missing(settings, principal) or _strange_host(settings, network)
+    if problem:
+        raise _refused(settings, problem)
 
 
 def _wrong_network(settings: Settings, network: Network) -> str:

@@ -116,7 +116,7 @@ async def opened_upstream(
         time = ServerTime(clock)
         budget = Budget(engine, time, clock, settings.egress_id)
         attempts = Attempts(network or network_of(settings), channel, budget, time)
-        others = OtherNetworks.beside(attempts, _asked_about_keys(settings, networks), clock)
+        others = OtherNetworks.beside(attempts, asked_about_keys(settings, networks), clock)
         caller = ExchangeCaller(attempts, clock, others)
         directory = Directory(caller, engine, clock)
         budget.find_limit = directory.table
@@ -163,7 +163,7 @@ def futures_side(
     return FuturesSide(client, contracts)
 
 
-def _asked_about_keys(settings: Settings, networks: Mapping[str, Network]) -> Mapping[str, Network]:
+def asked_about_keys(settings: Settings, networks: Mapping[str, Network]) -> Mapping[str, Network]:
     """Return whom a refused key may be shown to: who practises sends nothing to where money is real."""
     if settings.trading != "practice":
         return networks

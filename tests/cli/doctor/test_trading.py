@@ -1,5 +1,6 @@
 """Each thing that can be wrong with trading is put wrong: its own rung names it, and nothing else turns red."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,16 +11,22 @@ import pytest
 from cli.trading.trading_folder import TradingFolder
 from mcp_binance_server.cli.doctor.examination import LADDER, TRADING
 from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.domain.access import key_id
+from mcp_binance_server.simulator.account import KeyRights
+from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.trading.approvals import APPROVER_FILE
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.store import Store
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import Policy
-from support.exchange_socket import ServedExchange
+from support.exchange_socket import ServedExchange, served_exchange
 from support.patient import Patient, rung, statuses
 from support.terms import intent
 
 PAPER = {"MCP_BINANCE_TRADING": "paper"}
+PRACTICE = {"MCP_BINANCE_TRADING": "practice", "BINANCE_NETWORK": "testnet"}
+LIVE = {"MCP_BINANCE_TRADING": "live", "BINANCE_NETWORK": "mainnet"}
+LIMITS = {"symbols": '["BTCUSDT"]', "per_order": '"50"', "per_day": '"100"', "daily_loss": '"20"'}
 FILE_SYSTEM = "mcp_binance_server.cli.doctor.journal.file_system"
 
 
@@ -31,6 +38,19 @@ class Machine:
     folder: TradingFolder
     patch: pytest.MonkeyPatch
 
+    @property
+    def key_id(self) -> str:
+        return key_id(self.served.exchange.account.api_key)
+
+    def goes_live(self, *, lacks: str = "", key: str = "") -> None:
+        """Set up all that live needs: rights, limits, the key's id, and somebody who approves."""
+        self.served.exchange.rights = KeyRights(trading=True)
+        public = self.folder.approver().public
+        (self.folder.path / APPROVER_FILE).chmod(0o600)
+        lines = [f"{name} = {value}" for name, value in LIMITS.items() if name != lacks]
+        named = f'[keys.{key or self.key_id}]\nmode = "live"\n'
+        self.limit("\n".join(["[limits]", *lines, "[confirm]", f'approver = "{public}"', named]))
+
     def limit(self, text: str) -> None:
         self.folder.policy.write_text(text, encoding="utf-8")
         self.folder.policy.chmod(0o600)
@@ -41,6 +61,8 @@ def machine(served: ServedExchange, patient: Patient, tmp_path: Path, monkeypatc
     config = tmp_path / ".config" / "mcp-binance-server"
     config.mkdir(parents=True)
     patient.environment["MCP_BINANCE_TRADING_DIR"] = str(tmp_path / "trading")
+    patient.environment["CHART_IMG_API_KEY"] = ""
+    patient.environment["BINANCE_WS_API_URL"] = f"ws://{served.host}/ws-api/v3"
     made = Machine(served, TradingFolder(tmp_path / "trading", config / "trading.toml"), monkeypatch)
     lies_on("ext4", made)
     return made
@@ -100,6 +122,87 @@ def nothing(_machine: Machine) -> None:
     """Leave the machine as it is."""
 
 
+def live(machine: Machine) -> None:
+    machine.goes_live()
+
+
+def without_limits(machine: Machine) -> None:
+    machine.goes_live()
+    machine.folder.policy.unlink()
+
+
+def without_a_limit(machine: Machine) -> None:
+    machine.goes_live(lacks="daily_loss")
+
+
+def with_another_key(machine: Machine) -> None:
+    machine.goes_live(key="k-aaaaaaaaaaaaaaaa")
+
+
+def without_an_approver(machine: Machine) -> None:
+    machine.goes_live()
+    lines = machine.folder.policy.read_text(encoding="utf-8").splitlines()
+    machine.limit("\n".join('client_per_order = "10"' if "approver" in each else each for each in lines))
+
+
+def boxes(**ticked: bool) -> Callable[[Machine], None]:
+    def cause(machine: Machine) -> None:
+        machine.goes_live()
+        machine.served.exchange.rights = KeyRights(**ticked)
+
+    return cause
+
+
+def other_boxes(**ticked: bool) -> Callable[[Machine], None]:
+    """Tick boxes that the simulator's keys do not have."""
+
+    def cause(machine: Machine) -> None:
+        machine.goes_live()
+        told = {"ipRestrict": True, "enableReading": True, "enableWithdrawals": False, "enableInternalTransfer": False}
+        told |= {"permitsUniversalTransfer": False, "enableSpotAndMarginTrading": True, **ticked}
+        answers(machine, "/sapi/*", json.dumps(told))
+
+    return cause
+
+
+def answers(machine: Machine, path: str, body: str) -> None:
+    machine.served.exchange.faults.add(Fault(kind="status", path=path, times=None, status=200, body=body))
+
+
+def stands_there(client_order_id: str) -> Callable[[Machine], None]:
+    """Have an order stand at the exchange that this machine knows nothing of."""
+
+    def cause(machine: Machine) -> None:
+        made = {
+            "symbol": "BTCUSDT", "orderId": 7, "orderListId": -1, "clientOrderId": client_order_id,
+            "price": "60000.00", "origQty": "0.001", "executedQty": "0", "cummulativeQuoteQty": "0", "status": "NEW",
+            "timeInForce": "GTC", "type": "LIMIT", "side": "BUY", "stopPrice": "0", "icebergQty": "0", "time": 1,
+            "updateTime": 1, "isWorking": True, "workingTime": 1, "origQuoteOrderQty": "0",
+        }  # fmt: skip
+        answers(machine, "/api/v3/openOrders", json.dumps([made]))
+
+    return cause
+
+
+def open_here_alone(machine: Machine) -> None:
+    async def work(store: Store) -> None:
+        ledger, now_ms = HostLedger(store, "a dead server"), SystemClock().now_ms()
+        new = intent(mode="practice", network="testnet", account=machine.key_id)
+        await ledger.claim(new, charges(new.terms, Policy(), new.way), now_ms)
+        await ledger.mark_sent(new.preview_id, now_ms)
+        await ledger.move(new.preview_id, "ACKED", {}, now_ms)
+
+    machine.folder.do(work)
+
+
+def no_sockets(machine: Machine) -> None:
+    machine.served.exchange.faults.add(Fault(kind="status", path="/ws-api/*", times=None, status=403))
+
+
+def skewed(machine: Machine) -> None:
+    machine.served.exchange.skew_ms = -7_000
+
+
 @dataclass(frozen=True)
 class Planted:
     """What is put wrong, on which rung it must be found, and words of what is seen, of the fix and of the command."""
@@ -119,7 +222,7 @@ ON_PAPER = {
         environment={"MCP_BINANCE_ORDERBOOK_ANALYTICS": "false"},
     ),
     "limits that others can write": Planted(
-        "policy", "others can change your limits", "Correct what is named", "chmod go-w '~/.config",
+        "policy", "others can change your limits", "Correct what is named", "chmod go-w ~/.config",
         cause=written_by_others,
     ),
     "a limit that is none": Planted(
@@ -155,7 +258,74 @@ ON_PAPER = {
         "approver", "is no key that a passphrase opens", "Put the file back", "approve --new", cause=open_approver
     ),
 }  # fmt: skip
-PLANTED = {name: replace(each, environment={**PAPER, **each.environment}) for name, each in ON_PAPER.items()}
+AT_BINANCE = {
+    "practice where money is real": Planted(
+        "trading", "practice is at testnet or demo", "agree", "export MCP_BINANCE_TRADING=off",
+        environment={**PRACTICE, "BINANCE_NETWORK": "mainnet"},
+    ),
+    "live at the testnet": Planted(
+        "trading", "live is at mainnet", "agree", "export MCP_BINANCE_TRADING=off",
+        cause=live, environment={**LIVE, "BINANCE_NETWORK": "testnet"},
+    ),
+    "a mode that is none": Planted(
+        "trading", "MCP_BINANCE_TRADING", "agree", "export MCP_BINANCE_TRADING=off",
+        environment={"MCP_BINANCE_TRADING": "reel"},
+    ),
+    "practice without a key": Planted(
+        "trading", "needs a key of BINANCE_NETWORK=testnet", "agree", "export MCP_BINANCE_TRADING=off",
+        environment={**PRACTICE, "BINANCE_API_KEY": "", "BINANCE_SECRET_KEY": ""},
+    ),
+    "live without limits": Planted(
+        "policy", "needs MCP_BINANCE_TRADING_POLICY", "Correct what is named", "", cause=without_limits, environment=LIVE,
+    ),
+    "a limit that live needs": Planted(
+        "policy", "needs daily_loss below [limits]", "Correct what is named", "",
+        cause=without_a_limit, environment=LIVE,
+    ),
+    "limits for another key": Planted(
+        "policy", "needs this key in MCP_BINANCE_TRADING_POLICY", "Correct what is named", "",
+        cause=with_another_key, environment=LIVE,
+    ),
+    "nobody who approves with money": Planted(
+        "approver", "above 10.00 USDT, is refused", "Make a key that approves", "approve --new", "warning",
+        without_an_approver, LIVE,
+    ),
+    "a key that may not trade": Planted(
+        "trade_rights", "'Enable Spot & Margin Trading' is not ticked", "Edit the key", "api-management",
+        cause=boxes(trading=False), environment=LIVE,
+    ),
+    "a key that can transfer": Planted(
+        "trade_rights", "'Enable Internal Transfer' is ticked", "Edit the key", "api-management",
+        cause=other_boxes(enableInternalTransfer=True), environment=LIVE,
+    ),
+    "a key for futures": Planted(
+        "trade_rights", "'Enable Futures' is ticked", "Edit the key", "api-management", "warning",
+        other_boxes(enableFutures=True), LIVE,
+    ),
+    "a key that can withdraw": Planted(
+        "withdrawals", "THIS KEY CAN WITHDRAW YOUR MONEY", "untick", "api-management",
+        cause=boxes(trading=True, withdrawals=True), environment=LIVE,
+    ),
+    "no events of orders": Planted(
+        "user_stream", "takes no subscription", "Allow WebSockets", "BINANCE_WS_API_URL", "warning", no_sockets,
+        PRACTICE,
+    ),
+    "an order of ours that nobody here knows": Planted(
+        "open_orders", "order mbt-5w2q stands at the exchange", "takes it over", "journal", "warning",
+        stands_there("mbt-5w2q"), PRACTICE,
+    ),
+    "an order that is open here alone": Planted(
+        "open_orders", "is open in the journal and not at the exchange", "it asks what became", "journal", "warning",
+        open_here_alone, PRACTICE,
+    ),
+    "a clock that is wrong": Planted(
+        "clock", "ahead of the exchange's clock", "Let the system set its clock", "", "warning", skewed, PRACTICE
+    ),
+}  # fmt: skip
+PLANTED = {
+    **{name: replace(each, environment={**PAPER, **each.environment}) for name, each in ON_PAPER.items()},
+    **AT_BINANCE,
+}
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -175,6 +345,57 @@ def test_what_is_wrong_with_trading_is_named_on_its_rung(name: str, machine: Mac
     assert [each["id"] for each in report["rungs"] if each["status"] in ("problem", "warning")] == [planted.rung]
 
 
+def test_a_key_that_the_events_of_orders_do_not_take_is_named(machine: Machine, patient: Patient) -> None:
+    with served_exchange(seed=11) as stranger:
+        report = patient.report(**PRACTICE, BINANCE_WS_API_URL=f"ws://{stranger.host}/ws-api/v3")
+
+    found = rung(report, "user_stream")
+    assert (found["status"], report["problems"]) == ("problem", 1)
+    assert "refuses the key for events of orders" in found["seen"]
+    assert machine.served.exchange.requests
+
+
+def test_orders_of_others_are_none_of_ours(machine: Machine, patient: Patient) -> None:
+    stands_there("by-hand")(machine)
+
+    found = rung(patient.report(**PRACTICE), "open_orders")
+
+    assert (found["status"], found["seen"]) == ("ok", "none of ours, here or at the exchange")
+
+
+@pytest.mark.parametrize("mode", ["practice", "live"])
+def test_orders_at_binance_in_good_health(mode: str, machine: Machine, patient: Patient) -> None:
+    machine.goes_live()
+    if mode == "practice":
+        machine.limit("")
+
+    report = patient.report(**(PRACTICE if mode == "practice" else LIVE))
+
+    found = statuses(report)
+    play = "off" if mode == "practice" else "ok"
+    assert {name: found[name] for name in (each.id for each in TRADING)} == {
+        "trading": "ok", "policy": "ok", "journal": "ok", "approver": play, "trade_rights": "ok",
+        "user_stream": "ok", "open_orders": "ok", "stop": "ok", "separation": play, "asking": play,
+    }  # fmt: skip
+    assert (report["problems"], report["warnings"]) == (0, 0)
+    assert machine.key_id in rung(report, "trading")["seen"]
+    assert {each.method for each in machine.served.exchange.requests} <= {"GET", "WS"}
+
+
+def test_a_client_that_starts_a_live_server_as_the_same_user_is_told(
+    machine: Machine, patient: Patient, tmp_path: Path
+) -> None:
+    machine.goes_live()
+    entry = {"command": "mcp-binance-server", "args": ["--help"]}
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"binance": entry}}))
+
+    found = rung(patient.report(**LIVE), "separation")
+
+    assert (found["status"], found["seen"]) == ("warning", "Cursor starts the server as this user")
+    assert "another user" in found["fix"]
+
+
 def test_trading_that_is_off_is_not_spoken_of(patient: Patient) -> None:
     report = patient.report()
 
@@ -189,7 +410,7 @@ def test_paper_in_good_health(machine: Machine, patient: Patient) -> None:
     found = statuses(report)
     assert {name: found[name] for name in (each.id for each in TRADING)} == {
         "trading": "ok", "policy": "ok", "journal": "ok", "approver": "off", "trade_rights": "off",
-        "open_orders": "off", "stop": "ok", "separation": "off", "asking": "off",
+        "user_stream": "off", "open_orders": "off", "stop": "ok", "separation": "off", "asking": "off",
     }  # fmt: skip
     assert report["healthy"] is True
     assert [*machine.folder.path.parent.iterdir()] == before  # it looks, and makes nothing

@@ -18,6 +18,7 @@ from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.trading.journal.records import Intent, Stopped
 from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.upstream import asked_about_keys
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -90,7 +91,12 @@ class Bench:
         if own is not None:
             own = futures_at(own, settings.futures_rest_url, settings.futures_stream_url)
         self._app = await self.stack.enter_async_context(
-            running_app(settings.model_copy(update={"trading": OFF}), clock=self.clock, network=own, networks=networks)
+            running_app(
+                settings.model_copy(update={"trading": OFF}),
+                clock=self.clock,
+                network=own,
+                networks=asked_about_keys(settings, networks),
+            )
         )
         self.caller.budget.learn_limit(UNBOUND)
 

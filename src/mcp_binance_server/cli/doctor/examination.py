@@ -62,6 +62,7 @@ TRADING: Final = (
     Rung("journal", "Journal", journal.journal, ("trading",)),
     Rung("approver", "Approver", trading.approver, ("policy",)),
     Rung("trade_rights", "Right to trade", orders.rights, ("trading", "permissions", "withdrawals")),
+    Rung("user_stream", "Order events", orders.user_stream, ("trading", "signature")),
     Rung("open_orders", "Open orders", orders.reconciliation, ("journal", "signature")),
     Rung("stop", "Stop", journal.stop, ("journal",)),
     Rung("separation", "Same user", trading.separation, ("trading",)),

@@ -1,13 +1,54 @@
-"""What orders need of the exchange: a key that may trade, and a journal that agrees with what stands there."""
+"""What orders need of the exchange: a key that may trade, events of orders, and a journal that agrees with it."""
 
-from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, good, off
-from mcp_binance_server.cli.doctor.trading import PAPER
+from dataclasses import dataclass, field
+
+import anyio
+
+from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good, off
+from mcp_binance_server.cli.doctor.trading import LIVE, PAPER
 from mcp_binance_server.domain.account import Account
-from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.orders import Order, Report
+from mcp_binance_server.errors import InvalidCredentials
+from mcp_binance_server.exchange.dialing import NetworkDialer, Pacer
+from mcp_binance_server.exchange.endpoints import host_of
+from mcp_binance_server.exchange.spot.user_stream import UserStream
 from mcp_binance_server.installation import own_command
+from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.judgement.key_rights import judge_rights
 
+SUBSCRIBED_SECS = 8.0
 # How ids of orders begin that were placed by this program.
 PREFIXES = {"live": ("mbl-",), "practice": ("mbt-", "mbd-")}
+
+
+@dataclass(eq=False)
+class _Subscription:
+    """Waits for the exchange to take a subscription; that is the end of it."""
+
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    stands: bool = False
+
+    def on_subscribed(self) -> None:
+        self.stands = True
+        self.scope.cancel()
+
+    def on_report(self, report: Report) -> None: ...
+
+    def on_missed(self) -> None: ...
+
+    def on_lost(self) -> None: ...
+
+
+@dataclass
+class _OneTry(Pacer):
+    """Lets one attempt be made: who waits at a terminal is told of the first failure."""
+
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    async def wait(self, failures: int) -> None:
+        if failures:
+            self.scope.cancel()
+        await super().wait(failures)
 
 
 async def rights(bench: Bench) -> CheckResult:
@@ -22,28 +63,80 @@ async def rights(bench: Bench) -> CheckResult:
             "Look into the account: identity, region, or a notice of Binance",
             bench.network.help_url,
         )
-    if bench.rights is None:
-        return good("the account may trade; what the key may do is not told here")
-    if not bench.rights.spot_trading:
+    if bench.mode != LIVE:
+        return good(f"the account may trade; {bench.network.name} does not tell what the key may do")
+    return _judged(bench)
+
+
+async def user_stream(bench: Bench) -> CheckResult:
+    if bench.mode == PAPER:
+        return off()
+    url = bench.network.ws_api_url
+    if url is None:
+        return off("none: BINANCE_REST_URL is set, BINANCE_WS_API_URL is not; orders are asked for")
+    host, heard, started_ms = host_of(url), _Subscription(), bench.clock.monotonic_ms()
+    pacer = _OneTry(bench.clock, scope=heard.scope)
+    stream = UserStream(url, NetworkDialer(), pacer, bench.caller, bench.app.account.require_key())
+    try:
+        with anyio.move_on_after(SUBSCRIBED_SECS), heard.scope:
+            await stream.run(heard)
+    except InvalidCredentials as error:
         return CheckResult(
             "problem",
-            "the key may not trade",
-            "'Enable Spot & Margin Trading' is not ticked; the server would not start",
-            "Edit the key and tick it, and nothing else than it and reading",
+            f"{host} refuses the key for events of orders",
+            error.explanation or "The key's IP access list lacks this machine, or it was deleted meanwhile",
+            "Edit the key, or make another; until then orders are asked for every few seconds",
             bench.network.help_url,
         )
-    return good("the key may trade on spot")
+    if heard.stands:
+        return good(f"{host} tells of orders, after {bench.clock.monotonic_ms() - started_ms:.0f} ms")
+    return CheckResult(
+        "warning",
+        f"{host} takes no subscription to events of orders",
+        "A firewall or proxy lets no WebSockets through; or BINANCE_WS_API_URL is wrong",
+        "Allow WebSockets to this host; until then orders are asked for every few seconds",
+        export("BINANCE_WS_API_URL", "ADDRESS"),
+    )
 
 
 async def reconciliation(bench: Bench) -> CheckResult:
     if bench.mode == PAPER or bench.journal is None:
         return off()
-    standing = (await bench.app.account.open_orders(None)).value
-    own = [each for each in standing if each.client_order_id.startswith(PREFIXES.get(bench.mode, ()))]
+    standing = (await bench.app.account.open_orders()).value
+    own = [each for each in standing if each.client_order_id.startswith(PREFIXES[bench.mode])]
+    shown = {each.client_order_id for each in own}
+    here = [each for each in bench.journal.open if each.terms.mode == bench.mode and each.state == "ACKED"]
     known = {each.client_order_id for each in (*bench.journal.open, *bench.journal.unresolved)}
     if strangers := [each for each in own if each.client_order_id not in known]:
         return _unknown_here(strangers)
-    return good(f"{len(own)} of ours at the exchange, all in the journal" if own else "none of ours at the exchange")
+    if over := [each for each in here if each.client_order_id not in shown]:
+        return _unknown_there(over)
+    return good(f"{len(own)} of ours, here and at the exchange" if own else "none of ours, here or at the exchange")
+
+
+def _judged(bench: Bench) -> CheckResult:
+    if bench.rights is None:
+        return _refused(bench, "Binance does not tell what the key may do", "Try again, or make another key")
+    verdict = judge_rights(bench.rights)
+    if verdict.refusals:
+        return _refused(bench, verdict.refusals[0], "Edit the key; reading and spot trading are all that it needs")
+    # That any address may use the key has a rung of its own.
+    if beyond := [each for each in verdict.warnings if "ticked" in each]:
+        return CheckResult(
+            "warning",
+            beyond[0],
+            "A stolen key can do all that is ticked; nothing here trades margin, futures or options",
+            "Edit the key; reading and spot trading are all that it needs",
+            bench.network.help_url,
+        )
+    return good("the key may read and trade on spot, and nothing else")
+
+
+def _refused(bench: Bench, seen: str, fix: str) -> CheckResult:
+    return CheckResult(
+        "problem", seen, "The server would not start: live takes a key that can do no harm beside trading", fix,
+        bench.network.help_url,
+    )  # fmt: skip
 
 
 def _unknown_here(strangers: list[Order]) -> CheckResult:
@@ -52,6 +145,17 @@ def _unknown_here(strangers: list[Order]) -> CheckResult:
         "warning",
         f"order {first.client_order_id} stands at the exchange and is not in this journal{more}",
         "Another machine placed it, or the journal was lost or is another",
-        "A server that starts takes it over; or cancel it",
-        f"{own_command()} cancel {first.client_order_id}",
+        "Look whether it is yours; a server that starts takes it over, and you can cancel it at Binance",
+        f"{own_command()} journal",
+    )
+
+
+def _unknown_there(over: list[Intent]) -> CheckResult:
+    first, more = over[0], f" ({len(over) - 1} more)" if len(over) > 1 else ""
+    return CheckResult(
+        "warning",
+        f"order {first.client_order_id} is open in the journal and not at the exchange{more}",
+        "It was filled or cancelled while no server ran",
+        "Start a server with these settings: it asks what became of it",
+        f"{own_command()} journal",
     )

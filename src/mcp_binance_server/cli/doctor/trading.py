@@ -1,6 +1,7 @@
 """What trading needs of settings and files: a mode that fits, limits that are yours alone, somebody who says yes."""
 
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from mcp_binance_server.installation import own_command
 from mcp_binance_server.startup_checks import no_live_market, streams_markets
 from mcp_binance_server.trading.approvals import APPROVER_FILE, is_sealed
 from mcp_binance_server.trading.judgement.policy import CLIENT_PER_ORDER, Policy, cents_text
-from mcp_binance_server.trading.policy_file import policy_at
+from mcp_binance_server.trading_checks import checked_rules, require_agreement
 
 LIVE, PRACTICE, PAPER = "live", "practice", "paper"
 _CHMOD = re.compile(r"(chmod g?o-w) (.+)$")
@@ -24,11 +25,15 @@ async def settings(bench: Bench) -> CheckResult:
     if bench.misfit is not None:
         return _misfit(bench.misfit)
     host, name = host_of(bench.network.rest_url), bench.network.name
-    if not streams_markets(bench.settings, bench.network):
+    try:
+        require_agreement(bench.settings, bench.network, bench.principal)
+    except SettingsError as error:
+        return _misfit(error)
+    if bench.mode == PAPER and not streams_markets(bench.settings, bench.network):
         return _misfit(no_live_market())
     if bench.mode == PAPER:
         return good("PAPER: play money, matched here; no order is sent")
-    named = "" if bench.principal is None else f"; the id of the key is {bench.principal.credentials.key_id}"
+    named = "" if bench.principal is None else f"; the id of the key is {bench.principal.key_id}"
     practice = f"PRACTICE ({name}): play money, orders go to {host}"
     return good(f"{practice if bench.mode == PRACTICE else f'LIVE ({host}): ORDERS SPEND MONEY'}{named}")
 
@@ -36,7 +41,7 @@ async def settings(bench: Bench) -> CheckResult:
 async def policy(bench: Bench) -> CheckResult:
     path = bench.settings.trading_policy
     try:
-        bench.policy = found = policy_at(path)
+        bench.policy = found = checked_rules(bench.settings, bench.network, bench.principal)
     except SettingsError as error:
         return _unfit(error)
     if path is None:
@@ -64,7 +69,7 @@ async def approver(bench: Bench) -> CheckResult:
             f"others can read {path}",
             "Whoever has the file can try passphrases, as fast as a machine can",
             "Let nobody else read it",
-            f"chmod 600 '{path}'",
+            f"chmod 600 {shlex.quote(str(path))}",
         )
     return good(f"{path}, opened by a passphrase")
 
@@ -114,7 +119,7 @@ def _unfit(error: SettingsError) -> CheckResult:
         told,
         "The server would not start with this",
         "Correct what is named; docs/how-to/limits.md has every line",
-        "" if changed is None else f"{changed[1]} '{changed[2]}'",
+        "" if changed is None else f"{changed[1]} {shlex.quote(changed[2])}",
     )
 
 
