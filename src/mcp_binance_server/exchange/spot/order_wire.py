@@ -1,6 +1,7 @@
 """Orders as the exchange writes them; an answer is believed only where it speaks of what was sent."""
 
 from decimal import Decimal
+from typing import Annotated
 
 import msgspec
 
@@ -13,10 +14,15 @@ from mcp_binance_server.exchange.wire import price as price_of
 from mcp_binance_server.exchange.wire import quantity as quantity_of
 from mcp_binance_server.words import word
 
-CANCELED = "CANCELED"
+CANCELED, FILLED = "CANCELED", "FILLED"
 NO_PRICE, NOTHING = Price(Decimal(0)), Quantity(Decimal(0))
 # What the short answer does not have.
 BEYOND_SHORT = frozenset({"status", "price", "origQty", "executedQty"})
+# The exchange says which it takes for these, and whoever places one does not.
+FREE_TIME_IN_FORCE = frozenset({"LIMIT_MAKER"})
+
+NoList = Annotated[int, msgspec.Meta(ge=-1, le=-1)]
+"""The number of the list that an order belongs to: ours belong to none."""
 
 
 class OrderStateWire(BinanceWire):
@@ -54,23 +60,34 @@ class OrderStateWire(BinanceWire):
         )
 
 
-class PlacedWire(OrderStateWire, kw_only=True):
-    """The answers RESULT and FULL to an order; the fills of the latter are in what was executed."""
+class AnsweredWire(OrderStateWire, kw_only=True):
+    """What the answers to an order and to a cancel have: nothing in them is too old to be known."""
 
     transact_time: EpochMs
+    cummulative_quote_qty: Amount
+    order_list_id: NoList = -1
 
-    def to_domain(self) -> Order:
-        return self.standing(self.client_order_id, self.transact_time, self.transact_time)
+    def stands(self, client_order_id: str) -> Order | None:
+        """Return the order; None if what it says of itself does not add up."""
+        order = self.standing(client_order_id, self.transact_time, self.transact_time)
+        left = order.remaining
+        return order if left >= 0 and (self.status != FILLED or not left) else None
 
 
-class CancelledWire(OrderStateWire, kw_only=True):
+class PlacedWire(AnsweredWire, kw_only=True):
+    """The answers RESULT and FULL to an order; the fills of the latter are in what was executed."""
+
+    def to_domain(self) -> Order | None:
+        return self.stands(self.client_order_id)
+
+
+class CancelledWire(AnsweredWire, kw_only=True):
     """The answer to a cancel: `clientOrderId` is the cancel's own id. When the order was placed it does not tell."""
 
     orig_client_order_id: str
-    transact_time: EpochMs
 
-    def to_domain(self) -> Order:
-        return self.standing(self.orig_client_order_id, self.transact_time, self.transact_time)
+    def to_domain(self) -> Order | None:
+        return self.stands(self.orig_client_order_id)
 
 
 class AcknowledgedWire(BinanceWire):
@@ -80,6 +97,7 @@ class AcknowledgedWire(BinanceWire):
     order_id: Count
     client_order_id: str
     transact_time: EpochMs
+    order_list_id: NoList = -1
 
     def to_domain(self, order: WrittenOrder) -> Order:
         return Order(
@@ -112,9 +130,12 @@ def read_placed(body: bytes, order: WrittenOrder) -> Order | None:
     except UNREADABLE:
         return None
     stands = wire.to_domain()
-    sent = (order.symbol, order.client_order_id, order.side, order.kind, order.quantity, order.price)
-    taken = (wire.symbol, wire.client_order_id, wire.side, wire.type, stands.quantity, stands.price)
-    return stands if taken == sent and stands.remaining >= 0 else None
+    if stands is None or (wire.symbol, wire.client_order_id) != (order.symbol, order.client_order_id):
+        return None
+    sent = (order.side, order.kind, order.quantity, order.price, order.stop_price or NO_PRICE)
+    taken = (wire.side, wire.type, stands.quantity, stands.price, stands.stop_price)
+    lasts = order.kind in FREE_TIME_IN_FORCE or wire.time_in_force == order.time_in_force
+    return stands if taken == sent and lasts else None
 
 
 def is_object(body: bytes) -> bool:
@@ -132,7 +153,6 @@ def read_cancelled(body: bytes, target: Target) -> Order | None:
         wire = msgspec.json.decode(body, type=CancelledWire)
     except UNREADABLE:
         return None
-    stands = wire.to_domain()
     is_it = (wire.symbol, wire.orig_client_order_id) == (target.symbol, target.client_order_id)
     is_it = is_it and target.order_id in {None, wire.order_id}
-    return stands if is_it and wire.status == CANCELED and stands.remaining >= 0 else None
+    return wire.to_domain() if is_it and wire.status == CANCELED else None

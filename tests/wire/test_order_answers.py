@@ -1,0 +1,74 @@
+"""Answers to orders and cancels: one is believed only if it is of what was sent, whole, and adds up."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Target, WrittenOrder
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.spot.order_wire import read_cancelled, read_placed
+
+SYMBOL = Symbol("BTCUSDT")
+ID = "mbt-abcdefghijklmnopqrst"
+LIMIT = WrittenOrder(
+    ID, SYMBOL, "BUY", "LIMIT", "GTC", Quantity(Decimal("0.00100000")), Price(Decimal("116500.00000000"))
+)
+STOP = replace(LIMIT, kind="STOP_LOSS_LIMIT", stop_price=Price(Decimal("116600.00000000")))
+TOLD: dict[str, Any] = {
+    "symbol": "BTCUSDT", "orderId": 28, "orderListId": -1, "clientOrderId": ID, "transactTime": 1_784_592_123_456,
+    "price": "116500.00000000", "origQty": "0.00100000", "executedQty": "0.00040000",
+    "cummulativeQuoteQty": "46.60000000", "status": "PARTIALLY_FILLED", "timeInForce": "GTC", "type": "LIMIT",
+    "side": "BUY", "fills": [],
+}  # fmt: skip
+SHORT = {name: TOLD[name] for name in ("symbol", "orderId", "orderListId", "clientOrderId", "transactTime")}
+CANCELLED = {**TOLD, "status": "CANCELED", "origClientOrderId": ID, "clientOrderId": f"{ID}-c"}
+OTHERS: tuple[dict[str, Any], ...] = (
+    {"symbol": "ETHUSDT"}, {"clientOrderId": f"{ID}-c"}, {"side": "SELL"}, {"type": "LIMIT_MAKER"},
+    {"timeInForce": "IOC"}, {"price": "116500.01000000"}, {"origQty": "0.00100001"}, {"stopPrice": "1.00000000"},
+    {"orderListId": 7}, {"orderListId": None}, {"orderListId": "-1"}, {"executedQty": "0.00100001"},
+    {"status": "FILLED"}, {"cummulativeQuoteQty": "-1.00000000"},
+)  # fmt: skip
+
+
+def placed(order: WrittenOrder, **changes: Any) -> object:  # noqa: ANN401 - JSON
+    return read_placed(msgspec.json.encode({**TOLD, **changes}), order)
+
+
+@pytest.mark.parametrize("change", OTHERS, ids=str)
+def test_an_answer_of_another_order_is_not_believed(change: dict[str, Any]) -> None:
+    assert placed(LIMIT) is not None
+    assert placed(LIMIT, **change) is None
+
+
+def test_a_stop_is_believed_with_its_own_stop_price_alone() -> None:
+    assert placed(STOP, type="STOP_LOSS_LIMIT", stopPrice="116600.00000000") is not None
+    assert placed(STOP, type="STOP_LOSS_LIMIT", stopPrice="116600.01000000") is None
+    assert placed(STOP, type="STOP_LOSS_LIMIT") is None
+
+
+def test_how_long_an_order_lasts_that_only_makes_is_the_exchanges_word() -> None:
+    maker = replace(LIMIT, kind="LIMIT_MAKER")
+
+    assert placed(maker, type="LIMIT_MAKER", timeInForce="GTX") is not None
+
+
+@pytest.mark.parametrize("change", [{"orderListId": 7}, {"symbol": "ETHUSDT"}, {"clientOrderId": "x"}], ids=str)
+def test_a_short_answer_is_believed_if_it_is_of_this_order_alone(change: dict[str, Any]) -> None:
+    assert read_placed(msgspec.json.encode(SHORT), LIMIT) is not None
+    assert read_placed(msgspec.json.encode({**SHORT, **change}), LIMIT) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"orderListId": 7}, {"status": "FILLED"}, {"origClientOrderId": "x"}, {"executedQty": "0.00200000"}],
+    ids=str,
+)
+def test_a_cancel_is_believed_if_it_is_of_this_order_alone(change: dict[str, Any]) -> None:
+    target = Target(SYMBOL, ID, 28)
+
+    assert read_cancelled(msgspec.json.encode(CANCELLED), target) is not None
+    assert read_cancelled(msgspec.json.encode({**CANCELLED, **change}), target) is None
