@@ -1,4 +1,4 @@
-"""Answers to orders and cancels: one is believed only if it is of what was sent, whole, and adds up."""
+"""Answers and reports of orders: one is believed only if it is of what was sent, whole, and adds up."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -11,6 +11,8 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Target, WrittenOrder
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.spot.order_wire import read_cancelled, read_placed
+from mcp_binance_server.exchange.spot.user_wire import ExecutionReportWire
+from support.fixtures import DATA
 
 SYMBOL = Symbol("BTCUSDT")
 ID = "mbt-abcdefghijklmnopqrst"
@@ -25,6 +27,7 @@ TOLD: dict[str, Any] = {
     "side": "BUY", "fills": [],
 }  # fmt: skip
 SHORT = {name: TOLD[name] for name in ("symbol", "orderId", "orderListId", "clientOrderId", "transactTime")}
+EXAMPLES: dict[str, Any] = msgspec.json.decode((DATA / "binance" / "payloads.json").read_bytes())
 CANCELLED = {**TOLD, "status": "CANCELED", "origClientOrderId": ID, "clientOrderId": f"{ID}-c"}
 OTHERS: tuple[dict[str, Any], ...] = (
     {"symbol": "ETHUSDT"}, {"clientOrderId": f"{ID}-c"}, {"side": "SELL"}, {"type": "LIMIT_MAKER"},
@@ -72,3 +75,14 @@ def test_a_cancel_is_believed_if_it_is_of_this_order_alone(change: dict[str, Any
 
     assert read_cancelled(msgspec.json.encode(CANCELLED), target) is not None
     assert read_cancelled(msgspec.json.encode({**CANCELLED, **change}), target) is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"q": "0.00000000"}, {"z": "0.00000000"}, {"l": "0.00400001"}, {"z": "0.01000001"}], ids=str
+)
+def test_a_report_of_more_than_there_was_is_none(change: dict[str, Any]) -> None:
+    told: dict[str, Any] = EXAMPLES["user_events"]["executionReport_partial_trade"]["event"]
+
+    msgspec.convert(told, ExecutionReportWire)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({**told, **change}, ExecutionReportWire)

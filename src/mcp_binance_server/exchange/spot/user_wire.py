@@ -9,7 +9,7 @@ import msgspec
 
 from mcp_binance_server.domain.orders import NOTHING, Order, Report
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.wire import Amount, Count, EpochMs, ExchangeRefusal, check_order, price, quantity
+from mcp_binance_server.exchange.wire import Amount, Count, EpochMs, ExchangeRefusal, price, quantity
 from mcp_binance_server.words import word
 
 NO_EVENT = msgspec.Raw(b"null")
@@ -85,8 +85,9 @@ class ExecutionReportWire(msgspec.Struct):
     expiry_reason: str | int | None = msgspec.field(default=None, name="eR")
 
     def __post_init__(self) -> None:
-        check_order(self.executed, self.quantity)
-        check_order(self.traded, self.executed)
+        # A zero is told here as any other number: nothing may be executed of nothing.
+        if not quantity(self.traded) <= quantity(self.executed) <= quantity(self.quantity):
+            raise ValueError("more was traded than executed, or more executed than ordered")
 
     def to_domain(self) -> Report:
         has_trade = self.trade_id >= 0
