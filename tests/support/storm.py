@@ -30,6 +30,8 @@ from support.broken_rows import ROWS, RowBreaker
 from support.calls import arguments_of
 from support.clock import FakeClock
 from support.desk import Loop
+from support.orders.storm import OrderStorm, storm_of_orders
+from support.orders.user_storm import UserStorm, storm_of_user_events
 from support.planting import Unread
 from support.stepped import LiveMarket, SteppedClock, live_market
 from support.whole_market import WITH_FUTURES
@@ -312,6 +314,27 @@ async def storm_of_answers(count: int, outcome: Outcome, seed: int = 2) -> None:
             assert "'is_error': False" in str(answer), answer
 
 
+async def storm_of_order_answers(count: int, outcome: Outcome) -> None:
+    """Place and cancel orders that are answered with mutants."""
+    found = OrderStorm()
+    await storm_of_orders(count, found)
+    outcome.answers, outcome.defects, outcome.met = (
+        found.answers,
+        found.defects,
+        sorted({how for how, _ in found.fates}),
+    )
+    outcome.weigh()
+
+
+async def storm_of_reports(count: int, outcome: Outcome) -> None:
+    """Follow an account that is told mutants."""
+    found = UserStorm()
+    await storm_of_user_events(count, found)
+    outcome.events, outcome.defects, outcome.refused = found.events, found.defects, found.missed
+    outcome.restarts = found.lost - 1
+    outcome.weigh()
+
+
 async def _call(app: App, name: str, arguments: Mapping[str, object] | None = None) -> object:
     given = arguments_of(name) if arguments is None else {**arguments}
     with anyio.fail_after(LONGEST_SECS):
@@ -325,7 +348,9 @@ def main(count: int) -> int:
     for kind, run, share in (
         ("answers", storm_of_answers, count // REST_SHARE),
         ("liquidations", storm_of_liquidations, count // REST_SHARE),
-        ("events", storm_of_events, count - 2 * (count // REST_SHARE)),
+        ("order answers", storm_of_order_answers, count // REST_SHARE),
+        ("reports of orders", storm_of_reports, count // REST_SHARE),
+        ("events", storm_of_events, count - 4 * (count // REST_SHARE)),
     ):
         outcome, began_ms = Outcome(), clock.monotonic_ms()
         anyio.run(run, share, outcome)
