@@ -157,13 +157,21 @@ async def serving(behave: Behave, tls: ssl.SSLContext | None = None) -> AsyncGen
 
 @asynccontextmanager
 async def ordering(
-    url: str, *, longest_secs: float = 0.5, clock: Clock | None = None, recv_window_ms: int = 2_000
+    url: str,
+    *,
+    longest_secs: float = 10.0,
+    clock: Clock | None = None,
+    recv_window_ms: int = 60_000,
+    shared: Channel | None = None,
 ) -> AsyncGenerator[OrderClient]:
-    """Open an order client whose exchange is at an address, and whose clock has just been read."""
+    """Open an order client whose exchange is at an address, and whose clock has just been read.
+
+    A channel can be shared: its TLS context is most of what this costs.
+    """
     clock = clock or SystemClock()
     engine = MemoryEngine(clock, reserves=Reserves())
     await engine.start()
-    channel, time = Channel(deadline_secs=longest_secs), ServerTime(clock)
+    channel, time = shared or Channel(deadline_secs=longest_secs), ServerTime(clock)
     now_ms = clock.monotonic_ms()
     time.learn(clock.now_ms(), asked_at_ms=now_ms, answered_at_ms=now_ms)
     attempts = Attempts(
@@ -173,5 +181,6 @@ async def ordering(
     try:
         yield OrderClient(ExchangeCaller(attempts, clock), principal, OrderCounts(time), recv_window_ms, longest_secs)
     finally:
-        await channel.close()
+        if shared is None:
+            await channel.close()
         await engine.close()
