@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.order_requests import Fate
-from support.order_socket import Behave, OrderSocket, Received, answer, refusal, reset, success
+from support.order_socket import Behave, OrderSocket, Received, answer, ok, refusal, reset, success
 
 HTML = b"<html><h1>maintenance</h1></html>"
 HUGE = 3_000_000
@@ -43,10 +43,6 @@ def replying(name: str, fate: Fate, reply: Reply, words: str = "", *, then_close
 
 def says(name: str, fate: Fate, reply: bytes, words: str = "", *, then_close: bool = False) -> WireFault:
     return replying(name, fate, lambda _: reply, words, then_close=then_close)
-
-
-def _ok(received: Received) -> bytes:
-    return answer(200, success(received))
 
 
 def _cut_json(received: Received) -> bytes:
@@ -88,7 +84,7 @@ async def _reset_after(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
 
 
 async def _reset_within(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen: OrderSocket) -> None:
-    writer.write(_ok(await seen.take(reader))[:-1])
+    writer.write(ok(await seen.take(reader))[:-1])
     await writer.drain()
     reset(writer)
 
@@ -99,7 +95,7 @@ async def _silence(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter, 
 
 
 async def _drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen: OrderSocket) -> None:
-    for byte in _ok(await seen.take(reader)):
+    for byte in ok(await seen.take(reader)):
         writer.write(bytes([byte]))
         await writer.drain()
         try:
@@ -119,12 +115,12 @@ UNKNOWN, REFUSED, ACCEPTED = Fate.UNKNOWN, Fate.REFUSED, Fate.ACCEPTED
 MAY = "may have been executed"
 
 FAULTS: tuple[WireFault, ...] = (
-    replying("accepts", ACCEPTED, _ok),
-    replying("accepts and closes", ACCEPTED, _ok, then_close=True),
+    replying("accepts", ACCEPTED, ok),
+    replying("accepts and closes", ACCEPTED, ok, then_close=True),
     replying("accepts in chunks", ACCEPTED, _chunked),
-    replying("answers twice", ACCEPTED, lambda got: _ok(got) + refusal(400, -2010, "no")),
+    replying("answers twice", ACCEPTED, lambda got: ok(got) + refusal(400, -2010, "no")),
     replying("says more than its length", ACCEPTED, _long),
-    replying("continues first", ACCEPTED, lambda got: b"HTTP/1.1 100 Continue\r\n\r\n" + _ok(got)),
+    replying("continues first", ACCEPTED, lambda got: b"HTTP/1.1 100 Continue\r\n\r\n" + ok(got)),
     WireFault("resets after the request", UNKNOWN, _reset_after, MAY),
     WireFault("resets within the answer", UNKNOWN, _reset_within, MAY),
     says("closes after the request", UNKNOWN, b"", MAY, then_close=True),

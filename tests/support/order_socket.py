@@ -69,6 +69,10 @@ class OrderSocket:
         default_factory=dict[asyncio.StreamWriter, "asyncio.Task[None] | None"], repr=False
     )
 
+    @property
+    def paths(self) -> list[str]:
+        return [f"{each.method} {each.path.removeprefix('/api/v3/')}" for each in self.requests]
+
     async def close(self) -> None:
         """End every connection and wait for what served it."""
         self.over.set()
@@ -124,6 +128,25 @@ def success(received: Received, **changed: Any) -> bytes:  # noqa: ANN401 - JSON
     }
     more: dict[str, Any] = {"fills": []} if received.method == "POST" else {"origClientOrderId": ORDER.client_order_id}
     return json.dumps({**told, **more, **changed}).encode()
+
+
+def ok(received: Received) -> bytes:
+    return answer(200, success(received))
+
+
+def scripted(script: Callable[[Received], bytes], clock: Clock | None = None) -> Behave:
+    """Answer whatever comes by a script, and what time it is by a clock if there is one."""
+
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen: OrderSocket) -> None:
+        while True:
+            received = await seen.take(reader)
+            if clock is not None and received.path.endswith("/time"):
+                writer.write(answer(200, json.dumps({"serverTime": clock.now_ms()}).encode()))
+            else:
+                writer.write(script(received))
+            await writer.drain()
+
+    return behave
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
