@@ -1,5 +1,6 @@
 """Rules of the house that a linter cannot see."""
 
+import ast
 import re
 import tomllib
 from dataclasses import fields
@@ -13,10 +14,17 @@ from packaging.version import Version
 
 import mcp_binance_server
 from mcp_binance_server import errors
+from mcp_binance_server.exchange.endpoints import RestCall, WriteCall
+from mcp_binance_server.exchange.spot.endpoints import ENDPOINTS, WRITES
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(mcp_binance_server.__file__).parent
 TESTS = Path(__file__).parent
+EXCHANGE = PACKAGE / "exchange"
+FORBIDDEN_PATHS = re.compile(
+    r"withdraw|transfer|margin|borrow|loan|capital|convert|fapi.*order|dapi|papi|eapi|sub-account",
+    re.IGNORECASE,
+)
 METERS = re.compile(r"\b(perf_counter|process_time|thread_time|tracemalloc|getrusage|\w*resident_\w+|VmHWM)\b")
 # These read a clock to wait or to make work; they judge nothing by it.
 READ_TO_WAIT = (
@@ -82,6 +90,74 @@ def test_there_are_fifteen_contracts() -> None:
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 
     assert len(configured["contracts"]) == 15
+
+
+def calls_to_binance() -> list[RestCall]:
+    """Return every call that any module of the exchange's side knows."""
+    modules = [f"mcp_binance_server.exchange.{each}" for each in ("endpoints", "spot.endpoints", "futures.endpoints")]
+    found = [held for module in modules for held in vars(import_module(module)).values()]
+    return [each for each in found if isinstance(each, RestCall)]
+
+
+def texts_in(path: Path) -> list[str]:
+    """Return every text in a file that is no docstring."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    explained = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in explained]
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
+def test_there_are_three_calls_that_are_no_get_and_one_table_has_them_all() -> None:
+    writes = [each for each in calls_to_binance() if isinstance(each, WriteCall)]
+
+    assert sorted((each.method, each.path) for each in WRITES) == [
+        ("DELETE", "/api/v3/order"),
+        ("POST", "/api/v3/order"),
+        ("POST", "/api/v3/order/test"),
+    ]
+    assert {(each.method, each.path) for each in writes} == {(each.method, each.path) for each in WRITES}
+    assert not {WriteCall} & {type(each) for each in ENDPOINTS}
+    made = {path for path in EXCHANGE.rglob("*.py") if "WriteCall(" in path.read_text(encoding="utf-8")}
+    assert {path.relative_to(EXCHANGE).as_posix() for path in made} == {"endpoints.py", "spot/endpoints.py"}
+
+
+def test_no_call_withdraws_transfers_borrows_or_trades_anything_but_spot() -> None:
+    assert [each.path for each in calls_to_binance() if FORBIDDEN_PATHS.search(each.path)] == []
+    assert {each.path for each in calls_to_binance() if each.root.startswith("/sapi")} == {
+        "/sapi/v1/account/apiRestrictions"
+    }
+    for path in EXCHANGE.rglob("*.py"):
+        addressed = [text for text in texts_in(path) if "/" in text and not text.startswith("https://developers.")]
+        assert [text for text in addressed if FORBIDDEN_PATHS.search(text)] == [], path
+
+
+def test_a_write_leaves_in_one_place_and_once() -> None:
+    senders = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if "simulator" not in path.parts and re.search(r"channel\.write\(", path.read_text(encoding="utf-8"))
+    }
+    source = (EXCHANGE / "spot/orders.py").read_text(encoding="utf-8")
+    nodes = [*ast.walk(ast.parse(source))]
+
+    assert senders == {"exchange/spot/orders.py"}
+    assert source.count(".write(") == 1
+    assert not re.search(r"retry|retries|stamina|again_|backoff", source, re.IGNORECASE)
+    # What is not repeated cannot be sent twice.
+    assert not [node for node in nodes if isinstance(node, (ast.For, ast.AsyncFor, ast.While))]
+    imported = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    imported |= {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    assert not {"stamina", "tenacity", "httpx2", "mcp_binance_server.state.flight"} & imported
+
+
+def test_the_methods_that_change_something_are_named_in_one_file_of_the_exchange() -> None:
+    named = {
+        path.relative_to(EXCHANGE).as_posix()
+        for path in EXCHANGE.rglob("*.py")
+        if {"POST", "PUT", "DELETE", "PATCH"} & set(texts_in(path))
+    }
+
+    assert named == {"endpoints.py", "spot/endpoints.py"}
 
 
 def test_time_processor_and_memory_are_judged_by_benchmarks_only() -> None:

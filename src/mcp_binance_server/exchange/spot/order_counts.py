@@ -13,7 +13,7 @@ from mcp_binance_server.channel import LONGEST_RETRY_AFTER_SECS, count_in
 from mcp_binance_server.domain.symbols import OrderLimit
 from mcp_binance_server.errors import RateLimited
 from mcp_binance_server.exchange.server_time import ServerTime
-from mcp_binance_server.exchange.wire import SPAN_MS
+from mcp_binance_server.exchange.wire import SPAN_MS, ExchangeRefusal
 
 OUR_PERCENT = 50
 # In force until exchangeInfo has told: the smallest that the exchange has published.
@@ -85,9 +85,9 @@ class OrderCounts:
                 if span_ms and (told := count_in(headers, name)) is not None:
                     self._note(span_ms, max(told, self._now(span_ms)))
 
-    def close(self, retry_after_secs: int | None) -> None:
+    def close(self, refusal: ExchangeRefusal) -> None:
         """Let no order leave for as long as the exchange says, or else until its shortest span is over."""
-        now_ms = self.time.likely_ms()
+        now_ms, retry_after_secs = self.time.likely_ms(), refusal.retry_after_secs
         shortest_ms = min(limit.span_ms for limit in self.limits() or LEAST_LIMITS)
         asked_ms = None if retry_after_secs is None else min(retry_after_secs, LONGEST_RETRY_AFTER_SECS) * 1000
         pause_ms = shortest_ms - now_ms % shortest_ms if asked_ms is None else asked_ms

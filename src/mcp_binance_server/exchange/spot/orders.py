@@ -167,7 +167,7 @@ class OrderClient:
         if refusal is not None and refusal.is_timestamp:
             self.caller.time.forget()
         if refusal is not None and refusal.code == TOO_MANY_ORDERS:
-            self.counts.close(refusal.retry_after_secs)  # the account's limit: what else this address asks goes on
+            self.counts.close(refusal)  # the account's limit: what else this address asks goes on
         budget = self.caller.budget
         with anyio.CancelScope(shield=True), suppress(AppError):
             await budget.settle(answer.headers)
