@@ -253,9 +253,13 @@ async def _trading(
 ) -> "TradingSide | None":
     if settings.trading == "off":
         return None
-    from mcp_binance_server.trading_assembly.paper import opened_paper  # noqa: PLC0415 - only who trades pays for it
+    if settings.trading == "paper":
+        from mcp_binance_server.trading_assembly.paper import opened_paper  # noqa: PLC0415 - only who trades pays for it
 
-    return await stack.enter_async_context(opened_paper(settings, upstream, hub))
+        return await stack.enter_async_context(opened_paper(settings, upstream, hub))
+    from mcp_binance_server.trading_assembly.spot import opened_spot  # noqa: PLC0415 - likewise
+
+    return await stack.enter_async_context(opened_spot(settings, upstream, hub))
 
 
 def _chart_bars(

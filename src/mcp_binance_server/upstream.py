@@ -95,12 +95,11 @@ async def opened_upstream(
     transport: httpx2.AsyncBaseTransport | None = None,
     attempt_secs: float = ATTEMPT_SECS,
     callers_bring_keys: bool = False,
-    order_percent: int = 0,
 ) -> AsyncGenerator[Upstream]:
     """Open the way to the exchange and close it again; nothing is sent by itself.
 
     Where callers bring keys of their own, weight is kept back for private reads though the process has no key. Where
-    orders leave, `order_percent` of the weight is kept back for them.
+    orders leave, some is kept back for them.
 
     Raises:
         SettingsError: the private key or the address of the state cannot be used.
@@ -109,7 +108,7 @@ async def opened_upstream(
     principal = principal_of(settings)
     async with AsyncExitStack() as stack:
         has_keys = principal is not None or callers_bring_keys
-        engine = engine_of(settings, clock, Reserves(order_percent=order_percent) if has_keys else Reserves.none())
+        engine = engine_of(settings, clock, _reserves(settings) if has_keys else Reserves.none())
         await engine.start()
         stack.push_async_callback(engine.close)
         channel = _opened_channel(stack, attempt_secs, transport)
@@ -161,6 +160,10 @@ def futures_side(
     contracts = ContractList(caller, engine, clock, client.reads)
     budget.find_limit = contracts.table
     return FuturesSide(client, contracts)
+
+
+def _reserves(settings: Settings) -> Reserves:
+    return Reserves() if settings.trading in ("practice", "live") else Reserves(order_percent=0)
 
 
 def asked_about_keys(settings: Settings, networks: Mapping[str, Network]) -> Mapping[str, Network]:

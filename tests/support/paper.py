@@ -74,17 +74,23 @@ class PaperTrader:
         return {request.method for request in self.market.exchange.requests}
 
 
+def policy_file(folder: Path, policy: str) -> dict[str, str]:
+    """Write the operator's file if there is anything in it, and return the setting that names it."""
+    if not policy:
+        return {}
+    written = folder / "trading.toml"
+    written.write_text(policy, encoding="utf-8")
+    written.chmod(0o600)
+    return {"MCP_BINANCE_TRADING_POLICY": str(written)}
+
+
 @asynccontextmanager
 async def paper_trader(
     folder: Path, policy: str = "", *, era: str = "auto", connect: Connect | None = None, user: User | None = None
 ) -> AsyncGenerator[PaperTrader]:
     """Trade on paper under a policy; with a user who is asked, over the connection that is named."""
     environment = {"MCP_BINANCE_TRADING": "paper", "MCP_BINANCE_TRADING_DIR": str(folder / "trading")}
-    if policy:
-        written = folder / "trading.toml"
-        written.write_text(policy, encoding="utf-8")
-        written.chmod(0o600)
-        environment["MCP_BINANCE_TRADING_POLICY"] = str(written)
+    environment |= policy_file(folder, policy)
     async with live_market(era=era, environment=environment) as market, AsyncExitStack() as stack:
         client = market.client
         if connect is not None:

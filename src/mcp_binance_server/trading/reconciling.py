@@ -31,7 +31,7 @@ class StartStep:
     """One thing that is done before the first order; `awaited` ends the sentence "no order before …"."""
 
     awaited: str
-    do: Callable[[], Awaitable[None]]
+    do: Callable[[], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)

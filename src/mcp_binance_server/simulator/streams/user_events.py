@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from mcp_binance_server.simulator.market.source import Event
 from mcp_binance_server.simulator.market.portfolio import ZERO
+from mcp_binance_server.simulator.market.source import Event
 from mcp_binance_server.simulator.orders.execution import Execution, Prevention
 from mcp_binance_server.simulator.streams.session import encoded
 

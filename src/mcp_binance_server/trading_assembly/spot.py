@@ -1,0 +1,97 @@
+"""Trading at Binance, put together: play money and money differ in hosts and rules, not in code."""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from decimal import localcontext
+from functools import partial
+
+from mcp_binance_server.domain.access import LOCAL
+from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.errors import AppError, SettingsError
+from mcp_binance_server.exchange.endpoints import host_of
+from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.exchange.spot.account import AccountClient
+from mcp_binance_server.exchange.spot.order_counts import OrderCounts
+from mcp_binance_server.exchange.spot.orders import OrderClient
+from mcp_binance_server.feeds.hub import Hub
+from mcp_binance_server.services.trading.drafting import Drafter
+from mcp_binance_server.services.trading.trader import Trader
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
+from mcp_binance_server.trading.spot import SpotBroker, horizon_of
+from mcp_binance_server.trading_assembly.rights import require_rights
+from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, opened_rules
+from mcp_binance_server.upstream import Upstream
+
+LOG = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def opened_spot(settings: Settings, upstream: Upstream, hub: Hub | None) -> AsyncGenerator[TradingSide]:
+    """Open the journal, make it agree with the account at Binance, and take orders for as long as this lasts.
+
+    Raises:
+        SettingsError: the rules, the key or what it may do, or the folder of the journal cannot be used.
+    """
+    mode, caller, principal, folder = settings.trading, upstream.caller, upstream.principal, settings.trading_dir
+    if principal is None or folder is None:
+        raise SettingsError(problems=(f"MCP_BINANCE_TRADING={mode} needs a key, and a folder for its journal",))
+    own = AccountClient(caller, principal)
+    rights = StartStep("it is known what the key may do", partial(require_rights, own, mode))
+    async with opened_rules(settings, upstream, folder) as rules:
+        broker = _broker(upstream, principal, own, settings.order_recv_window_ms)
+        account = TradedAccount(principal.key_id, mode, caller.network.name)
+        start = _start(upstream, rules, broker, account, rights)
+        await _tried_once(rights)
+        desk = Desk(
+            rules.ledger, lambda _: broker, upstream.clock, caller.time.now_ms, mode=mode, account=principal.key_id
+        )
+        async with desk.running(start):
+            # Services are built for nobody's account: one that forgets whom it acts for has none to show.
+            reads, trader = AccountClient(caller, None), Trader(LOCAL, principal.key_id)
+            yield TradingSide(upstream, rules.policy, desk, reads, hub, trader)
+
+
+def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_window_ms: int) -> SpotBroker:
+    caller, directory = upstream.caller, upstream.directory
+    counts = OrderCounts(caller.time, lambda: directory.order_limits)
+    venue = Venue(caller.network.name, host_of(caller.network.rest_url), simulated=caller.network.simulated)
+    client = OrderClient(caller, principal, counts, recv_window_ms)
+    return SpotBroker(client, own, directory, venue, horizon_of(recv_window_ms))
+
+
+def _start(
+    upstream: Upstream, rules: OpenRules, broker: SpotBroker, account: TradedAccount, rights: StartStep
+) -> Reconciliation:
+    drafter = Drafter(account.mode, account.network, rules.policy, upstream.client)
+
+    async def worth_of(order: Order) -> OrderWorth:
+        listed = await upstream.directory.find(order.symbol)
+        with localcontext(prec=EXACT_DIGITS):
+            counted = await drafter.counted(listed.quote, Quantity(order.quantity * order.price))
+        return OrderWorth(listed.base, counted)
+
+    return Reconciliation(
+        rules.ledger,
+        broker,
+        broker.reads.order_history,
+        account,
+        rules.policy,
+        worth_of,
+        upstream.caller.time.now_ms,
+        first=(rights,),
+    )
+
+
+async def _tried_once(step: StartStep) -> None:
+    """Do a step before anything is served: what is wrong for good ends the start, the rest is tried again later."""
+    try:
+        await step.do()
+    except SettingsError:
+        raise
+    except AppError as error:
+        LOG.warning("no order before %s: %s", step.awaited, error.message)
