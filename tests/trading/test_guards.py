@@ -9,6 +9,7 @@ import pytest
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.trading.judgement.charges import charges, given_back
 from mcp_binance_server.trading.judgement.guards import (
+    BROUGHT,
     GUARDS,
     Denied,
     RecentOrder,
@@ -56,6 +57,8 @@ def recent(at_ms: int, *, is_unresolved: bool = False, **changes: Any) -> tuple[
     return (RecentOrder("mbp-before", terms(nonce="9", **changes), at_ms, is_unresolved),)
 
 
+# A table of its own behind the limits: who trades live is named.
+LIVE_LIMITS = "[keys.k-x]\nmode = 'live'"
 MARKET: dict[str, Any] = {"kind": "MARKET", "time_in_force": "IOC"}
 STOP = {"kind": "STOP_LOSS_LIMIT", "side": "SELL", "stop_price": price("50000"), "price": price("49000")}
 PASSES = [
@@ -83,6 +86,9 @@ PASSES = [
     situation(recent=recent(NOW_MS, price=price("60000.01"))),
     situation(recent=recent(NOW_MS, side="SELL", is_unresolved=True)),
     situation(recent=recent(NOW_MS, symbol="ETHUSDT", is_unresolved=True)),
+    situation(policy=policy(confirm="client_per_order = '60'"), way="client"),
+    situation(policy=policy(confirm="client_per_order = '1'\napprover = 'a public key'"), way="apart"),
+    situation(LIVE_LIMITS, {"mode": "live", "counted": 100_00}, mode="live", way="client", key="k-x"),
 ]
 DENIED: list[tuple[Situation, Denied]] = [
     (situation(mode="off"), Denied("mode", "an order for paper", "this server trades off")),
@@ -147,6 +153,26 @@ DENIED: list[tuple[Situation, Denied]] = [
     (
         situation(recent=recent(NOW_MS - 86_400_000, is_unresolved=True)),
         Denied("unresolved", "a new order", "none while one may stand", client_order_id="mbp-before"),
+    ),
+    (
+        situation(key=BROUGHT),
+        Denied("key", "a call without this server's own key", "orders with that key alone"),
+    ),
+    (
+        situation(policy=policy(confirm="client_per_order = '59.99'"), way="apart"),
+        Denied(
+            "confirmation",
+            "60.00 USDT without an approver who could agree to it",
+            "59.99 USDT, or more with an approver (approve --new)",
+        ),
+    ),
+    (
+        situation(LIVE_LIMITS, {"mode": "live", "counted": 100_01}, mode="live", way="apart", key="k-x"),
+        Denied(
+            "confirmation",
+            "100.01 USDT without an approver who could agree to it",
+            "100.00 USDT, or more with an approver (approve --new)",
+        ),
     ),
 ]
 

@@ -55,6 +55,15 @@ class AccountReader(Protocol):
 
 
 @runtime_checkable
+class TradesByCaller(Protocol):
+    """Places orders for callers: for each on an account of their own, or for all on the one behind our own key."""
+
+    def of_caller(self, visitor: Visitor | None, *, is_lent: bool) -> object:
+        """Return what trades for one caller; `is_lent` says whether they act with our own key, and no other."""
+        ...
+
+
+@runtime_checkable
 class ReaderByVisitor(Protocol):
     """Reads accounts that belong to visitors, not to keys."""
 

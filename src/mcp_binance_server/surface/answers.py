@@ -21,8 +21,6 @@ from mcp_binance_server.surface.errors import LONGEST_SECS
 from mcp_binance_server.surface.spec import ToolAnswer
 from mcp_binance_server.surface.views.markdown import doubt_lines, doubts, status_doubts
 
-# How what is said of an account begins, by the mode of trading.
-ACCOUNTS = {"paper": "PAPER: an account on paper, no real money."}
 # Shorter ones are written sooner than one can look for them.
 LONG = 128 * 2**10
 PIECE = 256 * 2**10
@@ -68,9 +66,9 @@ def put_aside(text: str) -> str:
     return word
 
 
-def opened(mode: str, text: str) -> str:
-    """Begin what is said of an account with its kind of money, where that could be mistaken."""
-    return text if not mode or text.startswith(mode.upper()) else f"{ACCOUNTS[mode]}\n\n{text}"
+def opened(mode: str, words: str, text: str) -> str:
+    """Begin what is said of an account with the words for its kind of money, unless it begins with the mode."""
+    return text if not mode or text.startswith(mode) else f"{words}\n\n{text}"
 
 
 def without_long_texts(answer: types.CallToolResult) -> types.CallToolResult:

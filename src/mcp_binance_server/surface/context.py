@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mcp_binance_server.domain.access import Visitor
-from mcp_binance_server.domain.account_reader import ReaderByVisitor
+from mcp_binance_server.domain.account_reader import ReaderByVisitor, TradesByCaller
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.services.account.orders import OrdersService
@@ -44,7 +44,8 @@ Ways = Mapping[int, tuple[str, ...]]
 def ways_to_accounts(whole: object) -> Ways:
     """Return through which fields of which records under this one an account is read.
 
-    Only fields of records are looked into. What hides an account elsewhere keeps the one it was built with: nobody's.
+    Only fields of frozen records are looked into: what changes, such as a desk of orders, is one for all. What hides an
+    account elsewhere keeps the one it was built with.
     """
     ways: dict[int, tuple[str, ...]] = {}
     seen: set[int] = set()
@@ -52,7 +53,7 @@ def ways_to_accounts(whole: object) -> Ways:
     def leads(node: object) -> bool:
         if id(node) not in seen:
             seen.add(id(node))
-            if isinstance(node, AccountClient | ReaderByVisitor):
+            if isinstance(node, AccountClient | ReaderByVisitor | TradesByCaller):
                 ways[id(node)] = ()
             elif names := tuple(name for name, each in _parts(node) if leads(each)):
                 ways[id(node)] = names
@@ -69,12 +70,14 @@ def lent_to(
     *,
     is_withheld: bool = False,
     visitor: Visitor | None = None,
+    is_lent: bool = False,
 ) -> WholeT:
     """Return a copy in which every account is this principal's or, on paper, this visitor's.
 
-    What leads to no account is shared, not copied.
+    What leads to no account is shared, not copied. Only with `is_lent` is the principal this server's own, which orders
+    are placed for.
     """
-    return cast("WholeT", _Loan(principal, visitor, ways, is_withheld).copy(whole))
+    return cast("WholeT", _Loan(principal, visitor, ways, is_withheld, is_lent).copy(whole))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class _Loan:
     visitor: Visitor | None
     ways: Ways
     is_withheld: bool
+    is_lent: bool
     copies: dict[int, Any] = field(default_factory=dict[int, Any])
 
     def copy(self, node: Any) -> Any:  # noqa: ANN401 - any record
@@ -97,13 +101,19 @@ class _Loan:
             return replace(node, principal=self.principal, is_withheld=self.is_withheld)
         if isinstance(node, ReaderByVisitor):
             return node.of_visitor(self.visitor)
+        if isinstance(node, TradesByCaller):
+            return node.of_caller(self.visitor, is_lent=self.is_lent)
         return replace(node, **{name: self.copy(getattr(node, name)) for name in self.ways.get(id(node), ())})
 
 
 def _parts(node: object) -> list[tuple[str, object]]:
-    if not is_dataclass(node) or isinstance(node, type):
+    if not is_dataclass(node) or isinstance(node, type) or not _is_frozen(node):
         return []
     return [(each.name, getattr(node, each.name)) for each in fields(node) if each.init]
+
+
+def _is_frozen(record: object) -> bool:
+    return getattr(getattr(record, "__dataclass_params__", None), "frozen", False)
 
 
 @dataclass(frozen=True)
@@ -145,10 +155,15 @@ class Context:
     """How the user of this call can be asked; None if there is no way to, and for tools that ask nothing."""
 
     def acting_for(
-        self, principal: Principal | None, *, is_withheld: bool = False, visitor: Visitor | None = None
+        self,
+        principal: Principal | None,
+        *,
+        is_withheld: bool = False,
+        visitor: Visitor | None = None,
+        is_lent: bool = False,
     ) -> "Context":
         """Return the same services, each of which reads this principal's account or this visitor's, or nobody's."""
-        return lent_to(principal, self, self._ways, is_withheld=is_withheld, visitor=visitor)
+        return lent_to(principal, self, self._ways, is_withheld=is_withheld, visitor=visitor, is_lent=is_lent)
 
     @property
     def is_by_visitor(self) -> bool:

@@ -127,13 +127,21 @@ class Dispatcher:
             return self._failure(error, scope)
 
     def _failure(self, error: AppError, scope: Scope) -> types.CallToolResult:
-        mode = self._mode(scope)
-        opening = f"{mode.upper()}: " if mode else ""
-        return tool_failure(error, has_guides=self.catalogue.has_guides, opening=opening)
+        mode, _ = self._mode_words(scope)
+        return tool_failure(error, has_guides=self.catalogue.has_guides, opening=f"{mode}: " if mode else "")
 
     def _mode(self, scope: Scope) -> str:
         """Return which kind of money an answer is about; "" where it is about none, or only one kind is offered."""
         return "" if self.context.trading is None or scope == "market:read" else self.context.trading.mode
+
+    def _mode_words(self, scope: Scope) -> tuple[str, str]:
+        """Return the mode as answers begin with it, and what is said of an account in it; "" where there is none."""
+        trading = self.context.trading
+        if trading is None or scope == "market:read":
+            return "", ""
+        from mcp_binance_server.surface.views.trading.terms import account_words, mode_word  # noqa: PLC0415 - who trades pays
+
+        return mode_word(trading.mode, trading.venue), account_words(trading.mode, trading.venue)
 
     async def _run(self, spec: ToolSpec[Any], context: Context, given: Arguments) -> types.CallToolResult:
         # A write bounds itself: one that was broken off may have been executed.
@@ -143,8 +151,9 @@ class Dispatcher:
             symbol: object = getattr(given, "symbol", None)
             if isinstance(symbol, str) and (spec.toolset in PRICED or answer.quiet):
                 answer = await doubted(context, symbol, answer)
-        mode = self._mode(spec.scope_of(given))
-        text = types.TextContent(type="text", text=opened(mode, warned_text(answer)))
+        scope = spec.scope_of(given)
+        mode = self._mode(scope)
+        text = types.TextContent(type="text", text=opened(*self._mode_words(scope), warned_text(answer)))
         structured = None if answer.structured is None else answer.structured.model_dump(mode="json")
         if structured is not None and mode:
             structured.setdefault("mode", mode)
@@ -161,7 +170,7 @@ class Dispatcher:
         with in_time(self.longest_secs):
             page = await reader(context, address.identifier)
         if isinstance(page, Page):
-            page = replace(page, text=opened(self._mode(scope_of(address.category)), page.text))
+            page = replace(page, text=opened(*self._mode_words(scope_of(address.category)), page.text))
         await self.context.pace.step()  # as with tools: a playbook may have megabytes
         scope = "public" if page.shareable else "private"
         return types.ReadResourceResult(contents=[_contents(uri, page)], ttl_ms=page.keep_ms, cache_scope=scope)
@@ -178,7 +187,7 @@ class Dispatcher:
         except ValidationError as error:
             raise bad_arguments(spec.name, error) from None
         with in_time(self.longest_secs):
-            rendered = opened(self._mode(spec.scope), await spec.render(context, given))
+            rendered = opened(*self._mode_words(spec.scope), await spec.render(context, given))
             content = types.TextContent(type="text", text=rendered)
         message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(description=spec.description, messages=[message])
@@ -233,14 +242,16 @@ class Dispatcher:
         # Who may not read an account has none, also where a page would only look at it in passing.
         is_private = "account:read" in caller.visitor.scopes
         principal = caller.principal if is_private else None
-        if principal is self.owner and not self.context.is_by_visitor:
+        # The very key of this process, not one that is spelt alike: who brings its name may not know its secret.
+        is_lent = principal is not None and principal is self.owner
+        if principal is self.owner and not self.context.is_by_visitor and self.context.trading is None:
             return self._owners_context
         visitor = caller.visitor if is_private else None
-        return self.context.acting_for(principal, is_withheld=principal is None, visitor=visitor)
+        return self.context.acting_for(principal, is_withheld=principal is None, visitor=visitor, is_lent=is_lent)
 
     @cached_property
     def _owners_context(self) -> Context:
-        return self.context.acting_for(self.owner, visitor=LOCAL)
+        return self.context.acting_for(self.owner, visitor=LOCAL, is_lent=True)
 
 
 def _contents(uri: str, page: Page | Picture) -> types.TextResourceContents | types.BlobResourceContents:

@@ -28,6 +28,15 @@ PAPER = (
     "Live Binance spot data, and trading on PAPER: orders are matched here on live prices, account and orders are on "
     "paper, no real money is moved."
 )
+PRACTICE = (
+    "Spot data of Binance's testnet or demo, and trading in PRACTICE there: orders are real ones of that exchange, and "
+    "no real money is moved."
+)
+LIVE = (
+    "Live Binance spot data, and LIVE trading with the user's REAL MONEY: what place_order places is executed at "
+    "Binance."
+)
+TRADING = {"paper": PAPER, "practice": PRACTICE, "live": LIVE}
 PLACING = (
     " place_order places a preview by its preview_id, only when the user asks for it; get_trading_status says what may "
     "be traded."
@@ -45,7 +54,7 @@ def icon() -> types.Icon:
 def instructions(toolsets: AbstractSet[str], *, live: bool, trading: str = "off") -> str:
     """Return where to begin, by what the user asks for."""
     trades = trading != "off" and "trade" in toolsets
-    told = [PAPER if trades else READ_ONLY]
+    told = [TRADING[trading] if trades else READ_ONLY]
     if "market" in toolsets:
         told.append(
             "Read binance://market/{symbol} for a page on one trading pair, or call get_ticker for the same numbers as "

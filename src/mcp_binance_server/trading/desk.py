@@ -76,6 +76,8 @@ class Desk:
     following: str = ""
     """How it learns what becomes of open orders: "streamed", "polled", or "" while none is followed."""
     errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
+    key_notes: tuple[str, ...] = ()
+    """What the owner of the key should know of it; the status says it."""
     _waits_for: str = LEFT
     _settled: anyio.Event = field(default_factory=anyio.Event)
     _asking: dict[PreviewId, anyio.Event] = field(default_factory=dict[PreviewId, anyio.Event])

@@ -50,6 +50,23 @@ class JournalUnavailable(AppError):
 
 
 @dataclass(kw_only=True, eq=False)
+class KeyDoesNotTrade(AppError):
+    code: ClassVar[int] = -32002
+    error_type: ClassVar[str] = "key_does_not_trade"
+    guide: ClassVar[str] = "guide://document/errors/credentials.md"
+    recovery_suggestion: ClassVar[str] = (
+        "Call without X-Binance-Api-Key, as somebody whom this server lends its own key: docs/hosting.md, Whose account"
+    )
+
+    @property
+    def message(self) -> str:
+        return (
+            "Orders are placed with this server's own key alone; this call came with another one, or is not lent that "
+            "one. A key that you bring can read. Nothing was sent."
+        )
+
+
+@dataclass(kw_only=True, eq=False)
 class OrderDenied(AppError):
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "order_denied"

@@ -120,6 +120,21 @@ def test_the_greeting_says_the_mode_and_names_only_what_is_offered() -> None:
     assert "place_order" not in instructions(EVERYTHING - {"trade"}, live=True, trading="paper")
 
 
+@pytest.mark.parametrize(
+    ("mode", "said", "not_said"),
+    [
+        ("practice", ("PRACTICE", "no real money"), ("LIVE", "PAPER")),
+        ("live", ("LIVE", "REAL MONEY"), ("PAPER", "no real")),
+    ],
+)
+def test_the_greeting_tells_play_money_from_money(mode: str, said: tuple[str, ...], not_said: tuple[str, ...]) -> None:
+    told = instructions(EVERYTHING, live=True, trading=mode)
+
+    assert all(each in told for each in said)
+    assert not any(each in told for each in (*not_said, "read only"))
+    assert len(told) < 1_400
+
+
 async def test_grpc_offers_nothing_that_trades_or_leads_to_it(tmp_path: Path) -> None:
     async with paper_trader(tmp_path) as trader, provided(trader.market.app.dispatcher) as provider:
         offered = {tool.name for tool in (await provider.capabilities()).tools}

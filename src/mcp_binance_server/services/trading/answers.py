@@ -133,6 +133,8 @@ class TradingStatus:
     as_of_ms: int
     unread: str = ""
     """Why the account could not be read; "" where it was."""
+    key_notes: tuple[str, ...] = ()
+    """What the owner of the key should know of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import anyio
 
+from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Quantity, floor_to_step
 from mcp_binance_server.domain.order_requests import Side, TimeInForce
 from mcp_binance_server.domain.orders import Fill
@@ -43,7 +44,7 @@ from mcp_binance_server.trading.journal.limits import LimitPassed
 from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.judgement.charges import charges, standing
-from mcp_binance_server.trading.judgement.guards import Denied, Situation, denials, denied_by, first_denial
+from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, Situation, denials, denied_by, first_denial
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
@@ -82,6 +83,11 @@ class TradingService:
         return self.surveyor.desk
 
     @property
+    def venue(self) -> Venue:
+        """Where orders go, whoever asks."""
+        return self.desk.broker_of(self.trader.key_account or "").venue
+
+    @property
     def broker(self) -> Broker:
         return self.desk.broker_of(self.trader.account)
 
@@ -94,7 +100,8 @@ class TradingService:
             await self.desk.ready()
         tried = await self.trying.preview(text, intent)
         shown = tried.preview
-        terms = await self.surveyor.drafter.terms(tried, time_in_force, self.trader.account, self.now_ms())
+        account = BROUGHT if self.trader.is_refused else self.trader.account
+        terms = await self.surveyor.drafter.terms(tried, time_in_force, account, self.now_ms())
         way = self.policy.way(self.mode, terms.counted)
         seen = Seen(shown.touch, shown.fill, tried.as_of_ms)
         found = await self.surveyor.situation(terms, seen, shown.rules.base, way, self.trying.account)
@@ -211,6 +218,7 @@ class TradingService:
             waiting=tuple(await self.agreements.waiting(now_ms, self.trader.visitor)),
             balances=holdings,
             unread=unread,
+            key_notes=self.desk.key_notes,
             as_of_ms=now_ms,
         )
 
@@ -252,6 +260,8 @@ class TradingService:
 
     async def record(self, client_order_id: str) -> OrderRecord | None:
         """Return what the journal knows of an order of this visitor's account; None of others."""
+        if self.trader.is_refused:
+            return None
         intent = await self.surveyor.reader.by_client_order_id(self.trader.account, client_order_id)
         if intent is None:
             return None

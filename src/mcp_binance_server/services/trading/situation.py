@@ -15,7 +15,7 @@ from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.journal.limits import PositionRoom
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.judgement.charges import charges
-from mcp_binance_server.trading.judgement.guards import Situation
+from mcp_binance_server.trading.judgement.guards import BROUGHT, Situation
 from mcp_binance_server.trading.judgement.intent import Touch
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.preview import USUAL, FillWalk
@@ -49,8 +49,9 @@ class Surveyor:
         """Return what every guard needs to judge these terms."""
         policy, ledger, now_ms = self.drafter.policy, self.desk.ledger, self.time.now_ms()
         stopped = await ledger.stopped()
-        room = await self.room(terms, asset, seen, account)
-        lost = await self.lost_today(terms.account, account)
+        is_own = terms.account != BROUGHT
+        room = await self.room(terms, asset, seen, account) if is_own else None
+        lost = await self.lost_today(terms.account, account) if is_own else None
         return Situation(
             mode=self.drafter.mode,
             policy=policy,
@@ -62,6 +63,7 @@ class Surveyor:
             fill=seen.fill,
             waits_for=self.desk.waits_for,
             stopped="" if stopped is None else stopped.why,
+            key=terms.account,
             used=await ledger.used(terms.account, charges(terms, policy, way), now_ms),
             asset=asset,
             held=0 if room is None else room.held,

@@ -19,10 +19,12 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 FRESH_MS = 2_000
 DUPLICATE_MS = 10_000
 PERCENT = Decimal(100)
+# The account of terms that nobody can place: who asks for them is not lent the key that orders leave with.
+BROUGHT = "brought"
 
 GuardName = Literal[
     "mode", "ready", "stop", "key", "symbol", "type", "per_order", "limits", "position", "daily_loss", "book",
-    "collar", "slippage", "duplicate", "unresolved",
+    "collar", "slippage", "duplicate", "unresolved", "confirmation",
 ]  # fmt: skip
 
 
@@ -92,6 +94,8 @@ def stop(at: Situation) -> Denied | None:
 
 
 def key(at: Situation) -> Denied | None:
+    if at.key == BROUGHT:
+        return Denied("key", "a call without this server's own key", "orders with that key alone")
     if at.mode == "live" and at.policy.keys.get(at.key) != "live":
         return Denied("key", f"the key {at.key}", "keys that the policy file names for live")
     return None
@@ -209,9 +213,17 @@ def unresolved(at: Situation) -> Denied | None:
     return None
 
 
+def confirmation(at: Situation) -> Denied | None:
+    if at.way != "apart" or at.policy.confirm.approver is not None:
+        return None
+    asset, most = at.policy.counting_asset, at.policy.client_ceiling(at.mode, at.terms.counted)
+    received = f"{cents_text(at.terms.counted)} {asset} without an approver who could agree to it"
+    return Denied("confirmation", received, f"{cents_text(most)} {asset}, or more with an approver (approve --new)")
+
+
 GUARDS: tuple[Guard, ...] = (
     mode, ready, stop, key, symbol, kind, per_order, limits, position, daily_loss, book, collar, slippage,
-    duplicate, unresolved,
+    duplicate, unresolved, confirmation,
 )  # fmt: skip
 
 

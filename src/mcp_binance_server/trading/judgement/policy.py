@@ -81,10 +81,12 @@ class Policy:
         confirm = self.confirm
         if confirm.ask == "default" and (mode != "live" or counted <= confirm.auto_per_order):
             return "policy"
-        ceiling = confirm.client_per_order
-        if ceiling is None:
-            ceiling = CLIENT_PER_ORDER if mode == "live" else counted
-        return "client" if counted <= ceiling else "apart"
+        return "client" if counted <= self.client_ceiling(mode, counted) else "apart"
+
+    def client_ceiling(self, mode: TradingMode, counted: int = 0) -> int:
+        """Return up to what the user's own client may ask them; where nothing limits that, what is asked about."""
+        own = self.confirm.client_per_order
+        return own if own is not None else CLIENT_PER_ORDER if mode == "live" else counted
 
     def lacks_for_live(self) -> tuple[str, ...]:
         """Name the limits that real money needs and that this file does not set."""

@@ -32,7 +32,7 @@ class JournaledOrderAnswer(Answer):
 
 async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnswer:
     trading = trading_of(context)
-    mode = mode_word(trading.mode, trading.broker.venue)
+    mode = mode_word(trading.mode, trading.venue)
     named = arguments.client_order_id
     record = await _record(context, named, arguments.symbol)
     try:

@@ -80,6 +80,7 @@ def _told(status: TradingStatus) -> ToolAnswer:
         as_of=instant(status.as_of_ms),
         notes=[
             *([unread_words(status)] if status.unread else []),
+            *status.key_notes,
             *honest_notes(status.mode),
             *money_notes(status.mode, status.venue),
         ],

@@ -51,7 +51,7 @@ def _asset(name: str) -> str:
 
 
 def _stake(terms: Terms) -> str:
-    return " No real money is moved." if terms.mode == "paper" else ""
+    return " It is paid with real money." if terms.mode == "live" else " No real money is moved."
 
 
 def _kind(terms: Terms, quote: str) -> str:

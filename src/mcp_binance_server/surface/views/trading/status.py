@@ -60,8 +60,10 @@ def confirmation_of(policy: Policy, mode: TradingMode) -> list[str]:
         return ["none: within the limits nobody is asked"]
     if confirm.client_per_order is None and mode != "live":
         return ["client: place_order asks the user for every order"]
-    above = cents_text(confirm.client_per_order or 0)
+    above = cents_text(policy.client_ceiling(mode))
+    automatic = confirm.auto_per_order if confirm.ask == "default" else 0
     return [
+        *([f"none: up to {cents_text(automatic)} {asset} nobody is asked"] if automatic else []),
         f"client: place_order asks the user, up to {above} {asset}",
         f"apart: above {above} {asset} the user approves by a command{approver}",
     ]
@@ -74,6 +76,7 @@ def status_text(status: TradingStatus, summary: str) -> str:
         summary,
         "",
         *([f'**Stopped because**: "{unformatted(word(stopped.why))}"'] if stopped else []),
+        *(f"**Key**: {unformatted(each)}" for each in status.key_notes),
         *(f"**Confirmation**: {each}" for each in confirmation_of(status.policy, status.mode)),
         *(f"**{_label(name)}**: {text}" for name, text in rules_of(status.policy).items()),
         *([f"**Lost today**: {lost_words(status)}"] if status.lost_today is not None else []),

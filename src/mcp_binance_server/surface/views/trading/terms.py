@@ -12,7 +12,13 @@ from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
 # The exchange of the demo is nobody's.
 OFFLINE = "offline"
+MONEY: dict[TradingMode, str] = {
+    "paper": "an account on paper, no real money.",
+    "practice": "an account of play money at Binance.",
+    "live": "an account of real money.",
+}
 NO_MONEY = "No real money: orders are matched here, on {prices}."
+PLAY_MONEY = "No real money: orders are matched at Binance's {network}."
 WAYS: dict[Way, str] = {
     "policy": "the operator's limits; nobody was asked",
     "client": "the user, in the client's form",
@@ -36,6 +42,11 @@ def mode_word(mode: TradingMode, venue: Venue) -> str:
             return f"LIVE ({plain(venue.host)})"
         case _:
             return mode.upper()
+
+
+def account_words(mode: TradingMode, venue: Venue) -> str:
+    """Say as the first line of a page about an account which kind of money is in it."""
+    return f"{mode_word(mode, venue)}: {MONEY[mode]}"
 
 
 def order_words(terms: Terms, base: str) -> str:
@@ -64,7 +75,7 @@ def averaged(value: Decimal, rules: SymbolRules) -> str:
 
 def where_from(mode: TradingMode, venue: Venue, as_of_ms: int) -> list[str]:
     """Write the last lines: which money it was, where orders go, and when all this was so."""
-    money = [f"*{NO_MONEY.format(prices=plain(_prices(venue)))}*"] if mode == "paper" else []
+    money = (f"*{plain(each)}*" for each in money_notes(mode, venue))
     return [*money, f"*Network {plain(venue.network)}, host {plain(venue.host)}; as of {instant(as_of_ms)}*"]
 
 
@@ -74,7 +85,13 @@ def _prices(venue: Venue) -> str:
 
 def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
     """Say in the structure what the last lines of a text say."""
-    return [NO_MONEY.format(prices=_prices(venue))] if mode == "paper" else []
+    match mode:
+        case "paper":
+            return [NO_MONEY.format(prices=_prices(venue))]
+        case "practice":
+            return [PLAY_MONEY.format(network=venue.network)]
+        case _:
+            return []
 
 
 def unformatted(text: str) -> str:
