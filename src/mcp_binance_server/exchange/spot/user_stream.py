@@ -244,14 +244,14 @@ class _UserLink:
 
     async def _watch(self) -> None:
         clock = self._caller.clock
-        await clock.sleep_ms(ANSWER_MS)
+        await clock.sleep_until_ms(clock.monotonic_ms() + ANSWER_MS)
         if not self.answered.is_set():
             self.end()
         while True:
-            left_ms = self._ends_ms - clock.monotonic_ms()
-            if left_ms <= 0:
+            now_ms = clock.monotonic_ms()
+            if now_ms >= self._ends_ms:
                 self.news.set()
-            await clock.sleep_ms(left_ms if left_ms > 0 else POSTPONED_MS[0])
+            await clock.sleep_until_ms(max(self._ends_ms, now_ms + POSTPONED_MS[0]))
 
     def _take(self, raw: bytes) -> None:
         # Bytes that are no text, or nested too deep, are none of msgspec's errors.

@@ -1,0 +1,180 @@
+"""How open orders are followed: told by the account's stream while it stands, asked for while it does not."""
+
+import logging
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import anyio
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.domain.orders import Report
+from mcp_binance_server.errors import AppError, InvalidCredentials
+from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.lifecycle import Known
+
+LOG = logging.getLogger(__name__)
+
+Followed = Literal["streamed", "polled", ""]
+
+# How often the journal is looked at for open orders, by who was not woken.
+LOOK_MS = 2_000
+TICK_MS = 1_000
+# For so long after the last order the stream stays.
+LINGER_MS = 60_000
+# A stream that is away for this long is no longer waited for: orders are asked for so often.
+AWAY_MS, POLL_MS = 10_000, 5_000
+MOST_WAITING = 10_000
+# Orders that were placed elsewhere are told of as well.
+MOST_KNOWN = 4_096
+
+
+class ReportStream(Protocol):
+    """What tells of an account's orders unasked, as long as it runs."""
+
+    async def run(self, listener: "Following") -> None:
+        """Call the listener.
+
+        Raises:
+            InvalidCredentials: the key is not taken; there will be no more.
+        """
+        ...
+
+
+@dataclass(eq=False)
+class Following:
+    """Follows the open orders of one account; while there are none, nothing is connected and nothing asked."""
+
+    account: str
+    desk: Desk
+    stream: ReportStream
+    clock: Clock
+    dropped: int = 0
+    """Reports that came faster than they could be written down."""
+    _is_at_work: bool = False
+    _has_stood: bool = False
+    _is_refused: bool = False
+    _away_since_ms: float | None = None
+    _read_ms: float = float("-inf")
+    _must_read: bool = False
+    _has_missed: bool = False
+    _reports: deque[Report] = field(default_factory=deque[Report])
+    _known: dict[str, Known] = field(default_factory=dict[str, Known])
+    _woken: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def following(self) -> Followed:
+        """How open orders are followed now; "" while there are none, or nobody knows yet."""
+        if not self._is_at_work:
+            return ""
+        if self._is_refused or self._is_away:
+            return "polled"
+        return "streamed" if self._has_stood else ""
+
+    def wake(self) -> None:
+        """Look for open orders now: one is about to be sent."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Follow whatever is open until this task is cancelled."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._tick)
+            while True:
+                self._woken = anyio.Event()
+                if await self._has_open():
+                    await self._follow()
+                await self._woken.wait()
+
+    def on_subscribed(self) -> None:
+        self._away_since_ms, self._has_stood, self._must_read = None, True, True
+        self._woken.set()
+
+    def on_report(self, report: Report) -> None:
+        if len(self._reports) >= MOST_WAITING:
+            self.dropped += 1
+            self.on_missed()
+        else:
+            self._reports.append(report)
+            self._woken.set()
+
+    def on_missed(self) -> None:
+        self._has_missed = True
+
+    def on_lost(self) -> None:
+        self._away_since_ms = self.clock.monotonic_ms()
+
+    async def _follow(self) -> None:
+        self._is_at_work, self._has_stood, self._is_refused = True, False, False
+        self._away_since_ms = open_ms = looked_ms = self.clock.monotonic_ms()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._listen)
+                while self.clock.monotonic_ms() - open_ms < LINGER_MS:
+                    await self._woken.wait()
+                    self._woken = anyio.Event()
+                    if self._is_due:
+                        await self._read()
+                    await self._write_down()
+                    if self.clock.monotonic_ms() - looked_ms >= LOOK_MS:
+                        looked_ms = self.clock.monotonic_ms()
+                        open_ms = looked_ms if await self._has_open() else open_ms
+                tasks.cancel_scope.cancel()
+        finally:
+            self._is_at_work = False
+            self._reports.clear()
+            self._known.clear()
+
+    async def _listen(self) -> None:
+        try:
+            await self.stream.run(self)
+        except InvalidCredentials as error:
+            # The desk looks at open orders once a minute; to ask more often with this key would be in vain.
+            self._is_refused = True
+            LOG.error("open orders are not followed any more: %s", error.message)  # noqa: TRY400 - it says all there is
+
+    async def _read(self) -> None:
+        # Nothing is told again: what happened before is read, and what is told from here on is newer.
+        self._must_read = self._has_missed = False
+        self._read_ms = self.clock.monotonic_ms()
+        await self.desk.catch_up({self.account})
+
+    async def _write_down(self) -> None:
+        while self._reports:
+            report = self._reports.popleft()
+            name = report.order.client_order_id
+            before = self._known.get(name, Known())
+            after = self._known[name] = before.apply(report)
+            if len(self._known) > MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            if after.order is before.order:
+                continue  # told twice, or overtaken
+            try:
+                await self.desk.reported(report)
+            except AppError as error:
+                LOG.warning("a report was not written down: %s", error.message)
+                self._known.pop(name, None)
+                self._has_missed = True
+
+    async def _has_open(self) -> bool:
+        with suppress(AppError):
+            if await self.desk.watch.open_intents({self.account}):
+                return True
+            return any(each.terms.account == self.account for each in await self.desk.ledger.unresolved())
+        return False
+
+    async def _tick(self) -> None:
+        while True:
+            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + (TICK_MS if self._is_at_work else LOOK_MS))
+            self._woken.set()
+
+    @property
+    def _is_away(self) -> bool:
+        return self._away_since_ms is not None and self.clock.monotonic_ms() - self._away_since_ms > AWAY_MS
+
+    @property
+    def _is_due(self) -> bool:
+        if self._must_read:
+            return True
+        wants = self._has_missed or (self._is_away and not self._is_refused)
+        return wants and self.clock.monotonic_ms() - self._read_ms >= POLL_MS
