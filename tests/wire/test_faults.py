@@ -17,7 +17,7 @@ from mcp_binance_server.errors import (
 from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.exchange.spot.endpoints import TICKER_24H
 from mcp_binance_server.exchange.spot.wire import TickerWire
-from mcp_binance_server.exchange.wire import classify, read_refusal
+from mcp_binance_server.exchange.wire import read_refusal
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from support.desk import NETWORK, Desk, Loop, OpenDesk
@@ -132,24 +132,25 @@ async def test_a_refusal_is_asked_once_and_means_what_the_code_says(
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "read_class", "write_class"),
+    ("status", "body", "may_pass", "is_passing"),
     [
-        (400, b'{"code":-1013,"msg":"Filter failure: LOT_SIZE"}', "definite", "definite"),
-        (503, b'{"code":-1007,"msg":"Timeout"}', "retryable", "unknown"),
-        (500, b"<html>", "retryable", "unknown"),
-        (200, b'{"code":-1006,"msg":"Unexpected"}', "retryable", "unknown"),
-        (429, b'{"code":-1015,"msg":"Too many new orders"}', "retryable", "retryable"),
-        (409, b'{"code":-2021,"msg":"partially failed","data":{}}', "partial", "partial"),
-        (403, b"<html>", "definite", "definite"),
+        (400, b'{"code":-1013,"msg":"Filter failure: LOT_SIZE"}', False, False),
+        (503, b'{"code":-1007,"msg":"Timeout"}', True, True),
+        (500, b"<html>", True, True),
+        (200, b'{"code":-1006,"msg":"Unexpected"}', True, True),
+        (400, b'{"code":-1034,"msg":"Too many connections"}', True, True),
+        (429, b'{"code":-1015,"msg":"Too many new orders"}', True, False),
+        (503, b'{"code":-1003,"msg":"Too many requests"}', True, False),
+        (409, b'{"code":-2021,"msg":"partially failed","data":{}}', False, False),
+        (403, b"<html>", False, False),
     ],
 )
-def test_the_fate_of_a_request_is_known_only_where_the_exchange_says_so(
-    status: int, body: bytes, read_class: str, write_class: str
+def test_a_read_is_asked_again_only_where_the_exchange_has_not_decided(
+    status: int, body: bytes, *, may_pass: bool, is_passing: bool
 ) -> None:
     refusal = read_refusal(HttpAnswer(status, {}, body))
 
-    assert classify(refusal, is_write=False) == read_class
-    assert classify(refusal, is_write=True) == write_class
+    assert (refusal.may_pass, refusal.is_passing) == (may_pass, is_passing)
 
 
 class Broken(httpx2.AsyncBaseTransport):

@@ -10,12 +10,12 @@ from mcp_binance_server.exchange.budget import Budget
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint, Network, RestCall, host_of
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import Principal, rest_query, signed_query
-from mcp_binance_server.exchange.wire import RESTRICTED, ExchangeRefusal, read_refusal
+from mcp_binance_server.exchange.wire import RESTRICTED, SERVER_ERROR, ExchangeRefusal, read_refusal
 
 Params = Mapping[str, str | int]
 
 RECV_WINDOW_MS = 5_000
-OK, SERVER_ERROR = 200, 500
+OK = 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from mcp_binance_server.exchange.endpoints import Endpoint, Network, RestCall
 from mcp_binance_server.exchange.key_probe import OtherNetworks, credentials_error, explain_refusal
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import AcceptedKeys, Principal
-from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeRefusal, TimeWire, classify
+from mcp_binance_server.exchange.wire import UNREADABLE, ExchangeRefusal, TimeWire
 
 WireT = TypeVar("WireT")
 
@@ -164,7 +164,7 @@ class ExchangeCaller:
             return InvalidSymbol(provided_symbol=str(params.get("symbol", "")), market=self.market)
         if refusal.is_region:
             return RegionRestricted(exchange_code=refusal.code, http_status=refusal.status, market=self.market)
-        if classify(refusal, is_write=False) == "retryable":
+        if refusal.may_pass:
             return ExchangeUnavailable(
                 reason=f"HTTP {refusal.status}", exchange_code=refusal.code, http_status=refusal.status
             )

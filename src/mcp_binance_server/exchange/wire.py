@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -44,16 +44,14 @@ Name = Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
 # One look at a whole event costs less than half of what a look at each of its numbers does.
 _LEVELS = re.compile(rf"(?:{_NOT_ZERO}{_NUMBER} {_NUMBER};)*+\Z")
 
-FaultClass = Literal["definite", "unknown", "retryable", "partial"]
-
-TOO_MANY_REQUESTS, IP_BANNED, RESTRICTED, UNAUTHORIZED = 429, 418, 451, 401
+TOO_MANY_REQUESTS, IP_BANNED, RESTRICTED, UNAUTHORIZED, SERVER_ERROR = 429, 418, 451, 401, 500
 TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, TIMESTAMP, UNKNOWN_SYMBOL = -1003, -1015, -1021, -1121
 BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY = -1022, -2014, -2015
 CREDENTIAL_CODES = frozenset({BAD_SIGNATURE, BAD_KEY_FORMAT, REJECTED_KEY})
-RETRYABLE_CODES = frozenset({TOO_MUCH_WEIGHT, TOO_MANY_ORDERS, -1034})
 # "Execution status unknown": the order may stand on the book although the answer is an error.
 UNKNOWN_CODES = frozenset({-1000, -1001, -1006, -1007})
 PARTIAL_CODE = -2021
+PASSING_CODES = UNKNOWN_CODES | {-1034}
 # The first letter of each names it in a header.
 SPAN_MS = {"SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 # As in: Way too many requests; IP banned until 1794240000000. Please use the websocket for live updates to avoid bans.
@@ -253,9 +251,14 @@ class ExchangeRefusal:
         return self.status == UNAUTHORIZED or self.code in CREDENTIAL_CODES
 
     @property
+    def may_pass(self) -> bool:
+        """Whether the same read may succeed later; of an order that says nothing, see `spot/order_fates.py`."""
+        return self.is_rate_limit or self.is_passing
+
+    @property
     def is_passing(self) -> bool:
         """Whether the same read may well succeed a moment later: the exchange stumbled, it did not decide."""
-        return classify(self, is_write=False) == "retryable" and not self.is_rate_limit
+        return not self.is_rate_limit and (self.status >= SERVER_ERROR or self.code in PASSING_CODES)
 
     @property
     def is_timestamp(self) -> bool:
@@ -278,14 +281,3 @@ def read_refusal(answer: HttpAnswer) -> ExchangeRefusal:
     except UNREADABLE:
         code, text = None, f"HTTP {answer.status}"
     return ExchangeRefusal(answer.status, code, text, count_in(answer.headers, "retry-after"))
-
-
-def classify(refusal: ExchangeRefusal, *, is_write: bool) -> FaultClass:
-    """Say what is known of the request's fate; only a write can be left unknown."""
-    if refusal.code == PARTIAL_CODE:
-        return "partial"
-    if refusal.is_rate_limit or refusal.code in RETRYABLE_CODES:
-        return "retryable"
-    if refusal.status >= 500 or refusal.code in UNKNOWN_CODES:
-        return "unknown" if is_write else "retryable"
-    return "definite"
