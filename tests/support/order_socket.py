@@ -127,6 +127,8 @@ def success(received: Received, **changed: Any) -> bytes:  # noqa: ANN401 - JSON
         "selfTradePreventionMode": "EXPIRE_MAKER",
     }
     more: dict[str, Any] = {"fills": []} if received.method == "POST" else {"origClientOrderId": ORDER.client_order_id}
+    if "stopPrice" in sent:
+        more["stopPrice"] = sent["stopPrice"]
     return json.dumps({**told, **more, **changed}).encode()
 
 
