@@ -10,16 +10,22 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "mcp_binance_server"
-# By the contract it breaks: where a line is added, and which.
-PLANTED = {
-    "Judgement of orders is pure": ("trading/judgement/guards.py", "import sqlite3"),
-    "The journal alone knows SQLite": ("services/trading/counting.py", "import sqlite3"),
-    "The surface cannot send": ("surface/answers.py", "from mcp_binance_server.trading.desk import Desk"),
-    "gRPC does not trade": (
+SENDER = "from mcp_binance_server.exchange.spot.orders import OrderClient"
+# The contract that is broken, where a line is added, and which.
+PLANTED = (
+    ("Judgement of orders is pure", "trading/judgement/guards.py", "import sqlite3"),
+    ("The journal alone knows SQLite", "services/trading/counting.py", "import sqlite3"),
+    ("Orders leave through one door", "services/trading/counting.py", SENDER),
+    ("Orders leave through one door", "trading/desk.py", SENDER),
+    ("The surface cannot send", "surface/answers.py", "from mcp_binance_server.trading.desk import Desk"),
+    ("The surface cannot send", "surface/confirm.py", "from mcp_binance_server.trading.spot import SpotBroker"),
+    ("The surface cannot send", "transports/http/app.py", SENDER),
+    (
+        "gRPC does not trade",
         "transports/grpc/errors.py",
         "from mcp_binance_server.services.trading.service import TradingService",
     ),
-}
+)
 
 
 def main() -> int:
@@ -27,7 +33,7 @@ def main() -> int:
         copy = shutil.copytree(
             PACKAGE, Path(folder) / "mcp_binance_server", ignore=shutil.ignore_patterns("__pycache__")
         )
-        for place, line in PLANTED.values():
+        for _, place, line in PLANTED:
             with (copy / place).open("a", encoding="utf-8") as file:
                 file.write(f"\n{line}\n")
         found = subprocess.run(  # noqa: S603 - our own tool
@@ -40,14 +46,15 @@ def main() -> int:
         )
     told = " ".join(found.stdout.split())
     missed: list[str] = []
-    for contract, (place, line) in PLANTED.items():
+    for contract, place, line in PLANTED:
         importer = "mcp_binance_server." + place.removesuffix(".py").replace("/", ".")
         if f"{contract} BROKEN" not in told or f"{importer} -> {line.split()[1]}" not in told:
-            missed.append(contract)
-    for contract in missed:
-        print(f"{contract}: what it forbids was not found", file=sys.stderr)
+            missed.append(f"{contract}: {importer}")
+    for each in missed:
+        print(f"{each}: what it forbids was not found", file=sys.stderr)
     if not missed:
-        print(f"{len(PLANTED)} contracts of trading found what was planted against them")
+        broken = {contract for contract, _, _ in PLANTED}
+        print(f"{len(broken)} contracts of trading found the {len(PLANTED)} imports planted against them")
     return 1 if missed else 0
 
 

@@ -86,10 +86,17 @@ def test_the_engines_are_protected_as_soon_as_they_exist() -> None:
     assert named == {f"mcp_binance_server.state.{each}" for each in ("redis", "memory") if exists(f"state.{each}")}
 
 
-def test_there_are_fifteen_contracts() -> None:
+def test_there_are_sixteen_contracts() -> None:
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 
-    assert len(configured["contracts"]) == 15
+    assert len(configured["contracts"]) == 16
+
+
+def test_orders_leave_through_one_door() -> None:
+    door = contract("Orders leave through one door")
+
+    assert door["protected_modules"] == ["mcp_binance_server.exchange.spot.orders"]
+    assert set(door["allowed_importers"]) == {"mcp_binance_server.trading.spot", "mcp_binance_server.trading_assembly"}
 
 
 def calls_to_binance() -> list[RestCall]:
