@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.control_futures import FuturesControl, listed, reply
+from mcp_binance_server.simulator.control_orders import OrderControl
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault, StreamFault
 from mcp_binance_server.simulator.futures.listing import FUTURES_HOST
@@ -197,6 +198,7 @@ def control_app(exchange: SimulatedExchange) -> ASGIApp:
                 Route("/replay", control.set_replay, methods=["POST"]),
                 Route("/clock", control.set_clock, methods=["POST"]),
                 Route("/limit", control.set_limit, methods=["POST"]),
+                *OrderControl(exchange).routes(),
                 *FuturesControl(exchange).routes(),
             ],
             exception_handlers={msgspec.DecodeError: _refuse, ValueError: _refuse},

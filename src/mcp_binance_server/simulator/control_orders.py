@@ -1,0 +1,188 @@
+"""The addresses by which tests and people steer the order desk, and look behind its answers."""
+
+from collections import Counter
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from mcp_binance_server.simulator.control_futures import reply
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.orders.accounts import units
+from mcp_binance_server.simulator.orders.crowd_view import Print
+from mcp_binance_server.simulator.orders.desk import Named
+from mcp_binance_server.simulator.orders.execution import Execution
+from mcp_binance_server.simulator.orders.order import Wanted
+from mcp_binance_server.simulator.refusals import Refusal
+
+
+class DeskOrder(msgspec.Struct, forbid_unknown_fields=True):
+    """New values for the knobs of the order desk; what is not named stays."""
+
+    engine_delay_ms: float | None = None
+    visible_after_ms: int | None = None
+    orders_10s: int | None = None
+    orders_1d: int | None = None
+
+
+class HandOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """An order that somebody places by hand, without a key; account 0 is the first, 1 that of the first guest."""
+
+    symbol: str
+    side: str
+    quantity: str
+    price: str = "0"
+    stop_price: str = "0"
+    type: str = "LIMIT"
+    time_in_force: str = "GTC"
+    client_order_id: str | None = None
+    self_trade: str = "EXPIRE_MAKER"
+    account: int = 0
+
+
+class HandCancel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """An order that somebody cancels by hand."""
+
+    symbol: str
+    client_order_id: str
+    account: int = 0
+
+
+class CrowdTrade(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A trade of the crowd that is on no tape; `sold` says that the taker sold."""
+
+    symbol: str
+    price: str
+    quantity: str
+    sold: bool
+
+
+class OrderControl:
+    """Handlers that change the order desk while it runs."""
+
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+        self._desk = exchange.orders
+
+    def routes(self) -> list[Route]:
+        """Return the routes, under /control."""
+        return [
+            Route("/orders", self.state, methods=["GET"]),
+            Route("/orders", self.set_knobs, methods=["POST"]),
+            Route("/orders", self.wipe, methods=["DELETE"]),
+            Route("/orders/executions", self.executions, methods=["GET"]),
+            Route("/orders/new", self.place, methods=["POST"]),
+            Route("/orders/cancel", self.cancel, methods=["POST"]),
+            Route("/orders/trade", self.trade, methods=["POST"]),
+        ]
+
+    async def state(self, _request: Request) -> Response:
+        """Return what was received, accepted, executed and told since the beginning, and every order as it stands."""
+        desk = self._desk
+        desk.engine.settle(self._exchange.now_ms())
+        return reply(
+            {
+                "received": desk.received,
+                "accepted": Counter(one.client_order_id for one in desk.accepted),
+                "by_hand": [one.client_order_id for one in desk.accepted if one.by_hand],
+                "executions": desk.records.executions.newest,
+                "events": desk.events_told,
+                "orders": [
+                    order.told().body() | {"account": self._number(order.holder)}
+                    for order in desk.records.orders.values()
+                ],
+            }
+        )
+
+    async def set_knobs(self, request: Request) -> Response:
+        """Change the knobs of the desk."""
+        desk, order = self._desk, msgspec.json.decode(await request.body(), type=DeskOrder)
+        desk.engine_delay_ms = desk.engine_delay_ms if order.engine_delay_ms is None else order.engine_delay_ms
+        desk.visible_after_ms = desk.visible_after_ms if order.visible_after_ms is None else order.visible_after_ms
+        limits = {"SECOND": order.orders_10s, "DAY": order.orders_1d}
+        for row in desk.listing.rate_limits:
+            limit = limits.get(str(row["interval"])) if row["rateLimitType"] == "ORDERS" else None
+            if limit is not None:
+                row["limit"] = limit
+        return reply(DeskOrder(desk.engine_delay_ms, desk.visible_after_ms, *(row.limit for row in desk.ledger.limits)))
+
+    async def wipe(self, _request: Request) -> Response:
+        """Forget every order and fill, and give the accounts what they began with; what was accepted is still told."""
+        self._desk.wipe()
+        return reply({"orders": 0})
+
+    async def executions(self, request: Request) -> Response:
+        """Return what happened behind a number, oldest first."""
+        after = int(request.query_params.get("after", "0"))
+        happened = self._desk.executions_since(after, None, self._exchange.now_ms())
+        return reply([self._shown(one) for one in happened])
+
+    async def place(self, request: Request) -> Response:
+        """Place an order by hand."""
+        order = msgspec.json.decode(await request.body(), type=HandOrder)
+        wanted = Wanted(
+            symbol=self._symbol(order.symbol),
+            buys=order.side == "BUY",
+            kind=order.type,
+            time_in_force=order.time_in_force,
+            quantity=units(order.quantity),
+            price=units(order.price),
+            stop=units(order.stop_price),
+            client_order_id=order.client_order_id or self._desk.usual_client_id(),
+            self_trade=order.self_trade,
+        )
+        account = self._exchange.order_account(self._key(order.account))
+        try:
+            placed = self._desk.place(account, wanted, self._exchange.now_ms(), by_hand=True)
+        except Refusal as refusal:
+            return PlainTextResponse(refusal.message, 400)
+        return reply(placed.told().body())
+
+    async def cancel(self, request: Request) -> Response:
+        """Cancel an order by hand."""
+        order = msgspec.json.decode(await request.body(), type=HandCancel)
+        account = self._exchange.order_account(self._key(order.account))
+        named = Named(order.symbol, None, order.client_order_id)
+        try:
+            gone = self._desk.cancel(account, named, self._desk.usual_client_id(), self._exchange.now_ms())
+        except Refusal as refusal:
+            return PlainTextResponse(refusal.message, 400)
+        return reply(gone.body())
+
+    async def trade(self, request: Request) -> Response:
+        """Let the crowd trade through the accounts' orders."""
+        order = msgspec.json.decode(await request.body(), type=CrowdTrade)
+        symbol, now_ms, before = (
+            self._symbol(order.symbol),
+            self._exchange.now_ms(),
+            self._desk.records.executions.newest,
+        )
+        self._desk.engine.settle(now_ms)
+        self._desk.engine.strike(symbol, Print(now_ms, units(order.price), units(order.quantity), order.sold))
+        return reply([self._shown(one) for one in self._desk.records.executions.since(before)])
+
+    def _symbol(self, name: str) -> Symbol:
+        symbol = self._exchange.listing.symbols.get(name)
+        if symbol is None:
+            raise ValueError(f"There is no symbol {name!r}.")
+        return symbol
+
+    def _keys(self) -> list[str]:
+        return [self._exchange.account.api_key, *(guest.account.api_key for guest in self._exchange.guests)]
+
+    def _key(self, number: int) -> str:
+        keys = self._keys()
+        if not 0 <= number < len(keys):
+            raise ValueError(f"There are accounts 0 to {len(keys) - 1}, not {number}.")
+        return keys[number]
+
+    def _number(self, holder: str) -> int:
+        keys = self._keys()
+        return keys.index(holder) if holder in keys else -1
+
+    def _shown(self, execution: Execution) -> dict[str, object]:
+        shown = msgspec.convert(msgspec.to_builtins(execution), dict[str, object])
+        del shown["holder"]  # a key is shown nowhere, not even to whoever steers
+        return shown | {"account": self._number(execution.holder)}
