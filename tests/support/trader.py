@@ -30,7 +30,8 @@ class Trader:
         query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in named.items() if value is not None)
         signature = hmac.new(self.account.secret_key.encode(), query.encode(), hashlib.sha256).hexdigest()
         headers = {"X-MBX-APIKEY": self.account.api_key}
-        return await self.api.request(method, f"/api/v3/{path}?{query}&signature={signature}", headers=headers)
+        address = path if path.startswith("/") else f"/api/v3/{path}"
+        return await self.api.request(method, f"{address}?{query}&signature={signature}", headers=headers)
 
     async def place(self, **changes: object) -> httpx2.Response:
         """Place a limit order to buy 0.01 BTC far below the market, with changes."""

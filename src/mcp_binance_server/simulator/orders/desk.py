@@ -39,11 +39,12 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Which order is meant: by one of its ids, or by both."""
+    """Which order is meant: by one of its ids, or by both; `only` is the status it must have."""
 
     symbol: str
     order_id: int | None
     client_order_id: str | None
+    only: str | None = None
 
 
 @dataclass(slots=True)
@@ -172,6 +173,8 @@ class OrderDesk:
         for order in self.records.open_orders(account.holder, named.symbol):
             if named.order_id in {None, order.order_id} and named.client_order_id in {None, order.client_order_id}:
                 live = self.records.orders.get(order.order_id)
+                if named.only not in {None, order.status}:
+                    raise Refusal(-2011, "Order was not canceled due to cancel restrictions.")
                 if live is None:
                     return self.records.cancel_seeded(account, order, cancel_id, now_ms)
                 self.engine.cancel(live, cancel_id, now_ms)

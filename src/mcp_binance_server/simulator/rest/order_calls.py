@@ -75,7 +75,7 @@ def cancel_order(call: Call) -> object:
     if restriction not in {None, "ONLY_NEW", "ONLY_PARTIALLY_FILLED"}:
         raise Refusal(-1145, "cancelRestrictions has to be either ONLY_NEW or ONLY_PARTIALLY_FILLED.")
     call.params.finish()
-    named = Named(symbol.name, number, client_id)
+    named = Named(symbol.name, number, client_id, None if restriction is None else restriction.removeprefix("ONLY_"))
     order = desk.cancel(call.exchange.order_account(call.key), named, cancel_id, call.now_ms)
     body = answer_of(order, [], "RESULT")
     del body["workingTime"]

@@ -1,0 +1,122 @@
+"""Between accepting and answering anything may go wrong, with and without the order having happened."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import pytest
+
+from mcp_binance_server.simulator.exchange import SimulatedExchange
+from support.clock import FakeClock
+from support.trader import Trader
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]
+
+BAN = {"kind": "status", "status": 418, "code": -1003, "msg": "Way too much request weight used."}
+FAULTS: Mapping[str, dict[str, Any]] = {
+    "503 with a body": {"kind": "status", "status": 503, "code": -1008, "msg": "Server is busy."},
+    "503 without a body": {"kind": "status", "status": 503, "body": ""},
+    "-1000": {"kind": "status", "status": 500},
+    "-1006": {"kind": "status", "status": 500, "code": -1006, "msg": "An unexpected response was received."},
+    "-1007": {"kind": "status", "status": 503, "code": -1007, "msg": "Timeout waiting for response."},
+    "reset": {"kind": "cut_before"},
+    "silence": {"kind": "silence"},
+    "cut body": {"kind": "cut_within"},
+    "short JSON": {"kind": "truncated"},
+    "no body": {"kind": "empty"},
+    "HTML": {"kind": "html"},
+    "late": {"kind": "delay", "delay_ms": 12_000},
+    "418": BAN,
+    "429": BAN | {"status": 429},
+}
+
+
+async def struck(trader: Trader, fault: str, *, executed: bool, method: str = "POST") -> httpx2.Response | None:
+    """Place or cancel an order with a fault waiting for it; None when there was no answer."""
+    body = FAULTS[fault] | {"executed": executed, "path": "/api/v3/order", "method": method}
+    assert (await trader.api.post("/control/faults", json=body)).status_code == 200
+    try:
+        return await (trader.place(newClientOrderId="one") if method == "POST" else trader.cancel("one"))
+    except (ConnectionResetError, TimeoutError):
+        return None
+
+
+def shape(answer: httpx2.Response | None) -> str:
+    if answer is None:
+        return "nothing"
+    try:
+        return f"{answer.status_code} {answer.json().get('code', 'an order')}"
+    except ValueError:
+        return f"{answer.status_code} unreadable"
+
+
+EXPECTED = {
+    "503 with a body": "503 -1008",
+    "503 without a body": "503 unreadable",
+    "-1000": "500 -1000",
+    "-1006": "500 -1006",
+    "-1007": "503 -1007",
+    "reset": "nothing",
+    "silence": "nothing",
+    "cut body": "nothing",
+    "short JSON": "200 unreadable",
+    "no body": "200 unreadable",
+    "HTML": "200 unreadable",
+    "418": "418 -1003",
+    "429": "429 -1003",
+}
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["executed", "not_executed"])
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_an_order_happens_or_not_whatever_is_answered(
+    trader: Trader, exchange: SimulatedExchange, fault: str, *, executed: bool
+) -> None:
+    answer = await struck(trader, fault, executed=executed)
+
+    late = "200 an order" if executed else "503 -1007"
+    assert shape(answer) == EXPECTED.get(fault, late)
+    state = (await trader.api.get("/control/orders")).json()
+    assert state["accepted"] == ({"one": 1} if executed else {})
+    assert state["received"]["requests"] == 1
+    assert (await trader.order("one")).get("status") == ("NEW" if executed else None)
+    assert exchange.faults.pending() == []
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["executed", "not_executed"])
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_cancel_happens_or_not_whatever_is_answered(trader: Trader, fault: str, *, executed: bool) -> None:
+    await trader.place(newClientOrderId="one")
+
+    await struck(trader, fault, executed=executed, method="DELETE")
+
+    assert (await trader.order("one"))["status"] == ("CANCELED" if executed else "NEW")
+
+
+async def test_a_fault_waits_for_a_request_that_is_genuine(trader: Trader, exchange: SimulatedExchange) -> None:
+    body = FAULTS["-1007"] | {"executed": True, "method": "POST"}
+    await trader.api.post("/control/faults", json=body)
+
+    refused = await trader.place(timestamp=exchange.now_ms() - 60_000)
+
+    assert refused.json()["code"] == -1021
+    assert exchange.orders.accepted == []
+
+
+async def test_a_fault_for_one_method_spares_the_others(trader: Trader) -> None:
+    await trader.api.post("/control/faults", json=FAULTS["-1007"] | {"executed": True, "method": "DELETE"})
+
+    placed = await trader.place(newClientOrderId="one")
+    cancelled = await trader.cancel("one")
+
+    assert (placed.status_code, cancelled.status_code) == (200, 503)
+
+
+async def test_a_late_answer_comes_after_the_order(trader: Trader, clock: FakeClock) -> None:
+    began_ms = clock.now_ms()
+
+    answer = await struck(trader, "late", executed=True)
+
+    assert answer is not None
+    assert answer.json()["transactTime"] == began_ms
+    assert clock.now_ms() == began_ms + 12_000
