@@ -171,7 +171,7 @@ async def app_on(
             if hub.keeper is not None:
                 await stack.enter_async_context(hub.keeper.running())
             await stack.enter_async_context(hub.running())
-        trading = await _trading(stack, settings, upstream, hub)
+        trading = await _trading(stack, settings, upstream, hub, dialer or NetworkDialer())
         streamed = Streamed(hub, network, time, thresholds)
         market = MarketService(client, upstream.directory, time, streamed)
         # Services are built for nobody's account: one that forgets whom it acts for has none to show.
@@ -249,7 +249,7 @@ async def app_on(
 
 
 async def _trading(
-    stack: AsyncExitStack, settings: Settings, upstream: Upstream, hub: Hub | None
+    stack: AsyncExitStack, settings: Settings, upstream: Upstream, hub: Hub | None, dialer: Dialer
 ) -> "TradingSide | None":
     if settings.trading == "off":
         return None
@@ -259,7 +259,7 @@ async def _trading(
         return await stack.enter_async_context(opened_paper(settings, upstream, hub))
     from mcp_binance_server.trading_assembly.spot import opened_spot  # noqa: PLC0415 - likewise
 
-    return await stack.enter_async_context(opened_spot(settings, upstream, hub))
+    return await stack.enter_async_context(opened_spot(settings, upstream, hub, dialer))
 
 
 def _chart_bars(

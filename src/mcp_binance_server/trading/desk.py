@@ -73,7 +73,7 @@ class Desk:
     mode: TradingMode = "paper"
     account: str | None = None
     """The only account whose orders it can ask about; None where all that are in the journal are kept here."""
-    following: str = ""
+    following: Callable[[], str] = lambda: ""
     """How it learns what becomes of open orders: "streamed", "polled", or "" while none is followed."""
     errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
     key_notes: tuple[str, ...] = ()

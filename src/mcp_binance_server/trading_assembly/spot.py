@@ -4,23 +4,27 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from decimal import localcontext
-from functools import partial
+
+import anyio
 
 from mcp_binance_server.domain.access import LOCAL
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.errors import AppError, SettingsError
+from mcp_binance_server.exchange.dialing import Dialer, Pacer
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
+from mcp_binance_server.exchange.spot.user_stream import UserStream
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.trading.drafting import Drafter
 from mcp_binance_server.services.trading.trader import Trader
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.following import Following
 from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
 from mcp_binance_server.trading.spot import SpotBroker, horizon_of
 from mcp_binance_server.trading_assembly.rights import require_rights
@@ -31,7 +35,9 @@ LOG = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def opened_spot(settings: Settings, upstream: Upstream, hub: Hub | None) -> AsyncGenerator[TradingSide]:
+async def opened_spot(
+    settings: Settings, upstream: Upstream, hub: Hub | None, dialer: Dialer
+) -> AsyncGenerator[TradingSide]:
     """Open the journal, make it agree with the account at Binance, and take orders for as long as this lasts.
 
     Raises:
@@ -41,19 +47,39 @@ async def opened_spot(settings: Settings, upstream: Upstream, hub: Hub | None) -
     if principal is None or folder is None:
         raise SettingsError(problems=(f"MCP_BINANCE_TRADING={mode} needs a key, and a folder for its journal",))
     own = AccountClient(caller, principal)
-    rights = StartStep("it is known what the key may do", partial(require_rights, own, mode))
     async with opened_rules(settings, upstream, folder) as rules:
         broker = _broker(upstream, principal, own, settings.order_recv_window_ms)
         account = TradedAccount(principal.key_id, mode, caller.network.name)
-        start = _start(upstream, rules, broker, account, rights)
-        await _tried_once(rights)
         desk = Desk(
             rules.ledger, lambda _: broker, upstream.clock, caller.time.now_ms, mode=mode, account=principal.key_id
         )
-        async with desk.running(start):
+
+        async def examine() -> None:
+            desk.key_notes = await require_rights(own, mode)
+
+        rights = StartStep("it is known what the key may do", examine)
+        await _tried_once(rights)
+        start = _start(upstream, rules, broker, account, rights)
+        async with desk.running(start), _followed(desk, upstream, principal, dialer):
             # Services are built for nobody's account: one that forgets whom it acts for has none to show.
             reads, trader = AccountClient(caller, None), Trader(LOCAL, principal.key_id)
             yield TradingSide(upstream, rules.policy, desk, reads, hub, trader)
+
+
+@asynccontextmanager
+async def _followed(desk: Desk, upstream: Upstream, principal: Principal, dialer: Dialer) -> AsyncGenerator[None]:
+    """Listen to what the exchange tells of open orders; where there is no address for that they are asked for."""
+    url, clock = upstream.caller.network.ws_api_url, upstream.clock
+    if url is None:
+        yield
+        return
+    stream = UserStream(url, dialer, Pacer(clock), upstream.caller, principal)
+    following = Following(principal.key_id, desk, stream, clock)
+    desk.following = lambda: following.following
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(following.run)
+        yield
+        tasks.cancel_scope.cancel()
 
 
 def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_window_ms: int) -> SpotBroker:

@@ -134,6 +134,7 @@ class TradingStatus:
     unread: str = ""
     """Why the account could not be read; "" where it was."""
     key_notes: tuple[str, ...] = ()
+    following: str = ""
     """What the owner of the key should know of it."""
 
 

@@ -219,6 +219,7 @@ class TradingService:
             balances=holdings,
             unread=unread,
             key_notes=self.desk.key_notes,
+            following=self.desk.following(),
             as_of_ms=now_ms,
         )
 

@@ -14,6 +14,7 @@ from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.markdown import exact, instant
 from mcp_binance_server.surface.views.trading.status import (
     confirmation_of,
+    following_notes,
     honest_notes,
     lost_words,
     open_words,
@@ -81,6 +82,7 @@ def _told(status: TradingStatus) -> ToolAnswer:
         notes=[
             *([unread_words(status)] if status.unread else []),
             *status.key_notes,
+            *following_notes(status),
             *honest_notes(status.mode),
             *money_notes(status.mode, status.venue),
         ],

@@ -17,6 +17,7 @@ HONEST = (
     "On paper nobody reacts to your orders, hidden orders and cancels ahead of you are unknown, every order takes the "
     "same time to the market, and trading is never halted: real fills can be worse."
 )
+POLLED = "Binance does not tell of open orders by itself now: they are asked for, and news of them may be late."
 NO_LIMIT = "no limit"
 NO_STAKE = ", without real money"
 
@@ -84,6 +85,7 @@ def status_text(status: TradingStatus, summary: str) -> str:
         *_table(("Limit", "Used", "Most", "Left"), map(_limit_row, status.limits)),
         *([] if status.open_intents else ["", "No open orders."]),
         *_part("Open orders", (open_words(each) for each in status.open_intents)),
+        *following_notes(status),
         *_part("Unresolved", (unresolved_words(each) for each in status.unresolved)),
         *_part("Waiting", (waiting_words(each) for each in status.waiting)),
         "",
@@ -103,6 +105,11 @@ def status_text(status: TradingStatus, summary: str) -> str:
 def unread_words(status: TradingStatus) -> str:
     """Say that balances and losses are missing, and why."""
     return f'The account could not be read: "{unformatted(word(status.unread))}"'
+
+
+def following_notes(status: TradingStatus) -> list[str]:
+    """Say where an open order's news come from when they may be late."""
+    return [POLLED] if status.following == "polled" else []
 
 
 def honest_notes(mode: TradingMode) -> list[str]:
