@@ -1,6 +1,6 @@
 """A desk whose orders stand on the simulated exchange's record of executions, and are told by its user events."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -191,10 +191,10 @@ class StreamedDesk:
         assert found is not None
         return found
 
-    async def disagreements(self) -> list[str]:
-        """Return the orders of which the journal does not say what the exchange does."""
+    async def disagreements(self, names: Sequence[str]) -> list[str]:
+        """Return those of the orders of which the journal does not say what the exchange does."""
         found: list[str] = []
-        for name in self.names:
+        for name in names:
             held, true = await self.written(name), self.orders.order(name)
             if (held.status, held.executed, held.spent) != (true.status, true.executed, true.quote_spent):
                 found.append(f"{name}: {held.status} {held.executed}, there {true.status} {true.executed}")
