@@ -22,11 +22,13 @@ AppError
 ├── OrderRuleBroken           -32602  an order that the exchange would refuse, found out here; in services/errors.py
 ├── KeyDoesNotTrade           -32002  a call without this server's own key wants to trade; in trading/errors.py
 ├── OrderDenied               -32602  a guard or limit says no; with the rest in trading/errors.py
+├── OrderUnresolved           -32602  an order of the same symbol and side may stand
 ├── PreviewNotFound           -32602  no such preview, or no longer
 ├── PreviewStale              -32602  the market has moved away from the preview
 ├── OrderDeclined             -32602  the user said no
 ├── AskedTooOften             -32602  the user said no too often of late
 ├── ApprovalImpossible        -32602  an approval is needed, and nobody can give it
+├── TradingNotReady           -32603  the server is still finding out how its orders stand
 ├── TradingStopped            -32603  no new order is taken
 ├── JournalUnavailable        -32603  nothing can be written down, so nothing is sent
 ├── ExchangeError             -32603  Binance answered, or did not, and nobody here can fix it

@@ -28,7 +28,7 @@ from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.desk import Desk
-from mcp_binance_server.trading.following import Following
+from mcp_binance_server.trading.following import OrderFollowing
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import Intent
@@ -164,7 +164,7 @@ class StreamedDesk:
     """A desk, who follows its orders, and the exchange where they stand."""
 
     desk: Desk
-    following: Following
+    following: OrderFollowing
     stream: UserStream
     orders: RecordedOrders
     exchange: SimulatedExchange
@@ -217,7 +217,7 @@ async def streamed_desk(folder: Path, seed: int = 1) -> AsyncGenerator[StreamedD
     async with opened_store(folder) as store:
         with owner(store.folder) as name:
             desk = Desk(HostLedger(store, name), lambda _: orders, clock, exchange.now_ms, "practice")
-            following = Following(ACCOUNT, desk, stream, clock)
+            following = OrderFollowing(ACCOUNT, desk, stream, clock)
             async with desk.running(), anyio.create_task_group() as tasks:
                 tasks.start_soon(following.run)
                 await settled()

@@ -87,6 +87,23 @@ class OrderDenied(AppError):
 
 
 @dataclass(kw_only=True, eq=False)
+class OrderUnresolved(AppError):
+    code: ClassVar[int] = -32602
+    error_type: ClassVar[str] = "order_unresolved"
+    guide: ClassVar[str] = "guide://document/errors/order-denied.md"
+    recovery_suggestion: ClassVar[str] = "Look the other order up with get_order; place nothing in its stead meanwhile"
+
+    client_order_id: str
+
+    @property
+    def message(self) -> str:
+        return (
+            f"Not placed: order {self.client_order_id} of this symbol and side may stand, and nobody knows yet whether "
+            "it does. Nothing was sent."
+        )
+
+
+@dataclass(kw_only=True, eq=False)
 class PreviewNotFound(AppError):
     code: ClassVar[int] = -32602
     error_type: ClassVar[str] = "preview_not_found"
@@ -147,6 +164,19 @@ class ApprovalImpossible(AppError):
     @property
     def message(self) -> str:
         return f"This order needs an approver ({self.why}), and none is set up. Nothing was sent."
+
+
+@dataclass(kw_only=True, eq=False)
+class TradingNotReady(AppError):
+    error_type: ClassVar[str] = "trading_not_ready"
+    retryable: ClassVar[bool] = True
+    recovery_suggestion: ClassVar[str] = "Wait half a minute and place the same preview again; nothing is placed twice"
+
+    step: str
+
+    @property
+    def message(self) -> str:
+        return f"Not placed: no order before {self.step}. Nothing was sent; previews and cancels work."
 
 
 @dataclass(kw_only=True, eq=False)

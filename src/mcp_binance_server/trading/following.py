@@ -33,7 +33,7 @@ MOST_KNOWN = 4_096
 class ReportStream(Protocol):
     """What tells of an account's orders unasked, as long as it runs."""
 
-    async def run(self, listener: "Following") -> None:
+    async def run(self, listener: "OrderFollowing") -> None:
         """Call the listener.
 
         Raises:
@@ -43,7 +43,7 @@ class ReportStream(Protocol):
 
 
 @dataclass(eq=False)
-class Following:
+class OrderFollowing:
     """Follows the open orders of one account; while there are none, nothing is connected and nothing asked."""
 
     account: str

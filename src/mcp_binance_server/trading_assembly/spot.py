@@ -24,7 +24,7 @@ from mcp_binance_server.services.trading.drafting import Drafter
 from mcp_binance_server.services.trading.trader import Trader
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.trading.desk import Desk
-from mcp_binance_server.trading.following import Following
+from mcp_binance_server.trading.following import OrderFollowing
 from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
 from mcp_binance_server.trading.spot import SpotBroker, horizon_of
 from mcp_binance_server.trading_assembly.rights import require_rights
@@ -74,7 +74,7 @@ async def _followed(desk: Desk, upstream: Upstream, principal: Principal, dialer
         yield
         return
     stream = UserStream(url, dialer, Pacer(clock), upstream.caller, principal)
-    following = Following(principal.key_id, desk, stream, clock)
+    following = OrderFollowing(principal.key_id, desk, stream, clock)
     desk.following = lambda: following.following
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(following.run)

@@ -179,8 +179,9 @@ async def test_before_the_desk_is_ready_nothing_is_placed_and_the_preview_says_w
         assert await tried(trader, **RESTING) == ["ready"]
         told = await trader.call("place_order", preview_id=preview_id)
 
-    assert (told.is_error, told.data["error_type"]) == (True, "order_denied")
-    assert "the orders that the last run left are known" in told.text
+    assert (told.is_error, told.data["error_type"]) == (True, "trading_not_ready")
+    assert told.data["step"] == "the orders that the last run left are known"
+    assert told.data["step"] in told.text
 
 
 async def test_while_an_order_may_stand_none_follows_on_its_side_and_the_other_side_is_free(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ async def test_an_order_whose_end_is_not_known_is_not_to_be_placed_again(tmp_pat
         placed = await service.told(Placed(await _claimed(service)))
 
     assert outcome_summary(placed) == (
-        f"PAPER: DO NOT PLACE IT AGAIN. Order {placed.intent.client_order_id} may stand at the exchange on paper."
+        f"PAPER: DO NOT PLACE IT AGAIN. It may stand at the exchange on paper: order {placed.intent.client_order_id}."
     )
     assert "place_order again with the same preview_id is safe, it only asks" in outcome_step(placed)
 

@@ -27,6 +27,7 @@ COLOURS: Final[Mapping[str, Colour]] = {
     "NOT_PLACED": "yellow",
     "SENT": "red",
     "UNKNOWN": "red",
+    "ADOPTED": "red",
 }
 AVERAGE_PLACES = Decimal("0.00000001")
 # What begins a formula in a spreadsheet; the wide ones do in some languages.
@@ -70,7 +71,7 @@ class OrderLine:
             self.state,
             executed,
             self.average,
-            CONFIRMED[intent.way],
+            "not known" if intent.state == "ADOPTED" else CONFIRMED[intent.way],
             intent.client_order_id,
         )
 
@@ -93,7 +94,7 @@ FIELDS: Final[Mapping[str, Callable[[OrderLine], object]]] = {
     "executed": lambda each: each.intent.executed,
     "spent": lambda each: each.intent.spent,
     "average_price": lambda each: each.average,
-    "confirmed": lambda each: each.intent.way,
+    "confirmed": lambda each: "" if each.intent.state == "ADOPTED" else each.intent.way,
     "reason": lambda each: word(each.reason),
     "counted": lambda each: cents_text(each.intent.counted),
     "client_order_id": lambda each: each.intent.client_order_id,

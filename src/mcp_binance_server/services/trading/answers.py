@@ -134,8 +134,10 @@ class TradingStatus:
     unread: str = ""
     """Why the account could not be read; "" where it was."""
     key_notes: tuple[str, ...] = ()
-    following: str = ""
     """What the owner of the key should know of it."""
+    following: str = ""
+    adopted: tuple[Intent, ...] = ()
+    """Orders of the last day that were found at the exchange and not in the journal."""
 
 
 @dataclass(frozen=True, slots=True)

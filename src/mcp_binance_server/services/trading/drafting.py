@@ -6,6 +6,8 @@ from secrets import token_hex
 
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step
 from mcp_binance_server.domain.order_requests import Side, TimeInForce
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.trading.counting import counted_in
 from mcp_binance_server.trading.errors import OrderDenied
@@ -13,6 +15,7 @@ from mcp_binance_server.trading.judgement.guards import worst_price
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
+from mcp_binance_server.trading.reconciling import OrderWorth
 
 NONE = Decimal(0)
 
@@ -71,6 +74,16 @@ class Drafter:
                 guard="value", received=f"an order in {quote}", limit=f"assets with a price in {counting}"
             )
         return counted
+
+    async def worth(self, order: Order, rules: SymbolRules) -> OrderWorth:
+        """Return what limits take for an order that is at the exchange.
+
+        Raises:
+            OrderDenied: its worth in the counting asset cannot be told.
+        """
+        with localcontext(prec=EXACT_DIGITS):
+            value = Quantity(order.quantity * order.price)
+        return OrderWorth(rules.base, await self.counted(rules.quote, value))
 
     def _worst(self, shown: Preview) -> Price:
         middle = shown.touch.mid

@@ -35,20 +35,23 @@ from mcp_binance_server.trading.errors import (
     AskedTooOften,
     OrderDeclined,
     OrderDenied,
+    OrderUnresolved,
     PreviewNotFound,
     PreviewStale,
+    TradingNotReady,
     TradingStopped,
 )
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.limits import LimitPassed
 from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
-from mcp_binance_server.trading.judgement.charges import charges, standing
+from mcp_binance_server.trading.judgement.charges import DAY_MS, charges, standing
 from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, Situation, denials, denied_by, first_denial
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
 from mcp_binance_server.trading.judgement.terms import PreviewId, TradingMode, client_order_id
+from mcp_binance_server.trading.reconciling import NOBODY
 
 MARKET_MOVED = frozenset({"book", "collar", "slippage"})
 MOST_DECLINED, DECLINED_MS = 3, 600_000
@@ -146,6 +149,8 @@ class TradingService:
             OrderDeclined: the user has meanwhile said no to it; likewise.
             OrderDenied: a guard or a limit does not allow it; likewise.
             PreviewStale: the market has moved away from what was shown; likewise.
+            OrderUnresolved: another one of its symbol and side may stand; likewise.
+            TradingNotReady: the server is still starting; likewise.
             TradingStopped: no new order is taken; likewise.
         """
         if (claimed := await self._claimed(kept.preview_id)) is not None:
@@ -220,6 +225,7 @@ class TradingService:
             unread=unread,
             key_notes=self.desk.key_notes,
             following=self.desk.following(),
+            adopted=tuple(await self.surveyor.reader.adopted(account, now_ms - DAY_MS)),
             as_of_ms=now_ms,
         )
 
@@ -292,7 +298,9 @@ class TradingService:
         intent = await self.desk.ledger.find(preview_id)
         if intent is None:
             return None
-        if intent.visitor != self.trader.visitor:
+        # Whom an order was for that was found at the exchange, nobody here knows: it is the account's.
+        is_found = intent.visitor == NOBODY and intent.terms.account == self.trader.account
+        if intent.visitor != self.trader.visitor and not is_found:
             raise PreviewNotFound
         return await self.told(await self.desk.told(preview_id))
 
@@ -316,8 +324,12 @@ class TradingService:
         fill = walk(levels, terms.quantity) if terms.is_market else None
         return Seen(Touch.of(book.value), fill, book.at_ms)
 
-    async def _refused(self, kept: KeptPreview, denied: Denied) -> OrderDenied | PreviewStale | TradingStopped:
+    async def _refused(self, kept: KeptPreview, denied: Denied) -> AppError:
         await self.desk.deny(kept.preview_id, denied)
+        if denied.guard == "ready":
+            return TradingNotReady(step=self.desk.waits_for or "the server is ready")
+        if denied.guard == "unresolved":
+            return OrderUnresolved(client_order_id=denied.client_order_id or "")
         if denied.guard == "stop" and (stopped := await self.desk.ledger.stopped()) is not None:
             return stopped_error(stopped)
         if denied.guard in MARKET_MOVED:

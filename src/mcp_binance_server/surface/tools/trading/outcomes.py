@@ -10,7 +10,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer
 from mcp_binance_server.surface.tools.rows import omitted
 from mcp_binance_server.surface.views.markdown import exact, exact_average, instant
-from mcp_binance_server.surface.views.trading.terms import WAYS, money_notes, order_words
+from mcp_binance_server.surface.views.trading.terms import confirmed_words, money_notes, order_words
 from mcp_binance_server.words import word
 
 OutcomeName = Literal[
@@ -70,7 +70,7 @@ def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step:
         spent=exact(intent.spent),
         average_price=None if average is None else exact_average(average, placed.rules.tick),
         fees={asset: exact(amount) for asset, amount in placed.fees.items()} or None,
-        confirmed_by=WAYS[intent.way],
+        confirmed_by=confirmed_words(intent),
         reason=word(placed.reason) or None,
         network=placed.venue.network,
         host=placed.venue.host,

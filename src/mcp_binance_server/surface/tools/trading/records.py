@@ -6,7 +6,8 @@ from typing import Any
 from pydantic.json_schema import SkipJsonSchema
 
 from mcp_binance_server.domain.symbols import fold
-from mcp_binance_server.errors import ExchangeRejected
+from mcp_binance_server.errors import AppError, ExchangeRejected
+from mcp_binance_server.exchange.spot.order_fates import NO_SUCH_ORDER
 from mcp_binance_server.services.trading.answers import OrderRecord
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer
@@ -15,9 +16,15 @@ from mcp_binance_server.surface.tools.rows import omitted
 from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.orders.history import order_text
-from mcp_binance_server.surface.views.trading.journal import history_of, journal_lines, record_page, record_summary
+from mcp_binance_server.surface.views.trading.journal import (
+    history_of,
+    journal_lines,
+    record_page,
+    record_summary,
+    unasked_summary,
+)
 from mcp_binance_server.surface.views.trading.status import terms_words
-from mcp_binance_server.surface.views.trading.terms import WAYS, mode_word, money_notes
+from mcp_binance_server.surface.views.trading.terms import confirmed_words, mode_word, money_notes
 
 
 class JournaledOrderAnswer(Answer):
@@ -37,10 +44,12 @@ async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnsw
     record = await _record(context, named, arguments.symbol)
     try:
         view = await context.orders.one(arguments.symbol, order_id=arguments.order_id, client_order_id=named)
-    except ExchangeRejected:  # it may never have got there: what we wrote down is all there is
+    except AppError as error:
         if record is None:
             raise
-        return _alone(context, record, mode)
+        # It may never have got there: what we wrote down is all there is.
+        is_absent = isinstance(error, ExchangeRejected) and error.exchange_code == NO_SUCH_ORDER
+        return _alone(context, record, record_summary(record, mode) if is_absent else unasked_summary(record, mode))
     record = record or await _record(context, view.order.client_order_id, arguments.symbol)
     summary = f"{mode}: order {view.order.order_id} is {view.order.status}."
     told = order_answer(view)
@@ -62,9 +71,9 @@ async def _record(context: Context, client_order_id: str | None, symbol: str) ->
     return found if found is not None and found.intent.terms.symbol == fold(symbol) else None
 
 
-def _alone(context: Context, record: OrderRecord, mode: str) -> ToolAnswer:
+def _alone(context: Context, record: OrderRecord, summary: str) -> ToolAnswer:
     trading = trading_of(context)
-    venue, summary, now_ms = trading.broker.venue, record_summary(record, mode), trading.now_ms()
+    venue, now_ms = trading.broker.venue, trading.now_ms()
     answer = JournaledOrderAnswer(
         summary=summary,
         order=None,
@@ -81,7 +90,7 @@ def _alone(context: Context, record: OrderRecord, mode: str) -> ToolAnswer:
 def _journal(record: OrderRecord) -> dict[str, Any]:
     return {
         "state": record.intent.state,
-        "confirmed_by": WAYS[record.intent.way],
+        "confirmed_by": confirmed_words(record.intent),
         "history": history_of(record),
     }
 

@@ -13,6 +13,7 @@ from mcp_binance_server.surface.tools.rows import omitted
 from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.markdown import exact, instant
 from mcp_binance_server.surface.views.trading.status import (
+    adopted_words,
     confirmation_of,
     following_notes,
     honest_notes,
@@ -50,6 +51,7 @@ class TradingStatusAnswer(Answer):
     limits: list[dict[str, str]]
     open_orders: list[str]
     unresolved: list[str]
+    adopted: SkipJsonSchema[list[str] | None] = omitted()
     waiting: list[str]
     balances: SkipJsonSchema[list[dict[str, str]]]
     network: SkipJsonSchema[str]
@@ -72,6 +74,7 @@ def _told(status: TradingStatus) -> ToolAnswer:
         ],
         open_orders=[open_words(each) for each in status.open_intents],
         unresolved=[unresolved_words(each) for each in status.unresolved],
+        adopted=[adopted_words(each) for each in status.adopted] or None,
         waiting=[waiting_words(each) for each in status.waiting],
         balances=[
             {"asset": each.asset, "free": exact(each.free), "locked": exact(each.locked)} for each in status.balances

@@ -4,7 +4,14 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain
 from mcp_binance_server.surface.views.trading.status import RESUME, terms_words
-from mcp_binance_server.surface.views.trading.terms import BRIEF_WAYS, WAYS, mode_word, unformatted, where_from
+from mcp_binance_server.surface.views.trading.terms import (
+    BRIEF_FOUND,
+    BRIEF_WAYS,
+    confirmed_words,
+    mode_word,
+    unformatted,
+    where_from,
+)
 from mcp_binance_server.trading.journal.chain import Event
 from mcp_binance_server.trading.journal.records import Intent, Stopped
 from mcp_binance_server.trading.judgement.terms import TradingMode
@@ -20,7 +27,7 @@ HISTORY = {
     "NOT_SENT": "not sent",
     "UNKNOWN": "no answer; asked for",
     "NOT_PLACED": "not found, most likely not executed; watched for a day",
-    "ADOPTED": "found at the exchange, not in the journal",
+    "ADOPTED": "found at the exchange, was not in this journal",
     "CANCEL_ASKED": "cancel sent",
     "CANCELLED": "cancelled",
     "CANCEL_REFUSED": "cancel refused",
@@ -55,9 +62,22 @@ def history_of(record: OrderRecord) -> list[str]:
 
 
 def record_summary(record: OrderRecord, mode: str) -> str:
-    """Say how an order stands of which only the journal knows."""
+    """Say how an order stands that the exchange does not show."""
     intent = record.intent
+    if intent.is_unresolved:
+        return (
+            f"{mode}: DO NOT PLACE IT AGAIN. Order {intent.client_order_id} is not seen at the exchange yet and may "
+            "still come; it is asked for until that is known."
+        )
     return f"{mode}: order {intent.client_order_id} is not at the exchange; the journal says {HISTORY[intent.state]}."
+
+
+def unasked_summary(record: OrderRecord, mode: str) -> str:
+    """Say how an order stands while the exchange cannot be asked."""
+    intent = record.intent
+    again = "DO NOT PLACE IT AGAIN. " if intent.is_unresolved else ""
+    state = intent.status or HISTORY[intent.state]
+    return f"{mode}: {again}The exchange could not be asked; order {intent.client_order_id} is by the journal {state}."
 
 
 def record_page(record: OrderRecord, summary: str, mode: TradingMode, venue: Venue, as_of_ms: int) -> str:
@@ -72,7 +92,7 @@ def journal_lines(record: OrderRecord) -> list[str]:
     return [
         "## Journal",
         f"**State**: {intent.state}",
-        f"**Confirmed by**: {WAYS[intent.way]}",
+        f"**Confirmed by**: {confirmed_words(intent)}",
         *(f"- {unformatted(each)}" for each in history_of(record)),
     ]
 
@@ -87,7 +107,7 @@ def _row(intent: Intent) -> str:
         intent.status or "-",
         f"{exact(intent.executed)}{at}",
         exact(intent.spent),
-        BRIEF_WAYS[intent.way],
+        BRIEF_FOUND if intent.state == "ADOPTED" else BRIEF_WAYS[intent.way],
         plain(intent.client_order_id),
     )
     return f"| {' | '.join(cells)} |"

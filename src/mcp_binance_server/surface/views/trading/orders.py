@@ -9,8 +9,8 @@ from mcp_binance_server.services.trading.answers import CancelledAll, PlacedOrde
 from mcp_binance_server.services.trading.previews import KeptPreview
 from mcp_binance_server.surface.views.markdown import exact, instant, next_step, plain
 from mcp_binance_server.surface.views.trading.terms import (
-    WAYS,
     averaged,
+    confirmed_words,
     mode_word,
     order_words,
     unformatted,
@@ -49,7 +49,7 @@ def outcome_summary(placed: PlacedOrder) -> str:
                 "it is watched for a day."
             )
         case "unknown":
-            return f"{mode}: DO NOT PLACE IT AGAIN. Order {name} may stand at {_venue(placed)}."
+            return f"{mode}: DO NOT PLACE IT AGAIN. It may stand at {_venue(placed)}: order {name}."
 
 
 def outcome_step(placed: PlacedOrder) -> str:
@@ -59,6 +59,8 @@ def outcome_step(placed: PlacedOrder) -> str:
     match placed.outcome:
         case "placed":
             return "" if intent.final_ms is not None else f"{look} tells what follows; cancel_order takes it back"
+        case "unknown" if intent.state == "NOT_PLACED":
+            return f"tell the user; {look} looks again. A new order is the user's decision: both may be executed"
         case "unknown":
             return f"{look} in {ASK_AGAIN_SECS} s; place_order again with the same preview_id is safe, it only asks"
         case _:
@@ -75,11 +77,11 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
         f"**Order**: {order_words(intent.terms, rules.base)}",
         f"**Client order ID**: {intent.client_order_id}",
         *([f"**Order ID**: {intent.order_id}"] if intent.order_id is not None else []),
-        f"**Status**: {intent.status or 'none'} (journal: {intent.state})",
+        f"**Status**: {intent.status} (journal: {intent.state})" if intent.status else f"**Journal**: {intent.state}",
         f"**Executed**: {exact(intent.executed)} {plain(rules.base)} for {exact(intent.spent)} {plain(rules.quote)}",
         *([f"**Average price**: {averaged(average, rules)}"] if average is not None else []),
         *([f"**Fees**: {fees_words(placed.fees)}"] if placed.fees else []),
-        f"**Confirmed by**: {WAYS[intent.way]}",
+        f"**Confirmed by**: {confirmed_words(intent)}",
         *([f"**Reason**: {unformatted(word(placed.reason))}"] if placed.reason else []),
         *([f"**Next**: {step}"] if step else []),
         "",

@@ -32,7 +32,7 @@ def status_summary(status: TradingStatus) -> str:
         )
     if status.waits_for:
         return f"{mode}: not ready. No order before {status.waits_for}."
-    return f"{mode}: trading is on{NO_STAKE if status.mode == 'paper' else ''}."
+    return f"{mode}: trading is on{NO_STAKE if status.mode == 'paper' else ''}.{_alarm(status)}"
 
 
 def rules_of(policy: Policy) -> dict[str, str]:
@@ -87,6 +87,7 @@ def status_text(status: TradingStatus, summary: str) -> str:
         *_part("Open orders", (open_words(each) for each in status.open_intents)),
         *following_notes(status),
         *_part("Unresolved", (unresolved_words(each) for each in status.unresolved)),
+        *_part("Found at the exchange, not in this journal", (adopted_words(each) for each in status.adopted)),
         *_part("Waiting", (waiting_words(each) for each in status.waiting)),
         "",
         "## Account",
@@ -133,6 +134,11 @@ def unresolved_words(intent: Intent) -> str:
     return f"{open_words(intent)}; DO NOT PLACE IT AGAIN, get_order tells what is known"
 
 
+def adopted_words(intent: Intent) -> str:
+    """Write one order of ours that was found at the exchange and not in the journal."""
+    return f"{open_words(intent)}; it counts in the limits. Another server with this key, or a lost journal?"
+
+
 def waiting_words(waiting: Waiting) -> str:
     """Write one preview that waits for a signature."""
     approved = (
@@ -146,6 +152,11 @@ def terms_words(terms: Terms) -> str:
     stop = f" stop {exact(terms.stop_price)}" if terms.stop_price is not None else ""
     at = f"at {exact(terms.price)}{stop}"
     return f"{terms.side} {exact(terms.quantity)} {plain(terms.symbol)} {terms.kind} {at}"
+
+
+def _alarm(status: TradingStatus) -> str:
+    number = len(status.adopted)
+    return f" ALARM: orders found at the exchange that were not in this journal: {number}." if number else ""
 
 
 def _limit_row(use: LimitUse) -> tuple[str, ...]:

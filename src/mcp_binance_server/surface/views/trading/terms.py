@@ -7,6 +7,7 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import exact, instant, plain, price_places
+from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
@@ -25,6 +26,8 @@ WAYS: dict[Way, str] = {
     "apart": "the approver's signature",
 }
 BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apart": "the approver"}
+# Who agreed to an order that was found at the exchange is in another journal, or lost.
+FOUND, BRIEF_FOUND = "not known; it was found at the exchange and was not in this journal", "not known"
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
 AFTERWARDS: dict[Way, str] = {
     "policy": "nobody is asked again",
@@ -47,6 +50,11 @@ def mode_word(mode: TradingMode, venue: Venue) -> str:
 def account_words(mode: TradingMode, venue: Venue) -> str:
     """Say as the first line of a page about an account which kind of money is in it."""
     return f"{mode_word(mode, venue)}: {MONEY[mode]}"
+
+
+def confirmed_words(intent: Intent) -> str:
+    """Say who agreed to an order."""
+    return FOUND if intent.state == "ADOPTED" else WAYS[intent.way]
 
 
 def order_words(terms: Terms, base: str) -> str:
