@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.cli.arguments import Parser
-from mcp_binance_server.cli.doctor.examination import LADDER
+from mcp_binance_server.cli.doctor.examination import LADDER, TRADING
 from mcp_binance_server.cli.setup.clients import CLIENTS
 from mcp_binance_server.cli.setup.command import add_setup_command
 from support.setups import LINUX
@@ -36,7 +36,7 @@ def test_every_option_of_setup_is_explained(capsys: pytest.CaptureFixture[str]) 
     assert [flag for flag in flags if f"`{flag}" not in SETUP] == []
 
 
-@pytest.mark.parametrize("rung", [rung.id for rung in LADDER])
+@pytest.mark.parametrize("rung", [rung.id for rung in (*LADDER, *TRADING)])
 def test_every_rung_of_the_ladder_is_explained(rung: str) -> None:
     rows = [line for line in TROUBLESHOOTING.splitlines() if line.startswith("| `")]
 

@@ -44,7 +44,6 @@ class Machine:
 
     def goes_live(self, *, lacks: str = "", key: str = "") -> None:
         """Set up all that live needs: rights, limits, the key's id, and somebody who approves."""
-        self.served.exchange.rights = KeyRights(trading=True)
         public = self.folder.approver().public
         (self.folder.path / APPROVER_FILE).chmod(0o600)
         lines = [f"{name} = {value}" for name, value in LIMITS.items() if name != lacks]
@@ -65,6 +64,7 @@ def machine(served: ServedExchange, patient: Patient, tmp_path: Path, monkeypatc
     patient.environment["BINANCE_WS_API_URL"] = f"ws://{served.host}/ws-api/v3"
     made = Machine(served, TradingFolder(tmp_path / "trading", config / "trading.toml"), monkeypatch)
     lies_on("ext4", made)
+    served.exchange.rights = KeyRights(trading=True)
     return made
 
 
@@ -199,6 +199,10 @@ def no_sockets(machine: Machine) -> None:
     machine.served.exchange.faults.add(Fault(kind="status", path="/ws-api/*", times=None, status=403))
 
 
+def may_only_read(machine: Machine) -> None:
+    machine.served.exchange.rights = KeyRights()
+
+
 def skewed(machine: Machine) -> None:
     machine.served.exchange.skew_ms = -7_000
 
@@ -276,7 +280,8 @@ AT_BINANCE = {
         environment={**PRACTICE, "BINANCE_API_KEY": "", "BINANCE_SECRET_KEY": ""},
     ),
     "live without limits": Planted(
-        "policy", "needs MCP_BINANCE_TRADING_POLICY", "Correct what is named", "", cause=without_limits, environment=LIVE,
+        "policy", "needs MCP_BINANCE_TRADING_POLICY", "Correct what is named", "",
+        cause=without_limits, environment=LIVE,
     ),
     "a limit that live needs": Planted(
         "policy", "needs daily_loss below [limits]", "Correct what is named", "",
@@ -305,6 +310,10 @@ AT_BINANCE = {
     "a key that can withdraw": Planted(
         "withdrawals", "THIS KEY CAN WITHDRAW YOUR MONEY", "untick", "api-management",
         cause=boxes(trading=True, withdrawals=True), environment=LIVE,
+    ),
+    "a key that may not trade at the testnet": Planted(
+        "trial", "Binance would not take an order on BTCUSDT", "right to trade", "testnet.binance.vision",
+        cause=may_only_read, environment=PRACTICE,
     ),
     "no events of orders": Planted(
         "user_stream", "takes no subscription", "Allow WebSockets", "BINANCE_WS_API_URL", "warning", no_sockets,
@@ -375,11 +384,13 @@ def test_orders_at_binance_in_good_health(mode: str, machine: Machine, patient: 
     play = "off" if mode == "practice" else "ok"
     assert {name: found[name] for name in (each.id for each in TRADING)} == {
         "trading": "ok", "policy": "ok", "journal": "ok", "approver": play, "trade_rights": "ok",
-        "user_stream": "ok", "open_orders": "ok", "stop": "ok", "separation": play, "asking": play,
+        "user_stream": "ok", "open_orders": "ok", "trial": "ok", "stop": "ok", "separation": play, "asking": play,
     }  # fmt: skip
     assert (report["problems"], report["warnings"]) == (0, 0)
     assert machine.key_id in rung(report, "trading")["seen"]
-    assert {each.method for each in machine.served.exchange.requests} <= {"GET", "WS"}
+    assert {each.path for each in machine.served.exchange.requests if each.method not in ("GET", "WS")} == {
+        "/api/v3/order/test"
+    }
 
 
 def test_a_client_that_starts_a_live_server_as_the_same_user_is_told(
@@ -410,7 +421,8 @@ def test_paper_in_good_health(machine: Machine, patient: Patient) -> None:
     found = statuses(report)
     assert {name: found[name] for name in (each.id for each in TRADING)} == {
         "trading": "ok", "policy": "ok", "journal": "ok", "approver": "off", "trade_rights": "off",
-        "user_stream": "off", "open_orders": "off", "stop": "ok", "separation": "off", "asking": "off",
+        "user_stream": "off", "open_orders": "off", "trial": "off", "stop": "ok", "separation": "off",
+        "asking": "off",
     }  # fmt: skip
     assert report["healthy"] is True
     assert [*machine.folder.path.parent.iterdir()] == before  # it looks, and makes nothing

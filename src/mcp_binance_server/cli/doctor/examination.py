@@ -64,6 +64,7 @@ TRADING: Final = (
     Rung("trade_rights", "Right to trade", orders.rights, ("trading", "permissions", "withdrawals")),
     Rung("user_stream", "Order events", orders.user_stream, ("trading", "signature")),
     Rung("open_orders", "Open orders", orders.reconciliation, ("journal", "signature")),
+    Rung("trial", "An order", orders.trial, ("policy", "trade_rights", "signature")),
     Rung("stop", "Stop", journal.stop, ("journal",)),
     Rung("separation", "Same user", trading.separation, ("trading",)),
     Rung("asking", "Asking you", trading.asking, ("policy",)),

@@ -7,15 +7,20 @@ import anyio
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, export, good, off
 from mcp_binance_server.cli.doctor.trading import LIVE, PAPER
 from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.order_requests import Fate
 from mcp_binance_server.domain.orders import Order, Report
+from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import InvalidCredentials
 from mcp_binance_server.exchange.dialing import NetworkDialer, Pacer
-from mcp_binance_server.exchange.endpoints import host_of
+from mcp_binance_server.exchange.endpoints import EXCHANGE_INFO, host_of
 from mcp_binance_server.exchange.spot.user_stream import UserStream
+from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire
 from mcp_binance_server.installation import own_command
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.judgement.key_rights import judge_rights
+from mcp_binance_server.trading_assembly.trial import small_order, try_out
 
+USUAL, LEVELS = Symbol("BTCUSDT"), 5
 SUBSCRIBED_SECS = 8.0
 # How ids of orders begin that were placed by this program.
 PREFIXES = {"live": ("mbl-",), "practice": ("mbt-", "mbd-")}
@@ -112,6 +117,28 @@ async def reconciliation(bench: Bench) -> CheckResult:
     if over := [each for each in here if each.client_order_id not in shown]:
         return _unknown_there(over)
     return good(f"{len(own)} of ours, here and at the exchange" if own else "none of ours, here or at the exchange")
+
+
+async def trial(bench: Bench) -> CheckResult:
+    if bench.mode == PAPER:
+        return off()
+    listed = None if bench.policy is None else bench.policy.limits.symbols
+    symbol = Symbol(min(listed)) if listed else USUAL
+    info = await bench.caller.read(EXCHANGE_INFO, {"symbol": symbol}, ExchangeInfoWire)
+    rules = info.value.to_domain(otherwise=0).find(symbol)
+    book = await bench.app.market.client.snapshot(symbol, LEVELS)
+    if rules is None or not book.bids:
+        return off(f"not tried: {symbol} has no market there now")
+    outcome = await try_out(bench.caller, bench.app.account.require_key(), small_order(rules, book.bids[0].price))
+    if outcome.fate is Fate.ACCEPTED:
+        return good(f"Binance would take one on {symbol}; it was tried and not placed")
+    return CheckResult(
+        "problem",
+        f"Binance would not take an order on {symbol}: {outcome.reason}",
+        "It was asked to check a small order and to execute nothing",
+        "See to what it says; where the key is refused, its right to trade and its IP list",
+        bench.network.help_url,
+    )
 
 
 def _judged(bench: Bench) -> CheckResult:

@@ -1,0 +1,32 @@
+"""An order that the exchange checks and does not execute, for who wants to know before anything is placed."""
+
+from decimal import ROUND_CEILING, Decimal
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Outcome, WrittenOrder
+from mcp_binance_server.domain.symbols import SymbolRules
+from mcp_binance_server.exchange.caller import ExchangeCaller
+from mcp_binance_server.exchange.signing import Principal
+from mcp_binance_server.exchange.spot.order_counts import OrderCounts
+from mcp_binance_server.exchange.spot.orders import OrderClient
+
+TRIED = "doctor-tries-an-order"
+# Above the least that the exchange takes, so that a price that moves meanwhile does not fall below it.
+ABOVE_LEAST = Decimal("1.5")
+
+
+def small_order(rules: SymbolRules, price: Price) -> WrittenOrder:
+    """Return a buy at a price, hardly larger than the least that the exchange takes."""
+    least = max(rules.min_notional * ABOVE_LEAST / price, rules.min_quantity)
+    steps = (least / rules.step).to_integral_value(ROUND_CEILING) if rules.step else least
+    quantity = Quantity(steps * rules.step if rules.step else least)
+    return WrittenOrder(TRIED, rules.symbol, "BUY", "LIMIT", "GTC", quantity, price)
+
+
+async def try_out(caller: ExchangeCaller, principal: Principal, order: WrittenOrder) -> Outcome:
+    """Have the exchange check an order with this key; nothing is executed.
+
+    Raises:
+        AppError: it could not be asked.
+    """
+    return await OrderClient(caller, principal, OrderCounts(caller.time)).try_out(order)
