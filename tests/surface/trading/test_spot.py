@@ -24,10 +24,12 @@ async def test_a_resting_order_is_cancelled_at_the_exchange(tmp_path: Path) -> N
         placed = await trader.placed(**RESTING)
         name = placed.data["client_order_id"]
         shown = await trader.call("get_open_orders")
+        past = await trader.call("get_order", symbol=SYMBOL, client_order_id=name)
         cancelled = await trader.call("cancel_order", symbol=SYMBOL, client_order_id=name)
         status = await trader.call("get_trading_status")
 
     assert placed.data["status"] == "NEW"
     assert name in shown.text
+    assert "NEW, executed 0\n" in f"{past.text}\n"  # however many noughts the exchange wrote
     assert cancelled.data["outcome"] == "cancelled"
     assert status.data["open_orders"] == []

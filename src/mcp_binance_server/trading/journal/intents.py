@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.money import Quantity, written
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.limits import give_back
@@ -82,8 +82,8 @@ def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Inte
         (
             order.status,
             order.order_id,
-            str(order.executed),
-            str(order.quote_spent),
+            written(order.executed),
+            written(order.quote_spent),
             now_ms,
             now_ms if is_final else None,
             preview_id,
@@ -91,7 +91,7 @@ def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Inte
     )
     if is_final:
         give_back(rows, stands, given_back(stands.counted, stands.terms.quantity, order.executed))
-    facts = {"status": order.status, "executed": str(order.executed), "spent": str(order.quote_spent)}
+    facts = {"status": order.status, "executed": written(order.executed), "spent": written(order.quote_spent)}
     append(rows, now_ms, preview_id, "STATUS", facts)
     return _found(rows, preview_id)
 
