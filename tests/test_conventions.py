@@ -157,6 +157,20 @@ def test_a_write_leaves_in_one_place_and_once() -> None:
     assert not {"stamina", "tenacity", "httpx2", "mcp_binance_server.state.flight"} & imported
 
 
+def test_a_read_of_binance_is_a_get_and_leaves_in_one_place() -> None:
+    asked = {
+        (path.relative_to(EXCHANGE).as_posix(), method)
+        for path in EXCHANGE.rglob("*.py")
+        for method in re.findall(r"channel\.(\w+)\(", path.read_text(encoding="utf-8"))
+    }
+
+    assert asked == {
+        ("attempt.py", "get"),
+        ("spot/orders.py", "prepare_writes"),
+        ("spot/orders.py", "write"),
+    }
+
+
 def test_the_methods_that_change_something_are_named_in_one_file_of_the_exchange() -> None:
     named = {
         path.relative_to(EXCHANGE).as_posix()
