@@ -58,8 +58,8 @@ async def opened_spot(
             desk.key_notes = await require_rights(own, mode)
 
         rights = StartStep("it is known what the key may do", examine)
-        await _tried_once(rights)
-        start = _start(upstream, rules, broker, account, rights)
+        first = () if await _is_done(rights) else (rights,)
+        start = _start(upstream, rules, broker, account, first)
         async with desk.running(start), _followed(desk, upstream, principal, dialer):
             # Services are built for nobody's account: one that forgets whom it acts for has none to show.
             reads, trader = AccountClient(caller, None), Trader(LOCAL, principal.key_id)
@@ -91,7 +91,7 @@ def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_w
 
 
 def _start(
-    upstream: Upstream, rules: OpenRules, broker: SpotBroker, account: TradedAccount, rights: StartStep
+    upstream: Upstream, rules: OpenRules, broker: SpotBroker, account: TradedAccount, first: tuple[StartStep, ...]
 ) -> Reconciliation:
     drafter = Drafter(account.mode, account.network, rules.policy, upstream.client)
 
@@ -109,11 +109,11 @@ def _start(
         rules.policy,
         worth_of,
         upstream.caller.time.now_ms,
-        first=(rights,),
+        first=first,
     )
 
 
-async def _tried_once(step: StartStep) -> None:
+async def _is_done(step: StartStep) -> bool:
     """Do a step before anything is served: what is wrong for good ends the start, the rest is tried again later."""
     try:
         await step.do()
@@ -121,3 +121,5 @@ async def _tried_once(step: StartStep) -> None:
         raise
     except AppError as error:
         LOG.warning("no order before %s: %s", step.awaited, error.message)
+        return False
+    return True
