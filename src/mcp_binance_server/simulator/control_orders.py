@@ -88,7 +88,7 @@ class OrderControl:
                 "accepted": Counter(one.client_order_id for one in desk.accepted),
                 "by_hand": [one.client_order_id for one in desk.accepted if one.by_hand],
                 "executions": desk.records.executions.newest,
-                "events": desk.events_told,
+                "events": self._exchange.hub.user_events,
                 "orders": [
                     order.told().body() | {"account": self._number(order.holder)}
                     for order in desk.records.orders.values()

@@ -70,8 +70,6 @@ class OrderDesk:
         self.engine = OrderEngine(listing, self.records, self.ledger)
         self.accepted: list[Accepted] = []
         self.received = Received()
-        self.events_told = 0
-        """The user events that went out over a connection; whoever sends them counts them."""
         self.engine_delay_ms = 0.0
         """How long a request takes from its receipt to the engine, before which its recvWindow is checked again."""
         self.visible_after_ms = 0
