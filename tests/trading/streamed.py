@@ -1,6 +1,6 @@
 """A desk whose orders stand on the simulated exchange's record of executions, and are told by its user events."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -23,7 +23,8 @@ from mcp_binance_server.exchange.dialing import Pacer, StreamConnection
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.user_stream import UserStream
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.simulator.orders.execution import Execution, ExecutionKind, OrderState, Status
+from mcp_binance_server.simulator.market.portfolio import Order as OrderState
+from mcp_binance_server.simulator.orders.execution import Execution, ExecutionKind
 from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
@@ -110,7 +111,7 @@ class RecordedOrders:
         state = self.stands[name]
         part = min(quantity, Decimal(state.quantity) - Decimal(state.executed))
         executed, value = Decimal(state.executed) + part, part * Decimal(state.price)
-        status: Status = "FILLED" if executed == Decimal(state.quantity) else "PARTIALLY_FILLED"
+        status = "FILLED" if executed == Decimal(state.quantity) else "PARTIALLY_FILLED"
         after = replace(
             state,
             status=status,
@@ -120,7 +121,7 @@ class RecordedOrders:
         trade = {"last_quantity": amount(part), "last_price": state.price, "last_value": amount(value)}
         self.step(after, "TRADE", trade_id=self.exchange.executions.newest + 1, **trade)
 
-    def end(self, name: str, kind: ExecutionKind, status: Status) -> None:
+    def end(self, name: str, kind: ExecutionKind, status: str) -> None:
         """End an order before it is filled."""
         named = {"client_order_id": f"{name}-c", "original_client_order_id": name} if kind == "CANCELED" else {}
         self.step(replace(self.stands[name], status=status), kind, **named)
@@ -142,12 +143,15 @@ class CountingDialer:
     clock: SteppedClock
     dialled_ms: list[float] = field(default_factory=list[float])
     is_closed: bool = False
+    wrapped: Callable[[StreamConnection], StreamConnection] | None = None
+    """What stands between the exchange and who dials."""
 
     async def connect(self, url: str) -> StreamConnection:
         self.dialled_ms.append(self.clock.monotonic_ms())
         if self.is_closed:
             raise ConnectionRefusedError("nobody there")
-        return await self.loopback.connect(url)
+        connection = await self.loopback.connect(url)
+        return connection if self.wrapped is None else self.wrapped(connection)
 
     def most_in(self, span_ms: float) -> int:
         """Return the most attempts in any span of that length."""

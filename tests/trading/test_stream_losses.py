@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from mcp_binance_server.simulator.faults import StreamFault, StreamKind
-from mcp_binance_server.simulator.orders.execution import ExecutionKind, Status
+from mcp_binance_server.simulator.orders.execution import ExecutionKind
 from mcp_binance_server.trading.journal.records import FINAL_STATUS
 from trading.streamed import StreamedDesk, streamed_desk
 
@@ -26,7 +26,7 @@ OPEN_AT_ONCE = 6
 DAY_MS, FIVE_MINUTES_MS, MOST_CONNECTS = 86_400_000, 300_000, 300
 SPOILED: tuple[StreamKind, ...] = ("drop", "duplicate", "swap", "malformed")
 ENDED: tuple[StreamKind, ...] = ("cut", "terminated", "shutdown")
-ENDS: tuple[tuple[ExecutionKind, Status], ...] = (
+ENDS: tuple[tuple[ExecutionKind, str], ...] = (
     ("CANCELED", "CANCELED"),
     ("EXPIRED", "EXPIRED"),
     ("TRADE_PREVENTION", "EXPIRED_IN_MATCH"),

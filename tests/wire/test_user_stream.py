@@ -327,6 +327,15 @@ async def test_a_limit_stops_everybody_until_the_moment_that_is_told() -> None:
         assert floor.dialer.attempts == 2
 
 
+async def test_an_answer_without_a_success_is_no_subscription() -> None:
+    async with opened() as floor:
+        await floor.say(SUBSCRIBED | {"status": 503})
+        await floor.pass_time(2_000)
+
+        assert floor.dialer.attempts == 2
+        assert floor.heard.said == []
+
+
 async def test_a_subscription_that_is_not_answered_is_given_up() -> None:
     async with opened() as floor:
         await floor.pass_time(9_000)

@@ -14,6 +14,7 @@ from mcp_binance_server.words import word
 
 NO_EVENT = msgspec.Raw(b"null")
 NO_REASON = "NONE"
+OK = 200
 
 CountOrNone = Annotated[int, msgspec.Meta(ge=-1, le=2**63 - 1)]
 """The id of something, or a -1 where there is none."""
@@ -46,7 +47,7 @@ class UserFrameWire(msgspec.Struct):
     def refusal(self, now_ms: int) -> ExchangeRefusal | None:
         """Return what an answer that is no success says; how long to wait is told here as a moment."""
         if self.error is None:
-            return None
+            return None if self.status == OK else ExchangeRefusal(self.status or 0, None, "", None)
         until_ms = None if self.error.data is None else self.error.data.retry_after
         wait_secs = None if until_ms is None else max(0, -(-(until_ms - now_ms) // 1000))
         return ExchangeRefusal(self.status or 0, self.error.code, word(self.error.msg), wait_secs)
