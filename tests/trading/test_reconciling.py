@@ -10,9 +10,11 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Fate, Target
 from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
 from mcp_binance_server.trading.desk import LEFT, written_order
 from mcp_binance_server.trading.journal.ledger import HostLedger
@@ -277,6 +279,24 @@ async def test_an_exchange_that_is_away_opens_nothing_and_later_everything(tmp_p
         exchange.is_away = False
         await made.desk.ready()
         assert made.desk.waits_for == ""
+
+
+async def test_a_second_try_goes_on_where_the_first_one_ended(tmp_path: Path) -> None:
+    exchange, usual = Scripted(), Scripted.order_history
+    tries: list[str] = []
+
+    async def limited(symbol: Symbol, limit: int, start_ms: int) -> Sourced[tuple[Order, ...]]:
+        tries.append(symbol)
+        if len(tries) % 2 == 0:
+            raise ExchangeUnavailable(reason="too much at once")
+        return await usual(exchange, symbol, limit, start_ms)
+
+    exchange.order_history = limited
+
+    async with started_bench(tmp_path, exchange, 'symbols = ["AUSDT", "BUSDT", "CUSDT"]') as made:
+        await made.desk.ready()
+
+    assert tries == ["AUSDT", "BUSDT", "BUSDT", "CUSDT", "CUSDT"]
 
 
 async def test_servers_of_other_modes_and_keys_on_one_folder_leave_each_others_orders_alone(tmp_path: Path) -> None:

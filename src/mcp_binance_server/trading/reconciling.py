@@ -69,6 +69,7 @@ class Reconciliation:
     first: tuple[StartStep, ...] = ()
     """What must be so before anything is asked: the rights of the key, the exchange's clock, the stream of events."""
     _open: tuple[Order, ...] = ()
+    _counted: set[Symbol] = field(default_factory=set[Symbol])
     _reader: JournalReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -96,13 +97,16 @@ class Reconciliation:
         """Adopt also those orders of today that are over, so that limits count what journal and exchange know."""
         since_ms = self.now_ms() // DAY_MS * DAY_MS
         for symbol in await self._symbols(since_ms):
-            for order in await self._unknown(await self._orders_since(symbol, since_ms)):
-                await self._adopt(order)
+            if symbol not in self._counted:  # a second try goes on where the first one ended
+                for order in await self._unknown(await self._orders_since(symbol, since_ms)):
+                    await self._adopt(order)
+                self._counted.add(symbol)
 
     async def _symbols(self, since_ms: int) -> list[Symbol]:
         ordered = await self._reader.symbols_since(self.account.name, since_ms)
         allowed = self.policy.limits.symbols or ()
-        return sorted({*ordered, *map(Symbol, allowed), *(each.symbol for each in self._open)})
+        own = (each.symbol for each in self._open if self._preview_of(each) is not None)
+        return sorted({*ordered, *map(Symbol, allowed), *own})
 
     async def _orders_since(self, symbol: Symbol, since_ms: int) -> list[Order]:
         found: dict[int, Order] = {}
