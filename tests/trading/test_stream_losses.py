@@ -13,7 +13,6 @@ import pytest
 
 from mcp_binance_server.simulator.faults import StreamFault, StreamKind
 from mcp_binance_server.simulator.orders.execution import ExecutionKind
-from mcp_binance_server.trading.journal.records import FINAL_STATUS
 from trading.streamed import StreamedDesk, streamed_desk
 
 LOG = logging.getLogger(__name__)
@@ -21,7 +20,7 @@ LOG = logging.getLogger(__name__)
 pytestmark = [pytest.mark.flood, pytest.mark.anyio]
 
 EVENTS = 200
-IDLE_EVERY = 6
+IDLE_EVERY, IDLE_SELDOM = 3, 60
 OPEN_AT_ONCE = 6
 DAY_MS, FIVE_MINUTES_MS, MOST_CONNECTS = 86_400_000, 300_000, 300
 SPOILED: tuple[StreamKind, ...] = ("drop", "duplicate", "swap", "malformed")
@@ -45,12 +44,12 @@ class Seen:
     days: float = 0
 
 
-async def step(floor: StreamedDesk, random: Random) -> None:
+async def step(floor: StreamedDesk, standing: list[str], random: Random) -> None:
     """Let one thing happen to one order."""
-    standing = [name for name in floor.names[-4 * OPEN_AT_ONCE :] if floor.orders.stands[name].open]
+    standing = [name for name in standing if floor.orders.stands[name].open]
     if len(standing) < OPEN_AT_ONCE and random.random() < 0.3:
-        await floor.place("0.008")
-    elif standing and random.random() < 0.85:
+        await floor.place("0.040")
+    elif standing and random.random() < 0.95:
         floor.orders.trade(random.choice(standing), Decimal(random.randint(1, 4)) / 1000)
     elif standing:
         kind, status = random.choice(ENDS)
@@ -66,14 +65,16 @@ def spoil(floor: StreamedDesk, random: Random) -> None:
     hub.user_delay_ms = random.choice((0, 0, 0, 50, 400))
 
 
-async def storm(floor: StreamedDesk, events: int, random: Random, *, asks: bool = True) -> Seen:
+async def storm(
+    floor: StreamedDesk, events: int, random: Random, *, idle_every: int = IDLE_EVERY, asks: bool = True
+) -> Seen:
     """Live through so many events, and compare the journal with the exchange in every pause."""
     seen, checked = Seen(), 0
     while floor.exchange.executions.newest < events:
-        for _ in range(random.randint(5, 25)):
+        for _ in range(random.randint(10, 60)):
             spoil(floor, random)
-            await step(floor, random)
-            if random.random() < 0.3:
+            await step(floor, floor.names[checked:], random)
+            if random.random() < 0.15:
                 await floor.run(random.choice((100, 100, 300)))
         floor.exchange.hub.faults.clear()
         await floor.run(1_000)
@@ -84,11 +85,11 @@ async def storm(floor: StreamedDesk, events: int, random: Random, *, asks: bool 
             if asks:
                 await floor.desk.catch_up()
             seen.left += bool(await floor.disagreements(names))
-        while checked < len(floor.names) and floor.orders.stands[floor.names[checked]].status in FINAL_STATUS:
+        while checked < len(floor.names) and not floor.orders.stands[floor.names[checked]].open:
             checked += 1
-        if seen.rounds % IDLE_EVERY == 1:
+        if seen.rounds % idle_every == 1:
             floor.exchange.hub.life_ms = random.choice((DAY_MS, DAY_MS // 2))  # who is not relieved before is cut off
-            await floor.run(DAY_MS, step_ms=600_000)
+            await floor.run(DAY_MS, step_ms=1_800_000)
     seen.days = floor.clock.monotonic_ms() / DAY_MS
     return seen
 
@@ -96,7 +97,7 @@ async def storm(floor: StreamedDesk, events: int, random: Random, *, asks: bool 
 async def test_after_one_question_the_journal_is_as_the_exchange(tmp_path: Path, scale: int) -> None:
     random = Random(f"losses-{scale}")
     async with streamed_desk(tmp_path) as floor:
-        seen = await storm(floor, EVENTS * scale, random)
+        seen = await storm(floor, EVENTS * scale, random, idle_every=IDLE_EVERY if scale == 1 else IDLE_SELDOM)
         most = floor.dialer.most_in(FIVE_MINUTES_MS)
         LOG.info("%s %s, %d orders, at most %d connects in 5 min", seen, floor.stream.counts, len(floor.names), most)
 
@@ -110,7 +111,7 @@ async def test_after_one_question_the_journal_is_as_the_exchange(tmp_path: Path,
 
 async def test_without_a_question_what_was_lost_stays_lost(tmp_path: Path) -> None:
     async with streamed_desk(tmp_path) as floor:
-        seen = await storm(floor, EVENTS // 3, Random("never asked"), asks=False)
+        seen = await storm(floor, EVENTS // 2, Random("never asked"), asks=False)
 
     assert seen.left >= 1
 
