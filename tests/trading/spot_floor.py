@@ -87,12 +87,14 @@ def writes(exchange: SimulatedExchange) -> list[str]:
     return [each.method for each in exchange.requests if each.method in WRITES]
 
 
-async def by_hand(exchange: SimulatedExchange, client_order_id: str, what: Literal["new", "cancel"] = "new") -> None:
+async def by_hand(
+    exchange: SimulatedExchange, client_order_id: str, what: Literal["new", "cancel"] = "new", **changes: str
+) -> None:
     """Place or cancel an order past everything that is under test."""
     named = {"symbol": SYMBOL, "client_order_id": client_order_id}
     order = {"side": "BUY", "quantity": "0.001", "price": "60000.00"} if what == "new" else {}
     async with httpx2.AsyncClient(transport=Loop(exchange), base_url=NETWORK.rest_url) as http:
-        answer = await http.post(f"/control/orders/{what}", json=named | order)
+        answer = await http.post(f"/control/orders/{what}", json=named | order | changes)
     assert answer.status_code == httpx2.codes.OK, answer.text
 
 

@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any
 
 import anyio
 
@@ -15,18 +14,20 @@ from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target
 from mcp_binance_server.domain.orders import Order, Report
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
+from mcp_binance_server.trading.cancels import Cancels
 from mcp_binance_server.trading.errands import Errands
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom
 from mcp_binance_server.trading.journal.owner import is_dead, sweep
 from mcp_binance_server.trading.journal.reading import JournalReader
-from mcp_binance_server.trading.journal.records import FINAL_STATUS, IllegalMove, Intent, IntentState, NewIntent
+from mcp_binance_server.trading.journal.records import IllegalMove, Intent, IntentState, NewIntent
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
-from mcp_binance_server.trading.journal.watching import CancelState, OrderWatch
+from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied, denied_by
 from mcp_binance_server.trading.judgement.stop import cause
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode
+from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.reconciling import NEVER_PLACED, Reconciliation, StartStep
 from mcp_binance_server.trading.settling import Settling
 
@@ -38,11 +39,6 @@ STATE_OF: Mapping[Fate, IntentState] = {
     Fate.ACCEPTED: "ACKED",
     Fate.UNKNOWN: "UNKNOWN",
 }
-CANCEL_OF: Mapping[Fate, CancelState] = {
-    Fate.REFUSED: "CANCEL_REFUSED",
-    Fate.ACCEPTED: "CANCELLED",
-    Fate.UNKNOWN: "CANCEL_UNKNOWN",
-}
 # How long a caller waits for an order that another process has in hand, and how often it looks.
 ELSEWHERE_MS, LOOK_MS = 10_000, 50
 # How soon a step of the start that failed is tried again.
@@ -50,15 +46,6 @@ AGAIN_MS = (1_000, 2_000, 4_000, 8_000, 16_000, 30_000)
 # How often orders that stand, or may, are looked at, whatever tells of them unasked.
 WATCH_MS = 60_000
 LEFT = "the orders that the last run left are known"
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """An intent as it stands, why it was not sent, or refused, and what became of a cancel that was sent."""
-
-    intent: Intent
-    reason: str = ""
-    cancel: CancelState | None = None
 
 
 @dataclass(eq=False)
@@ -85,6 +72,7 @@ class Desk:
     def __post_init__(self) -> None:
         self.reader, self.watch = JournalReader(self.ledger.store), OrderWatch(self.ledger.store)
         self.settling = Settling(self.ledger, self.watch, self.broker_of, self.clock, self.now_ms)
+        self.cancels = Cancels(self.settling, self.errands, self._once, self.look)
 
     @asynccontextmanager
     async def running(self, start: Reconciliation | None = None) -> AsyncGenerator["Desk"]:
@@ -148,9 +136,14 @@ class Desk:
         if placed.intent.final_ms is not None:
             return placed
         found = await self.errands.run(
-            f"cancel {target.client_order_id}", partial(self._cancelled, placed.intent, visitor)
+            f"cancel {target.client_order_id}", partial(self.cancels.cancel, placed.intent, visitor)
         )
         return found or placed
+
+    async def cancel_found(self, found: Intent, visitor: str) -> Placed:
+        """Cancel an open order of the account that was not placed here; see `Cancels.cancel_found`."""
+        name = f"cancel {found.client_order_id}"
+        return await self.errands.run(name, partial(self.cancels.cancel_found, found, visitor)) or Placed(found)
 
     async def deny(self, preview_id: PreviewId, denied: Denied) -> None:
         """Write down what was refused after its preview; that this fails changes no refusal."""
@@ -307,7 +300,7 @@ class Desk:
         return replace(outcome, fate=Fate.UNKNOWN, order=None)
 
     async def _write_down(self, preview_id: PreviewId, outcome: Outcome) -> None:
-        stands = await self.ledger.move(preview_id, STATE_OF[outcome.fate], _facts(outcome), self.now_ms())
+        stands = await self.ledger.move(preview_id, STATE_OF[outcome.fate], facts_of(outcome), self.now_ms())
         if outcome.order is not None:
             await self.ledger.follow(preview_id, outcome.order, self.now_ms())
         if outcome.fate is Fate.UNKNOWN:
@@ -339,37 +332,6 @@ class Desk:
             outcome = Outcome(Fate.NOT_SENT, reason=f"an unexpected {type(error).__name__}")
         return replace(outcome, fate=Fate.UNKNOWN) if has_left and outcome.fate is Fate.NOT_SENT else outcome
 
-    async def _cancelled(self, intent: Intent, visitor: str) -> Placed:
-        preview_id = intent.preview_id
-
-        async def mark() -> None:
-            await self.watch.ask_to_cancel(preview_id, self.ledger.owner, visitor, self.now_ms())
-
-        target = Target(intent.terms.symbol, intent.client_order_id, intent.order_id)
-        outcome = await self._once(partial(self.broker_of(intent.terms.account).cancel, target), mark)
-        if outcome.fate is Fate.NOT_SENT:
-            return Placed(intent, outcome.reason)
-        # Without an answer, or refused because there is no such order: the order tells, the cancel is not asked for.
-        order = outcome.order or await self._asked_once(intent)
-        await self._write_cancel_down(intent, CANCEL_OF[outcome.fate], replace(outcome, order=order))
-        stands = await self.ledger.find(preview_id) or intent
-        if stands.status == "CANCELED":
-            return Placed(stands, outcome.reason, "CANCELLED")
-        return Placed(stands, outcome.reason, "CANCEL_UNKNOWN" if order is None else CANCEL_OF[outcome.fate])
-
-    async def _asked_once(self, intent: Intent) -> Order | None:
-        with suppress(AppError), self.errands.breakable():
-            return await self.broker_of(intent.terms.account).ask(intent.terms.symbol, intent.client_order_id)
-        return None
-
-    async def _write_cancel_down(self, intent: Intent, state: CancelState, outcome: Outcome) -> None:
-        order = outcome.order
-        await self.watch.end_cancel(intent.preview_id, state, _facts(outcome), order, self.now_ms())
-        if order is None or (state == "CANCEL_UNKNOWN" and order.status not in FINAL_STATUS):
-            self.errands.beside(partial(self.settling.follow_cancel, intent))
-        if order is not None and intent.state == "NOT_PLACED":
-            await self.look()
-
     async def _reason(self, intent: Intent) -> str:
         said = [each.told for each in await self.reader.history(intent.preview_id) if each.state == intent.state]
         return str(said[-1].get("reason", "")) if said else ""
@@ -381,8 +343,3 @@ def written_order(terms: Terms, client_order_id: str) -> WrittenOrder:
     return WrittenOrder(
         client_order_id, terms.symbol, terms.side, kind, time_in_force, terms.quantity, terms.price, terms.stop_price
     )
-
-
-def _facts(outcome: Outcome) -> dict[str, Any]:
-    said: dict[str, Any] = {"reason": outcome.reason, "code": outcome.code}
-    return {name: value for name, value in said.items() if value not in ("", None)}

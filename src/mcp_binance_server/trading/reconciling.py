@@ -12,7 +12,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader
-from mcp_binance_server.trading.journal.records import NEVER_EXECUTED, NewIntent
+from mcp_binance_server.trading.journal.records import NEVER_EXECUTED, Intent, NewIntent
 from mcp_binance_server.trading.judgement.charges import DAY_MS, charges
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, preview_of
@@ -148,6 +148,27 @@ class Reconciliation:
                 order.symbol,
                 order.status,
             )
+
+
+def found_intent(order: Order, terms: Terms) -> Intent:
+    """Return an order of somebody else as if it were one of the journal's; it is in none, and its id is its own."""
+    return Intent(
+        preview_id=PreviewId(order.client_order_id),
+        client_order_id=order.client_order_id,
+        visitor=NOBODY,
+        owner=NOBODY,
+        state="ADOPTED",
+        status=order.status,
+        order_id=order.order_id,
+        executed=order.executed,
+        spent=order.quote_spent,
+        counted=terms.counted,
+        way="policy",
+        terms=terms,
+        prepared_ms=order.created_ms,
+        updated_ms=order.updated_ms,
+        final_ms=None,
+    )
 
 
 def terms_of(order: Order, account: TradedAccount, counted: int, policy: str) -> Terms | None:

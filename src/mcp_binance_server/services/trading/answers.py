@@ -93,6 +93,8 @@ class Cancellation:
     intent: Intent
     rules: SymbolRules
     asks: bool
+    is_own: bool = True
+    """Whether it was placed here."""
 
 
 @dataclass(frozen=True, slots=True)

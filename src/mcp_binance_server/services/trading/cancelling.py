@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.order_requests import Target
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.trading.answers import Cancellation, CancelledAll, KeptOpen, PlacedOrder
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.trading.errors import CANCEL, OrderDeclined, OrderDenied
-from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.journal.records import FINAL_STATUS, Intent
+from mcp_binance_server.trading.reconciling import TradedAccount, found_intent, terms_of
 
 IS_STOP = "it is a stop, and its cancel is asked for: cancel_order with its client_order_id"
 
@@ -29,8 +31,12 @@ class CancelService:
         rules = await trading.trying.directory.find(text)
         await trading.desk.catch_up((trading.trader.account,))
         intent = await trading.surveyor.reader.by_client_order_id(trading.trader.account, client_order_id)
+        is_own = intent is not None
+        if intent is None and self._takes_all:
+            intent = await self._found(rules, client_order_id)
         if intent is None or intent.terms.symbol != rules.symbol:
-            raise OrderDenied(guard=CANCEL, received="an order that is not", limit="orders that were placed here")
+            limit = "open orders of this account" if self._takes_all else "orders that were placed here"
+            raise OrderDenied(guard=CANCEL, received="an order that is not", limit=limit)
         if intent.final_ms is not None:
             return await trading.told(await trading.desk.told(intent.preview_id))
         asks = self._asks(intent)
@@ -38,11 +44,13 @@ class CancelService:
             if await trading.agreements.is_cancel_declined(intent.preview_id, trading.declined_since_ms()):
                 raise OrderDeclined
             await trading.require_patience()
-        return Cancellation(intent, rules, asks)
+        return Cancellation(intent, rules, asks, is_own)
 
     async def cancel(self, wanted: Cancellation) -> PlacedOrder:
         """Cancel it, once; what became of it is in the answer."""
         trading, intent = self.trading, wanted.intent
+        if not wanted.is_own:
+            return await trading.told(await trading.desk.cancel_found(intent, trading.trader.visitor))
         target = Target(intent.terms.symbol, intent.client_order_id, intent.order_id)
         return await trading.told(await trading.desk.cancel(trading.trader.account, target, trading.trader.visitor))
 
@@ -70,6 +78,21 @@ class CancelService:
             venue=trading.broker.venue,
             as_of_ms=trading.now_ms(),
         )
+
+    @property
+    def _takes_all(self) -> bool:
+        return self.trading.policy.limits.cancel == "all" and self.trading.mode != "paper"
+
+    async def _found(self, rules: SymbolRules, client_order_id: str) -> Intent | None:
+        """Return an open order of the account that somebody placed elsewhere, as if it were one of ours."""
+        trading, drafter = self.trading, self.trading.surveyor.drafter
+        order = await trading.broker.ask(rules.symbol, client_order_id)
+        if order is None or order.status in FINAL_STATUS:
+            return None
+        account = TradedAccount(trading.trader.account, trading.mode, drafter.network)
+        worth = await drafter.worth(order, rules)
+        terms = terms_of(order, account, worth.counted, trading.policy.digest)
+        return None if terms is None else found_intent(order, terms)
 
     def _asks(self, intent: Intent) -> bool:
         return intent.terms.is_stop and self.trading.policy.way(self.trading.mode, intent.counted) != "policy"

@@ -140,7 +140,8 @@ def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
         case "unknown":
             return f"{mode}: it is not known whether order {name} is cancelled: {filled} so far."
         case "waiting_for_approval":
-            return f"{mode}: not cancelled. It is a stop; cancel it yourself: {CANCEL.format(id=name)}"
+            how = f": {CANCEL.format(id=name)}" if placed.mode == "paper" else " at Binance"
+            return f"{mode}: not cancelled. It is a stop; cancel it yourself{how}"
         case "not_cancelled":
             return f"{mode}: not cancelled. Order {name} stands{_quoted(placed.reason)}."
 
@@ -151,7 +152,8 @@ def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
         return ""
     symbol, name = placed.intent.terms.symbol, placed.intent.client_order_id
     if outcome == "waiting_for_approval":
-        return "tell the user to run that command; the stop protects them until then"
+        what = "run that command" if placed.mode == "paper" else "cancel it at Binance"
+        return f"tell the user to {what}; the stop protects them until then"
     return f"{next_step('get_order', symbol=symbol, client_order_id=name)} tells how it stands"
 
 

@@ -1,0 +1,84 @@
+"""Cancels: each leaves once, also while trading is stopped; what became of one its order tells."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.trading.errands import Errands
+from mcp_binance_server.trading.journal.records import FINAL_STATUS, Intent
+from mcp_binance_server.trading.journal.watching import CancelState
+from mcp_binance_server.trading.placed import Placed, facts_of
+from mcp_binance_server.trading.settling import Settling
+
+CANCEL_OF: Mapping[Fate, CancelState] = {
+    Fate.REFUSED: "CANCEL_REFUSED",
+    Fate.ACCEPTED: "CANCELLED",
+    Fate.UNKNOWN: "CANCEL_UNKNOWN",
+}
+SendOnce = Callable[[Callable[[Gate], Awaitable[Outcome]], Gate], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancels:
+    """Sends the cancels of one desk."""
+
+    settling: Settling
+    errands: Errands[Placed | None]
+    once: SendOnce
+    look: Callable[[], Awaitable[None]]
+
+    async def cancel(self, intent: Intent, visitor: str) -> Placed:
+        """Cancel an order of the journal and return how it stands."""
+        outcome = await self._sent(intent, visitor)
+        if outcome.fate is Fate.NOT_SENT:
+            return Placed(intent, outcome.reason)
+        state, order = CANCEL_OF[outcome.fate], outcome.order
+        await self.settling.watch.end_cancel(intent.preview_id, state, facts_of(outcome), order, self.settling.now_ms())
+        if order is None or (state == "CANCEL_UNKNOWN" and order.status not in FINAL_STATUS):
+            self.errands.beside(partial(self.settling.follow_cancel, intent))
+        if order is not None and intent.state == "NOT_PLACED":
+            await self.look()
+        stands = await self.settling.ledger.find(intent.preview_id) or intent
+        return _told(stands, outcome)
+
+    async def cancel_found(self, found: Intent, visitor: str) -> Placed:
+        """Cancel an order that was not placed here: only what became of the cancel is written, under the order's id."""
+        outcome = await self._sent(found, visitor)
+        if outcome.fate is Fate.NOT_SENT:
+            return Placed(found, outcome.reason)
+        state, order, now_ms = CANCEL_OF[outcome.fate], outcome.order, self.settling.now_ms()
+        await self.settling.watch.end_cancel(found.preview_id, state, facts_of(outcome), None, now_ms)
+        if order is None:
+            return _told(found, outcome)
+        final_ms = now_ms if order.status in FINAL_STATUS else None
+        stands = replace(
+            found, status=order.status, executed=order.executed, spent=order.quote_spent, final_ms=final_ms
+        )
+        return _told(stands, outcome)
+
+    async def _sent(self, intent: Intent, visitor: str) -> Outcome:
+        async def mark() -> None:
+            owner, now_ms = self.settling.ledger.owner, self.settling.now_ms()
+            await self.settling.watch.ask_to_cancel(intent.preview_id, owner, visitor, now_ms)
+
+        target = Target(intent.terms.symbol, intent.client_order_id, intent.order_id)
+        outcome = await self.once(partial(self.settling.broker_of(intent.terms.account).cancel, target), mark)
+        if outcome.fate is Fate.NOT_SENT or outcome.order is not None:
+            return outcome
+        # Without an answer, or refused because there is no such order: the order tells, the cancel is not asked for.
+        return replace(outcome, order=await self._asked_once(intent))
+
+    async def _asked_once(self, intent: Intent) -> Order | None:
+        with suppress(AppError), self.errands.breakable():
+            return await self.settling.broker_of(intent.terms.account).ask(intent.terms.symbol, intent.client_order_id)
+        return None
+
+
+def _told(stands: Intent, outcome: Outcome) -> Placed:
+    if stands.status == "CANCELED":
+        return Placed(stands, outcome.reason, "CANCELLED")
+    return Placed(stands, outcome.reason, "CANCEL_UNKNOWN" if outcome.order is None else CANCEL_OF[outcome.fate])
