@@ -9,7 +9,7 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import echo
-from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
@@ -22,33 +22,69 @@ def run_cancel(options: argparse.Namespace) -> int:
     return told(partial(_cancel, options.order.strip()))
 
 
-async def cancel_on_paper(journal: OpenJournal) -> list[str]:
-    """Cancel every open order on paper, stops too; return a line for each."""
-    async with _desk(journal).running() as desk:
-        return [intent_line(await _cancelled(desk, each)) for each in await open_orders(journal)]
+def cancel_every(host: TradingHost) -> list[str]:
+    """Cancel every open order, stops too, on paper and at Binance; return a line for each, or why it stays."""
+    found = host.do(open_orders)
+    lines = [intent_line(each) for each in host.do(partial(_cancel_on_paper, _on_paper(found)))]
+    for account in dict.fromkeys(_place(each) for each in found if each.terms.mode != "paper"):
+        theirs = [each for each in found if _place(each) == account]
+        try:
+            lines += [_line_of(each) for each in _at_binance(host, theirs)]
+        except NotDone as problem:
+            lines.append(f"{problem}")
+    return lines
 
 
 async def open_orders(journal: OpenJournal) -> list[Intent]:
-    """Return the orders on paper of every account that are not over."""
-    return [each for each in await _desk(journal).watch.open_intents() if each.terms.mode == "paper"]
+    """Return the orders of every account and mode that are not over."""
+    return [*await _desk(journal).watch.open_intents()]
 
 
 def _cancel(client_order_id: str, host: TradingHost) -> int:
-    after = host.do(partial(_cancel_one, client_order_id))
-    say(intent_line(after))
+    found = host.do(partial(_found, client_order_id))
+    if found.terms.mode == "paper":
+        (after,) = host.do(partial(_cancel_on_paper, [found]))
+        say(intent_line(after))
+    else:
+        (placed,) = _at_binance(host, [found])
+        after = placed.intent
+        say(_line_of(placed))
     if after.status != "CANCELED":
         raise NotDone("It was over before; nothing was cancelled." if after.final_ms else "It could not be cancelled.")
     return 0
 
 
-async def _cancel_one(client_order_id: str, journal: OpenJournal) -> Intent:
+async def _found(client_order_id: str, journal: OpenJournal) -> Intent:
     found = await journal.reader.of_any_account(client_order_id)
     if found is None:
         raise NotDone(f"No order {echo(client_order_id)} was placed here. mcp-binance-server journal lists them.")
-    if found.terms.mode != "paper":
-        raise NotDone(f"{found.client_order_id} is not on paper: cancel it at Binance.")
+    return found
+
+
+def _at_binance(host: TradingHost, intents: list[Intent]) -> list[Placed]:
+    from mcp_binance_server.cli.trading.at_binance import cancel_at_binance  # noqa: PLC0415 - paper needs no exchange
+
+    return cancel_at_binance(host, intents)
+
+
+def _on_paper(intents: list[Intent]) -> list[Intent]:
+    return [each for each in intents if each.terms.mode == "paper"]
+
+
+def _place(intent: Intent) -> tuple[str, str, str]:
+    return intent.terms.mode, intent.terms.network, intent.terms.account
+
+
+def _line_of(placed: Placed) -> str:
+    said = f" ({placed.reason})" if placed.reason else ""
+    return f"{intent_line(placed.intent)}{said}"
+
+
+async def _cancel_on_paper(intents: list[Intent], journal: OpenJournal) -> list[Intent]:
+    if not intents:
+        return []
     async with _desk(journal).running() as desk:
-        return await _cancelled(desk, found)
+        return [await _cancelled(desk, each) for each in intents]
 
 
 async def _cancelled(desk: Desk, intent: Intent) -> Intent:

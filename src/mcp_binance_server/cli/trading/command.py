@@ -26,6 +26,8 @@ names an approver, the passphrase is asked for at the terminal.
 {CODES}
 """
 CANCEL = f"""Whichever account it belongs to, a stop too, also while trading is stopped.
+One that stands at Binance needs the settings of its server: MCP_BINANCE_TRADING,
+BINANCE_NETWORK and the key.
 
 {CODES}
 """

@@ -42,7 +42,11 @@ def waiting_list(waiting: Sequence[Waiting], now_ms: int) -> str:
     """List what waits, a line and an id each."""
     lines = [f"{len(waiting)} orders wait for you:", ""]
     for each in waiting:
-        lines += [f"  {order_line(each.terms)}", f"    {each.preview_id}  {_left(each, now_ms)}", ""]
+        lines += [
+            f"  {mode_of(each.terms)}: {order_line(each.terms)}",
+            f"    {each.preview_id}  {_left(each, now_ms)}",
+            "",
+        ]
     return "\n".join([*lines, "mcp-binance-server approve ID shows one in full and asks for your passphrase."])
 
 
@@ -68,7 +72,18 @@ def terms_page(waiting: Waiting, policy: Policy, now_ms: int) -> str:
         ("until", f"{at(terms.expires_ms)}, {_left(waiting, now_ms)}"),
         ("id", waiting.preview_id),
     ]
-    return "\n".join([f"{terms.mode.upper()}: this order waits for your yes.", "", *_table(rows)])
+    return "\n".join([f"{mode_of(terms)}: this order waits for your yes.", "", *_table(rows)])
+
+
+def mode_of(terms: Terms) -> str:
+    """Say which kind of money an order is about."""
+    match terms.mode:
+        case "practice":
+            return f"PRACTICE ({echo(terms.network)}), no real money"
+        case "live":
+            return f"LIVE ({echo(terms.network)}), REAL MONEY"
+        case _:
+            return terms.mode.upper()
 
 
 def stopped_line(stopped: Stopped) -> str:

@@ -3,7 +3,7 @@
 import argparse
 from functools import partial
 
-from mcp_binance_server.cli.trading.cancel import cancel_on_paper, open_orders
+from mcp_binance_server.cli.trading.cancel import cancel_every, open_orders
 from mcp_binance_server.cli.trading.host import PERSON, NotDone, OpenJournal, TradingHost, say, told
 from mcp_binance_server.cli.trading.passphrase import ask_approver, sealed_key
 from mcp_binance_server.cli.trading.shown import intent_line, stopped_line
@@ -34,7 +34,7 @@ def _stop(why: str, host: TradingHost, *, cancels: bool) -> int:
         raise NotDone(f"{problem}\nThe stop could not be written there, {_put_file(host)}") from None
     say(stopped_line(stopped))
     if cancels:
-        for each in host.do(cancel_on_paper):
+        for each in cancel_every(host):
             say(f"  {each}")
     left = host.do(open_orders)
     say("No order is open." if not left else "These stay open; --cancel-all, or cancel with an id, takes them back:")

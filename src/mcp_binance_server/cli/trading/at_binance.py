@@ -1,0 +1,67 @@
+"""Orders that stand at Binance, taken back by a person at a terminal: with the settings that the server has."""
+
+from collections.abc import Sequence
+
+import anyio
+
+from mcp_binance_server.cli.interruption import run
+from mcp_binance_server.cli.trading.host import PERSON, NotDone, TradingHost
+from mcp_binance_server.domain.order_requests import Target
+from mcp_binance_server.errors import AppError, SettingsError, echo
+from mcp_binance_server.exchange.dialing import NetworkDialer
+from mcp_binance_server.settings import Settings
+from mcp_binance_server.startup_checks import check
+from mcp_binance_server.trading.desk import Desk, Placed
+from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading_assembly.spot import opened_spot
+from mcp_binance_server.upstream import opened_upstream
+
+# A cancel that hangs has its own end after fifteen seconds; a person waits for several of them.
+LONGEST_SECS = 60.0
+SAME_SETTINGS = (
+    "{name} is at Binance ({mode}, {network}), and these are the settings of {here}. Set MCP_BINANCE_TRADING={mode}, "
+    "BINANCE_NETWORK={network} and the key as your server has them, or cancel it at Binance itself."
+)
+
+
+def cancel_at_binance(host: TradingHost, intents: Sequence[Intent]) -> list[Placed]:
+    """Cancel open orders of one account at Binance, and return how each stands.
+
+    Raises:
+        NotDone: these settings lead elsewhere, or Binance could not be asked; the text says what to do.
+    """
+    for each in intents:
+        _require_same(host.settings, each)
+    try:
+        check(host.settings, host.clock)
+        return run(_cancelled, host.settings, intents)
+    except SettingsError as error:
+        raise NotDone(error.message) from None
+    except (AppError, TimeoutError) as error:
+        why = error.message if isinstance(error, AppError) else f"no answer in {LONGEST_SECS:g} s"
+        raise NotDone(f"Not cancelled: {why} Look at the order in Binance's own app or page.") from None
+
+
+def _require_same(settings: Settings, intent: Intent) -> None:
+    terms = intent.terms
+    if (settings.trading, settings.network) != (terms.mode, terms.network):
+        here = f"{settings.trading}, {settings.network}"
+        name = echo(intent.client_order_id)
+        raise NotDone(SAME_SETTINGS.format(name=name, mode=terms.mode, network=echo(terms.network), here=here))
+
+
+async def _cancelled(settings: Settings, intents: Sequence[Intent]) -> list[Placed]:
+    with anyio.fail_after(LONGEST_SECS):
+        async with (
+            opened_upstream(settings) as upstream,
+            opened_spot(settings, upstream, None, NetworkDialer()) as side,
+        ):
+            return [await _one(side.desk, each) for each in intents]
+
+
+async def _one(desk: Desk, intent: Intent) -> Placed:
+    target = Target(intent.terms.symbol, intent.client_order_id, intent.order_id)
+    try:
+        return await desk.cancel(intent.terms.account, target, PERSON)
+    except AppError as error:
+        return Placed(intent, error.message)
