@@ -15,21 +15,26 @@ address of the playbook that helps. Revision 2026-07-28 of MCP reserves -32002: 
 
 A defect of the server itself is `internal` (-32603) with an `error_id` that finds it in the log, and nothing else.
 What stops the start (a setting that cannot be used) is a sentence on standard error and exit code 2. `outcome_unknown`
-waits for orders: nothing in this version writes."""
+is no error of a tool: an order that nobody knows the end of is an answer of `place_order`."""
 # Where a class is defined is of no use to a reader of the page.
 WHERE = re.compile(r"; (?:all of them |with the rest )?in [\w/]+\.py|; likewise")
 READ_IT = "As `explanation` and `recovery_suggestion` say: they depend on what was refused"
 # Where else errors are defined; importing them is what makes them known.
-ELSEWHERE = ("charts", "feeds", "guide", "sessions", "trading", "transports.grpc")
+ELSEWHERE = (
+    *(f"{package}.errors" for package in ("charts", "feeds", "guide", "sessions", "trading", "transports.grpc")),
+    "exchange.spot.order_counts",
+)
 # Families are not raised themselves; of what some members say the family is the subject.
 FAMILIES = {"ExchangeError": "Binance: ", "ChartServiceError": "chart-img.com: ", "GuideError": ""}
 # What `data()` adds to the fields of a class.
 ADDED = {"chart_limit_reached": ("retryAfter",), "invalid_chart_config": ("explanation",)}
+# What it takes away from them.
+TAKEN = {"too_many_orders": ("current_weight", "weight_limit")}
 
 
 def errors_page() -> str:
     for package in ELSEWHERE:
-        import_module(f"mcp_binance_server.{package}.errors")
+        import_module(f"mcp_binance_server.{package}")
     told = _tree()
     kinds = sorted(_raised(errors.AppError), key=lambda kind: (-kind.code, kind.error_type, kind.__name__))
     rows = (
@@ -40,7 +45,7 @@ def errors_page() -> str:
             + told[kind.__name__].removeprefix("definite: "),
             "yes" if kind.retryable else "no",
             kind.recovery_suggestion or READ_IT,
-            ", ".join(map(code, (*(each.name for each in fields(kind)), *ADDED.get(kind.error_type, ())))),
+            ", ".join(map(code, _told(kind))),
         )
         for kind in kinds
     )
@@ -53,6 +58,12 @@ def _raised(kind: type[errors.AppError]) -> Iterator[type[errors.AppError]]:
         if child is not errors.SettingsError and child.__name__ not in FAMILIES:
             yield child
         yield from _raised(child)
+
+
+def _told(kind: type[errors.AppError]) -> Iterator[str]:
+    taken = TAKEN.get(kind.error_type, ())
+    yield from (each.name for each in fields(kind) if each.name not in taken)
+    yield from ADDED.get(kind.error_type, ())
 
 
 def _tree() -> dict[str, str]:
