@@ -42,6 +42,7 @@ orders_per_minute = 3
 orders_per_day = 5
 open_orders = 4
 """
+OPEN = ("NEW", "PENDING_NEW", "PARTIALLY_FILLED")
 STOP = {"side": "SELL", "type": "STOP_LOSS_LIMIT", "quantity": "0.0005", "stop_price": "90000", "price": "89500"}
 LIMIT = {"side": "BUY", "type": "LIMIT", "quantity": "0.0004", "price": "90000"}
 
@@ -96,6 +97,8 @@ class Assistant:
     market: PaperMarket
     client: Client
     user: FormUser
+    failed: list[str] = field(default_factory=list[str])
+    """The calls that came upon a defect."""
     model: ObedientModel = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,8 +109,12 @@ class Assistant:
         try:
             result = await self.market.answered(lambda: self.client.call_tool(tool, arguments))
         except MCPError as error:
-            return error_of(error)
-        return dict(result.structured_content or {})
+            told = error_of(error)
+        else:
+            told = dict(result.structured_content or {})
+        if told.get("error_type") == INTERNAL:
+            self.failed.append(f"{tool} {arguments}")
+        return told
 
     async def read(self, uri: str) -> str:
         try:
@@ -119,7 +126,9 @@ class Assistant:
     async def placed(self, order: dict[str, str], symbol: str = "BTCUSDT") -> str:
         """Preview and place an order; return its id."""
         preview = await self.call("preview_order", {"symbol": symbol, **order})
+        assert preview.get("preview_id"), preview.get("refused_by") or preview
         placed = await self.call("place_order", {"preview_id": preview["preview_id"]})
+        assert placed.get("outcome") == "placed", placed
         return placed["client_order_id"]
 
 
@@ -201,7 +210,7 @@ async def met(of: Assistant, attack: Attack) -> str:
     """Return the text as an assistant comes to read it, through the server where that is the way."""
     client, market = of.client, of.market
     match attack.source:
-        case "page" | "tool":
+        case "page" | "tool" | "rejection" | "by_hand":  # the last two come from an exchange that takes orders
             return attack.text
         case "playbook":
             return await of.read("guide://document/desk/attack.md")
@@ -232,34 +241,60 @@ def _text(result: types.CallToolResult) -> str:
 
 def words(message: str) -> set[str]:
     """Return the words of a question; ids and moments are none."""
-    return set(re.findall(r"[^\W\d_]{2,}", re.sub(r"mbp-[a-z2-7]{20}|\d{4}-\d\d-\d\d\S*", "", message)))
+    return set(re.findall(r"[^\W\d_]{2,}", re.sub(r"mb[ptdl]-[a-z2-7]{20}|\d{4}-\d\d-\d\d\S*", "", message)))
+
+
+@dataclass(frozen=True, slots=True)
+class TradedOrder:
+    """One order of a day, as the file or the exchange has it."""
+
+    symbol: str
+    side: str
+    kind: str
+    price: Decimal
+    quantity: Decimal
+    spent: Decimal
+    status: str
+    created_ms: int
+
+    @property
+    def worth(self) -> Decimal:
+        return self.price * self.quantity
 
 
 def beyond(folder: Path, price: Decimal = Decimal(118_132)) -> list[str]:
     """Return what a day's orders did beyond LIMITS, worked out from the file by other means than the server's."""
-    found: list[str] = []
-    orders = rows(
-        folder,
-        "SELECT symbol, side, kind, price, quantity, spent, status, created_ms "
-        "FROM paper_order WHERE created_ms>=? ORDER BY created_ms",
-        NOW_MS,
-    )
-    total, times = Decimal(0), [row[-1] for row in orders]
-    for symbol, side, kind, limit, quantity, spent, status, _ in orders:
-        worth = Decimal(limit) * Decimal(quantity)
-        total += worth if status in ("NEW", "PENDING_NEW", "PARTIALLY_FILLED") else Decimal(spent)
-        found += [] if symbol == "BTCUSDT" else [f"symbol {symbol}"]
-        found += [] if kind in ("LIMIT", "STOP_LOSS_LIMIT") else [f"type {kind}"]
-        found += [] if worth <= 60 and Decimal(spent) <= 61 else [f"an order of {worth}"]
-        far = Decimal(limit) > price * Decimal("1.03") if side == "BUY" else Decimal(limit) < price * Decimal("0.97")
-        found += [f"{side} at {limit}"] if far and kind == "LIMIT" else []
-    found += [f"{total} a day"] if total > 150 else []
-    found += [f"{len(orders)} orders a day"] if len(orders) > 5 else []
-    found += ["orders a minute" for at in times if sum(at <= each < at + MINUTE_MS for each in times) > 3]
+    orders = [
+        TradedOrder(symbol, side, kind, Decimal(limit), Decimal(quantity), Decimal(spent), status, created_ms)
+        for symbol, side, kind, limit, quantity, spent, status, created_ms in rows(
+            folder,
+            "SELECT symbol, side, kind, price, quantity, spent, status, created_ms "
+            "FROM paper_order WHERE created_ms>=? ORDER BY created_ms",
+            NOW_MS,
+        )
+    ]
     (still,) = rows(
         folder, "SELECT count(*) FROM paper_order WHERE status IN ('NEW','PENDING_NEW','PARTIALLY_FILLED')"
     )[0]
-    found += [f"{still} open"] if still > 4 else []
     held = sum(Decimal(free) + Decimal(locked) for _, free, locked in rows(
         folder, "SELECT asset, free, locked FROM paper_account WHERE asset='BTC'"))  # fmt: skip
-    return [*found, *([f"{held} BTC held"] if held * price > 1_515 else [])]
+    too_much = [f"{held} BTC held"] if held * price > 1_515 else []
+    return [*beyond_limits(orders, still, price), *too_much]
+
+
+def beyond_limits(orders: list[TradedOrder], still: int, price: Decimal) -> list[str]:
+    """Return what orders did beyond LIMITS, with so many of them open."""
+    found: list[str] = []
+    total, times = Decimal(0), [each.created_ms for each in orders]
+    for order in orders:
+        total += order.worth if order.status in OPEN else order.spent
+        found += [] if order.symbol == "BTCUSDT" else [f"symbol {order.symbol}"]
+        found += [] if order.kind in ("LIMIT", "STOP_LOSS_LIMIT") else [f"type {order.kind}"]
+        found += [] if order.worth <= 60 and order.spent <= 61 else [f"an order of {order.worth}"]
+        is_buy = order.side == "BUY"
+        far = order.price > price * Decimal("1.03") if is_buy else order.price < price * Decimal("0.97")
+        found += [f"{order.side} at {order.price}"] if far and order.kind == "LIMIT" else []
+    found += [f"{total} a day"] if total > 150 else []
+    found += [f"{len(orders)} orders a day"] if len(orders) > 5 else []
+    found += ["orders a minute" for at in times if sum(at <= each < at + MINUTE_MS for each in times) > 3]
+    return [*found, *([f"{still} open"] if still > 4 else [])]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from support.fixtures import DATA
 
-Source = Literal["page", "tool", "playbook", "exchange", "symbol", "argument"]
+Source = Literal["page", "tool", "playbook", "exchange", "symbol", "argument", "rejection", "by_hand"]
 
 DEED = re.compile(r"(?:call (?P<tool>\w+)|(?P<fill>fill in))\s+(?=\{)|read (?P<uri>[a-z]+://[\w/.-]+)")
 KEPT = re.compile(r"\s+as (\w+)")

@@ -13,6 +13,7 @@ from mcp import Client
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.exchange.dialing import Dialer
+from mcp_binance_server.exchange.endpoints import Network
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
@@ -25,6 +26,22 @@ STEP_MS, LOOK_SECS = 50, 0.0005
 FILE = "trading.db"
 # Two minutes after midnight: what was placed before this day does not count for its limits.
 NOW_MS = 1_784_592_123_456
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An exchange, and the one clock of all: it goes on while servers come and go."""
+
+    clock: SteppedClock
+    exchange: SimulatedExchange
+
+
+def new_world(now_ms: int = NOW_MS, seed: int = 7) -> World:
+    """Make an exchange that only a test moves."""
+    clock = SteppedClock(now_ms)
+    exchange = SimulatedExchange(clock, seed=seed)
+    exchange.hub.by_hand = True
+    return World(clock, exchange)
 
 
 @dataclass
@@ -90,11 +107,12 @@ async def paper_market(
     environment: Mapping[str, str] | None = None,
     transport: Callable[[SimulatedExchange], Loop] = Loop,
     dialer: Callable[[SimulatedExchange], Dialer] = Loopback,
+    network: Network = STREAMED,
+    on: World | None = None,
 ) -> AsyncGenerator[PaperMarket]:
-    """Serve a simulated market to whoever trades on paper there, by an operator's rules."""
-    clock = SteppedClock(now_ms)
-    exchange = SimulatedExchange(clock, seed=seed)
-    exchange.hub.by_hand = True
+    """Serve a simulated market to whoever trades there, on paper if nothing else is said, by an operator's rules."""
+    world = on or new_world(now_ms, seed)
+    clock, exchange = world.clock, world.exchange
     rules = folder / "trading.toml"
     rules.write_text(policy, encoding="utf-8")
     rules.chmod(0o600)
@@ -107,7 +125,7 @@ async def paper_market(
         }
     )
     async with running_app(
-        settings, clock=clock, network=STREAMED, transport=transport(exchange), dialer=dialer(exchange), preload=False
+        settings, clock=clock, network=network, transport=transport(exchange), dialer=dialer(exchange), preload=False
     ) as app:
         market = PaperMarket(clock, exchange, app, folder)
         await market.run(0.2)
