@@ -2,10 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import perf_counter
+
+Connection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @dataclass
@@ -62,12 +64,22 @@ class SlowLine:
 @contextmanager
 def slow_line(port: int, way_secs: float) -> Generator[SlowLine]:
     """Open a line to a port, in a thread of its own."""
-    line, is_open, loop = SlowLine(port, way_secs), threading.Event(), asyncio.new_event_loop()
+    line = SlowLine(port, way_secs)
+    with listening(line.connection) as own_port:
+        line.url = f"http://127.0.0.1:{own_port}"
+        yield line
+
+
+@contextmanager
+def listening(connection: Connection) -> Generator[int]:
+    """Listen on a free port of this machine, in a thread of its own; each connection is handed over."""
+    ports: list[int] = []
+    is_open, loop = threading.Event(), asyncio.new_event_loop()
     over = asyncio.Event()
 
     async def serve() -> None:
-        server = await asyncio.start_server(line.connection, "127.0.0.1", 0)
-        line.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        server = await asyncio.start_server(connection, "127.0.0.1", 0)
+        ports.append(server.sockets[0].getsockname()[1])
         is_open.set()
         await over.wait()
         server.close()
@@ -75,12 +87,13 @@ def slow_line(port: int, way_secs: float) -> Generator[SlowLine]:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0)  # noqa: TID251 - what was aborted is closed in the next turn
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
     thread.start()
     is_open.wait()
     try:
-        yield line
+        yield ports[0]
     finally:
         loop.call_soon_threadsafe(over.set)
         thread.join()
