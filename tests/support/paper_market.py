@@ -68,11 +68,11 @@ class PaperMarket:
             await asyncio.sleep(LOOK_SECS)  # noqa: TID251
             await settled()
 
-    async def run(self, seconds: float) -> None:
+    async def run(self, seconds: float, step_ms: int = STEP_MS) -> None:
         """Let simulated time pass in small steps."""
-        for _ in range(round(seconds * 1000 / STEP_MS)):
+        for _ in range(round(seconds * 1000 / step_ms)):
             await self.rest()
-            self.clock.advance(STEP_MS)
+            self.clock.advance(step_ms)
             self.exchange.hub.wake()
         await self.rest()
 
