@@ -8,21 +8,24 @@ from mcp_binance_server.simulator.account import DemoAccount, KeyRights, WeightM
 from mcp_binance_server.simulator.chartimg.service import SimulatedChartImg
 from mcp_binance_server.simulator.faults import Faults
 from mcp_binance_server.simulator.futures.service import SimulatedFutures
+from mcp_binance_server.simulator.market.book import Top
 from mcp_binance_server.simulator.market.crowd import build_crowd
-from mcp_binance_server.simulator.market.listing import Listing
+from mcp_binance_server.simulator.market.listing import Listing, Symbol
 from mcp_binance_server.simulator.market.portfolio import Portfolio
 from mcp_binance_server.simulator.market.recording import read_recordings
 from mcp_binance_server.simulator.market.replay import Replay
 from mcp_binance_server.simulator.market.scenario import SCENARIOS, Stage
-from mcp_binance_server.simulator.market.source import Said, Sources
+from mcp_binance_server.simulator.market.source import Changes, Depth, Said, Sources, Span
 from mcp_binance_server.simulator.orders.accounts import Account
 from mcp_binance_server.simulator.orders.desk import OrderDesk
+from mcp_binance_server.simulator.orders.shown import Shown, lay_changes, lay_depth, lay_top
 from mcp_binance_server.simulator.visits import Hub, ReceivedRequest
 
 WEIGHT_LIMIT = 6000
 REMEMBERED_REQUESTS = 20_000
 REMEMBERED_EVENTS = 6_000  # a few buckets of the largest crowd
 LARGEST_CROWD = 1_500
+DEEPEST_BOOK = 5_000  # levels a side
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,36 @@ class SimulatedExchange:
 
     def _first_portfolio(self, key: str) -> Portfolio:
         return next((guest.portfolio for guest in self.guests if guest.account.knows(key)), self.stage.portfolio)
+
+    def depth(self, symbol: Symbol, limit: int, now_ms: int) -> Depth:
+        """Return up to `limit` levels a side, the orders of the accounts among them."""
+        depth = self.stage.market.depth(symbol, limit, now_ms)
+        shown = self._shown(symbol, now_ms)
+        return lay_depth(depth, shown, limit) if shown else depth
+
+    def top(self, symbol: Symbol, now_ms: int) -> Top | None:
+        """Return the best bid and ask, be they the crowd's or an account's."""
+        top = self.stage.market.top(symbol, now_ms)
+        shown = self._shown(symbol, now_ms)
+        return lay_top(top, shown) if shown and top is not None else top
+
+    def changes(self, symbol: Symbol, span: Span) -> Changes | None:
+        """Return what changed in the book of a symbol, by the crowd or an account; None when nothing did."""
+        market, shown = self.stage.market, self._shown(symbol, span.end_ms)
+        changes, touched = market.changes(symbol, *span), self.orders.engine.shown.touched(symbol, span)
+        self.orders.engine.shown.told(symbol, span.end_ms)
+        if not shown and not touched:
+            return changes
+        if changes is None:
+            ids = market.update_id(symbol, span.start_ms) + 1, market.update_id(symbol, span.end_ms)
+            changes = Changes(*ids, {}, {})
+        crowd = market.depth(symbol, DEEPEST_BOOK if touched else 0, span.end_ms)
+        laid = lay_changes(changes, shown, touched, crowd)
+        return laid if laid.bids or laid.asks else None
+
+    def _shown(self, symbol: Symbol, now_ms: int) -> Shown:
+        self.orders.engine.settle(now_ms)
+        return self.orders.engine.shown.at(symbol, now_ms)
 
     def now_ms(self) -> int:
         """Return the exchange's time, which may be skewed."""

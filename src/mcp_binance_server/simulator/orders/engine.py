@@ -11,6 +11,7 @@ from mcp_binance_server.simulator.orders.execution import Prevention
 from mcp_binance_server.simulator.orders.matching import Level, Match, MatchingBook, Resting, Step, Taker
 from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
 from mcp_binance_server.simulator.orders.records import Detail, OrderRecords
+from mcp_binance_server.simulator.orders.shown import ShownOrders
 
 FIRST_TRADE_ID = 8_000_000_000_001  # the ids of the public tape stay below: trades of accounts are not on it
 COMMISSION_SHARE = 1_000  # one in a thousand of what is received
@@ -28,6 +29,7 @@ class OrderEngine:
 
     def __init__(self, listing: Listing, records: OrderRecords, ledger: OrderLedger) -> None:
         self.crowd: CrowdView
+        self.shown = ShownOrders()
         self._listing = listing
         self._records = records
         self._ledger = ledger
@@ -44,6 +46,7 @@ class OrderEngine:
         """Empty every book."""
         self._books.clear()
         self._seen_ms.clear()
+        self.shown.wipe()
 
     def book(self, symbol: Symbol) -> MatchingBook:
         """Return the orders of a symbol."""
@@ -62,11 +65,11 @@ class OrderEngine:
                 self.strike(symbol, one)
             top = self.crowd.top(symbol, now_ms) if self.crowd.has_source(symbol) else None
             if top is not None:
-                self._serve(book.meet(*top), now_ms)
+                self._serve(symbol, book.meet(*top), now_ms)
 
     def strike(self, symbol: Symbol, one: Print) -> None:
         """Let one trade of the crowd pass through the book of a symbol, and pull the triggers it reaches."""
-        self._serve(self.book(symbol).strike(one.price, one.quantity, sold=one.sold), one.at_ms)
+        self._serve(symbol, self.book(symbol).strike(one.price, one.quantity, sold=one.sold), one.at_ms)
         for order in self._waiting(symbol):
             if order.waiting and triggered(order.wanted, one.price):
                 order.triggered_ms = order.updated_ms = one.at_ms
@@ -93,12 +96,14 @@ class OrderEngine:
             else:
                 self._trade(order, step, now_ms)
         if not order.open:
+            self._publish(wanted.symbol, now_ms)
             return
         if wanted.kind == "MARKET" or wanted.time_in_force == "IOC":
             self._expire(order, NO_LIQUIDITY if wanted.kind == "MARKET" else UNFILLED_IOC, now_ms)
         else:
             ahead = self.crowd.ahead(wanted.symbol, wanted.price, now_ms, buys=wanted.buys)
             book.rest(Resting(order.number, order.holder, wanted.buys, wanted.price, order.left, ahead))
+            self._publish(wanted.symbol, now_ms)
 
     def wait(self, order: LiveOrder, now_ms: int) -> None:
         """Let an order wait for its trigger."""
@@ -120,7 +125,9 @@ class OrderEngine:
         orders = self._records.orders.values()
         return [order for order in orders if order.waiting and order.wanted.symbol.name == symbol.name]
 
-    def _serve(self, fills: list[Level], now_ms: int) -> None:
+    def _serve(self, symbol: Symbol, fills: list[Level], now_ms: int) -> None:
+        if fills:
+            self._publish(symbol, now_ms)
         for number, quantity in fills:
             order = self._records.orders[number]
             self._fill(order, order.wanted.price, quantity, now_ms, trade=self._new_trade(), maker=True)
@@ -195,7 +202,12 @@ class OrderEngine:
     def _end(self, order: LiveOrder, status: str, now_ms: int) -> None:
         order.status, order.updated_ms = status, now_ms
         self.book(order.wanted.symbol).orders.pop(order.number, None)
+        self._publish(order.wanted.symbol, now_ms)
         self._records.unlock(order)
+
+    def _publish(self, symbol: Symbol, now_ms: int) -> None:
+        if not self.crowd.has_source(symbol):
+            self.shown.publish(symbol, self.book(symbol).orders.values(), now_ms)
 
     def _new_trade(self) -> int:
         self._next_trade += 1

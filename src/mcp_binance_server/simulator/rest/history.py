@@ -119,7 +119,7 @@ def depth(call: Call) -> object:
         raise refusals.status_mismatch()
     stale = call.exchange.hub.faults.take_stale(symbol.name)
     at_ms = call.now_ms if stale is None else call.now_ms - stale.behind_ms
-    snapshot, symbol = call.market.depth(symbol, call.params.limit(100, DEEPEST), at_ms), call.market.unit(symbol)
+    snapshot, symbol = call.exchange.depth(symbol, call.params.limit(100, DEEPEST), at_ms), call.market.unit(symbol)
     return {
         "lastUpdateId": snapshot.update_id,
         "bids": [(symbol.price(price), symbol.quantity(lots)) for price, lots in snapshot.bids],

@@ -54,9 +54,9 @@ def price_ticker(call: Call) -> object:
 def book_ticker(call: Call) -> object:
     """Answer ticker/bookTicker."""
     symbols, alone = call.symbols()
-    market, now_ms = call.market, call.now_ms
+    exchange, market, now_ms = call.exchange, call.market, call.now_ms
     bodies = [
-        {"symbol": symbol.name, **_top_body(market.top(symbol, now_ms), market.unit(symbol))} for symbol in symbols
+        {"symbol": symbol.name, **_top_body(exchange.top(symbol, now_ms), market.unit(symbol))} for symbol in symbols
     ]
     return bodies[0] if alone else bodies
 

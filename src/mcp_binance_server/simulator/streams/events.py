@@ -61,7 +61,7 @@ def _ids(body: Body) -> int:
 
 def _depth(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
     symbol = exchange.stage.market.unit(stream.symbol)
-    changes = exchange.stage.market.changes(symbol, span.start_ms, span.end_ms)
+    changes = exchange.changes(symbol, span)
     if changes is None:
         return []
     event = _head("depthUpdate", symbol, span) | {
@@ -75,7 +75,7 @@ def _depth(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body
 
 def _partial(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
     symbol = exchange.stage.market.unit(stream.symbol)
-    depth = exchange.stage.market.depth(symbol, stream.levels, span.end_ms)
+    depth = exchange.depth(symbol, stream.levels, span.end_ms)
     if not depth.bids and not depth.asks:
         return []
     bids, asks = _levels(symbol, depth.bids), _levels(symbol, depth.asks)
@@ -85,8 +85,8 @@ def _partial(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Bo
 def _book_ticker(exchange: SimulatedExchange, stream: Stream, span: Span) -> list[Body]:
     market = exchange.stage.market
     symbol = market.unit(stream.symbol)
-    top = market.top(symbol, span.end_ms)
-    if top is None or top == market.top(symbol, span.start_ms):
+    top = exchange.top(symbol, span.end_ms)
+    if top is None or top == exchange.top(symbol, span.start_ms):
         return []
     event: Body = {
         "u": market.update_id(symbol, span.end_ms),

@@ -1,0 +1,105 @@
+"""What the public book shows of the accounts' orders: the same in a snapshot and in the events that lead to it."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+
+from mcp_binance_server.simulator.market.book import BUCKET_MS, Level, Top
+from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.market.source import Changes, Depth, Span
+from mcp_binance_server.simulator.orders.matching import Resting
+
+Place = tuple[bool, int]  # whether it is a bid, and its price in ticks
+Shown = Mapping[Place, int]  # lots
+NOTHING: Shown = {}
+KEPT_MS = 600_000  # how long it is known what showed where nothing shows any more
+
+
+class ShownOrders:
+    """A change shows from the end of its bucket of 100 ms, as depth events do; it is rounded down to whole lots."""
+
+    def __init__(self) -> None:
+        self._past: dict[str, dict[Place, list[Level]]] = {}  # by place: when it showed, and how much
+        self._told_ms: dict[str, int] = {}
+
+    def wipe(self) -> None:
+        """Show nothing any more."""
+        self._past.clear()
+
+    def publish(self, symbol: Symbol, orders: Iterable[Resting], at_ms: int) -> None:
+        """Show the orders as they stand; what events have told already is not told otherwise afterwards."""
+        standing: dict[Place, int] = {}
+        for order in orders:
+            place = (order.buys, order.price // symbol.tick)
+            standing[place] = standing.get(place, 0) + order.left
+        past = self._past.setdefault(symbol.name, {})
+        gone = [place for place, history in past.items() if not history[-1][1] and history[-1][0] < at_ms - KEPT_MS]
+        for place in gone:
+            del past[place]
+        shows_ms = max(-(-at_ms // BUCKET_MS) * BUCKET_MS, self._told_ms.get(symbol.name, 0) + BUCKET_MS)
+        for place in {*standing, *past}:
+            lots, history = standing.get(place, 0) // symbol.lot, past.get(place, [(0, 0)])
+            if lots != history[-1][1]:
+                past[place] = [*history, (shows_ms, lots)]
+
+    def told(self, symbol: Symbol, until_ms: int) -> None:
+        """Take note that events up to a moment have gone out."""
+        self._told_ms[symbol.name] = max(until_ms, self._told_ms.get(symbol.name, 0))
+
+    def at(self, symbol: Symbol, now_ms: int) -> Shown:
+        """Return what shows at a moment."""
+        past = self._past.get(symbol.name)
+        if not past:
+            return NOTHING
+        shown = {place: _last(history, now_ms) for place, history in past.items()}
+        return {place: lots for place, lots in shown.items() if lots}
+
+    def touched(self, symbol: Symbol, span: Span) -> set[Place]:
+        """Return where something changed in a span."""
+        past = self._past.get(symbol.name, {})
+        return {
+            place
+            for place, history in past.items()
+            if any(span.start_ms < shows_ms <= span.end_ms for shows_ms, _ in history)
+        }
+
+
+def _last(history: list[Level], now_ms: int) -> int:
+    place = bisect_right(history, now_ms, key=lambda entry: entry[0])
+    return history[place - 1][1] if place else 0
+
+
+def lay_depth(depth: Depth, shown: Shown, limit: int) -> Depth:
+    """Lay the orders of the accounts over a snapshot of the crowd's."""
+    bids, asks = dict(depth.bids), dict(depth.asks)
+    for (buys, price), lots in _uncrossed(shown, depth.bids[:1], depth.asks[:1]):
+        side = bids if buys else asks
+        side[price] = side.get(price, 0) + lots
+    return Depth(depth.update_id, sorted(bids.items(), reverse=True)[:limit], sorted(asks.items())[:limit])
+
+
+def lay_top(top: Top, shown: Shown) -> Top:
+    """Lay the orders of the accounts over the best prices of the crowd."""
+    laid = lay_depth(Depth(0, [top.bid], [top.ask]), shown, 1)
+    return Top(laid.bids[0], laid.asks[0])
+
+
+def lay_changes(changes: Changes, shown: Shown, touched: set[Place], crowd: Depth) -> Changes:
+    """Lay the orders of the accounts over what the crowd changed; `crowd` is the crowd's book after it."""
+    bids, asks = dict(changes.bids), dict(changes.asks)
+    sides = {True: (bids, dict(crowd.bids)), False: (asks, dict(crowd.asks))}
+    for buys, price in touched | {(True, price) for price in bids} | {(False, price) for price in asks}:
+        side, book = sides[buys]
+        own = shown.get((buys, price), 0)
+        if own or (buys, price) in touched:
+            side[price] = own + (side[price] if price in side else book.get(price, 0))
+    return Changes(changes.first_id, changes.last_id, bids, asks)
+
+
+def _uncrossed(shown: Shown, bids: list[Level], asks: list[Level]) -> list[tuple[Place, int]]:
+    """Leave out what the crowd has met in the running bucket: it is filled, and shows as such from its end."""
+    highest, lowest = (asks[0][0] if asks else None), (bids[0][0] if bids else None)
+    return [
+        (place, lots)
+        for place, lots in shown.items()
+        if (highest is None or place[1] < highest if place[0] else lowest is None or place[1] > lowest)
+    ]
