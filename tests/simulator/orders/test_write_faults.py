@@ -6,8 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
+from support.exchange_socket import served_exchange
 from support.trader import Trader
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]
@@ -120,3 +122,18 @@ async def test_a_late_answer_comes_after_the_order(trader: Trader, clock: FakeCl
     assert answer is not None
     assert answer.json()["transactTime"] == began_ms
     assert clock.now_ms() == began_ms + 12_000
+
+
+@pytest.mark.parametrize("fault", ["reset", "silence", "cut body"])
+async def test_over_a_socket_the_answer_is_missing_and_the_order_is_there(fault: str) -> None:
+    with served_exchange() as served:
+        served.exchange.rights = KeyRights(trading=True)
+        async with httpx2.AsyncClient(base_url=served.rest_url, timeout=httpx2.Timeout(30, read=1)) as api:
+            trader = Trader(api, served.exchange, served.exchange.account)
+            body = FAULTS[fault] | {"executed": True, "path": "/api/v3/order", "method": "POST"}
+            await api.post("/control/faults", json=body)
+
+            with pytest.raises(httpx2.TransportError):
+                await trader.place(newClientOrderId="one")
+
+            assert (await api.get("/control/orders")).json()["accepted"] == {"one": 1}
