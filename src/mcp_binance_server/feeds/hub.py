@@ -119,7 +119,8 @@ class Hub:
     _is_learning: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._pacer = Pacer(self.clock, self.random)
+        self.pacer = Pacer(self.clock, self.random)
+        """Counts the attempts of this process to connect, for whoever else connects to the exchange."""
         self._room = Room.shared_by(self.most)
         self._replacing = Replacing()
         self.troubles = Troubles(self.clock, self.random)
@@ -189,7 +190,7 @@ class Hub:
 
     def dial(self, listener: Listener) -> MarketSocket:
         """Make a socket of the exchange, within the limit of attempts that all sockets here share."""
-        return MarketSocket(self.url, self.dialer, self._pacer, self.clock, listener, self.random)
+        return MarketSocket(self.url, self.dialer, self.pacer, self.clock, listener, self.random)
 
     def touch(self, symbol: Symbol) -> None:
         """Let a symbol linger anew: somebody reads it elsewhere."""

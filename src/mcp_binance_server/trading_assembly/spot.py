@@ -60,20 +60,24 @@ async def opened_spot(
         rights = StartStep("it is known what the key may do", examine)
         first = () if await _is_done(rights) else (rights,)
         start = _start(upstream, rules, broker, account, first)
-        async with desk.running(start), _followed(desk, upstream, principal, dialer):
+        async with desk.running(start), _followed(desk, upstream, principal, dialer, hub):
             # Services are built for nobody's account: one that forgets whom it acts for has none to show.
             reads, trader = AccountClient(caller, None), Trader(LOCAL, principal.key_id)
             yield TradingSide(upstream, rules.policy, desk, reads, hub, trader)
 
 
 @asynccontextmanager
-async def _followed(desk: Desk, upstream: Upstream, principal: Principal, dialer: Dialer) -> AsyncGenerator[None]:
+async def _followed(
+    desk: Desk, upstream: Upstream, principal: Principal, dialer: Dialer, hub: Hub | None
+) -> AsyncGenerator[None]:
     """Listen to what the exchange tells of open orders; where there is no address for that they are asked for."""
     url, clock = upstream.caller.network.ws_api_url, upstream.clock
     if url is None:
         yield
         return
-    stream = UserStream(url, dialer, Pacer(clock), upstream.caller, principal)
+    # The exchange counts what an address connects to streams and to this together.
+    pacer = Pacer(clock) if hub is None else hub.pacer
+    stream = UserStream(url, dialer, pacer, upstream.caller, principal)
     following = OrderFollowing(principal.key_id, desk, stream, clock)
     desk.following = lambda: following.following
     async with anyio.create_task_group() as tasks:
