@@ -206,7 +206,7 @@ class StreamedDesk:
 
 
 @asynccontextmanager
-async def streamed_desk(folder: Path, seed: int = 1) -> AsyncGenerator[StreamedDesk]:
+async def streamed_desk(folder: Path, seed: int = 1, desk_of: type[Desk] = Desk) -> AsyncGenerator[StreamedDesk]:
     """Open a desk on the simulated exchange, followed over its WebSocket API; time is the test's."""
     clock, random = SteppedClock(), Random(seed)
     exchange = SimulatedExchange(clock)
@@ -220,7 +220,7 @@ async def streamed_desk(folder: Path, seed: int = 1) -> AsyncGenerator[StreamedD
     stream = UserStream(URL, dialer, Pacer(clock, random), caller, principal, random)
     async with opened_store(folder) as store:
         with owner(store.folder) as name:
-            desk = Desk(HostLedger(store, name), lambda _: orders, clock, exchange.now_ms, "practice")
+            desk = desk_of(HostLedger(store, name), lambda _: orders, clock, exchange.now_ms, "practice")
             following = OrderFollowing(ACCOUNT, desk, stream, clock)
             async with desk.running(), anyio.create_task_group() as tasks:
                 tasks.start_soon(following.run)

@@ -5,13 +5,28 @@ from pathlib import Path
 
 import pytest
 
+from mcp_binance_server.domain.orders import Report
 from mcp_binance_server.simulator.faults import StreamFault
-from mcp_binance_server.trading.following import AWAY_MS, LINGER_MS, LOOK_MS, POLL_MS
+from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.following import AWAY_MS, LINGER_MS, LOOK_MS, MOST_WAITING, POLL_MS
 from trading.streamed import StreamedDesk, streamed_desk
 
 pytestmark = pytest.mark.anyio
 
 HALF = Decimal("0.0005")
+
+
+class FullDisk(Desk):
+    """A desk that cannot write down the first thing that it is told."""
+
+    failures = 0
+
+    async def reported(self, report: Report) -> None:
+        if not self.failures:
+            self.failures += 1
+            raise JournalUnavailable(reason="the disk is full", fix="Make room")
+        await super().reported(report)
 
 
 async def begun(floor: StreamedDesk) -> str:
@@ -147,3 +162,29 @@ async def test_events_told_twice_or_overtaken_are_written_down_once(tmp_path: Pa
 
         assert intent.executed == HALF + HALF / 2
         assert len(told) == 2  # NEW, and the newer of the two trades
+
+
+async def test_what_could_not_be_written_down_is_asked_for(tmp_path: Path) -> None:
+    async with streamed_desk(tmp_path, desk_of=FullDisk) as floor:
+        name = await begun(floor)
+        floor.orders.trade(name, HALF)
+        await floor.run(POLL_MS + 2_000)
+
+        assert (await floor.written(name)).executed == HALF
+        floor.orders.trade(name, HALF)
+        await floor.run(200)
+        assert (await floor.written(name)).status == "FILLED"
+
+
+async def test_reports_that_come_too_fast_are_dropped_and_asked_for(tmp_path: Path) -> None:
+    async with streamed_desk(tmp_path) as floor:
+        name = await begun(floor)
+        await floor.run(POLL_MS)
+        asked, order = floor.orders.questions, floor.orders.order(name)
+        report = Report(order, "NEW", 1, None, "", order.updated_ms)
+        for _ in range(MOST_WAITING + 3):
+            floor.following.on_report(report)
+        await floor.run(2_000)
+
+        assert floor.following.dropped == 3
+        assert floor.orders.questions > asked
