@@ -107,7 +107,7 @@ REFUSED = [
     refused(401, -2015, "Invalid API-key, IP, or permissions for action.", "may not trade"),
     refused(403, 0, "", "firewall"),
     refused(429, -1003, "Too many requests.", "asked Binance too much"),
-    refused(418, -1003, "Way too many requests.", "asked Binance too much"),
+    refused(418, -1003, "Way too many requests.", "banned for a while"),
     refused(451, 0, "Service unavailable from a restricted location.", "does not serve this location"),
 ]
 ORDERS_REFUSED = [

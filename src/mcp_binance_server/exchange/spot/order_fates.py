@@ -123,7 +123,7 @@ def _refused_words(refusal: ExchangeRefusal) -> str | None:
     status, code = refusal.status, refusal.code
     if status not in CLIENT_ERRORS or status == CONFLICT or code in UNKNOWN_CODES or code == PARTIAL_CODE:
         return None
-    if code is None:
+    if code is None or status == IP_BANNED:
         return REFUSED_STATUSES.get(status)
     if code in BY_WORDS:
         told = refusal.text.lower()
