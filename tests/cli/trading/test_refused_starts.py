@@ -139,6 +139,14 @@ REFUSED: dict[str, tuple[Start, tuple[str, ...]]] = {
         LIVE.but(MCP_BINANCE_STATE_URL="redis://127.0.0.1:9"),
         ("MCP_BINANCE_TRADING=live", "MCP_BINANCE_STATE_URL"),
     ),
+    "practice without a folder": (
+        PRACTICE.but(MCP_BINANCE_TRADING_DIR="", HOME="", XDG_STATE_HOME=""),
+        ("MCP_BINANCE_TRADING=practice", "MCP_BINANCE_TRADING_DIR"),
+    ),
+    "live without a folder": (
+        LIVE.but(MCP_BINANCE_TRADING_DIR="", HOME="", XDG_STATE_HOME=""),
+        ("MCP_BINANCE_TRADING=live", "MCP_BINANCE_TRADING_DIR"),
+    ),
     "practice at a host of production": (
         PRACTICE.but(BINANCE_REST_URL="https://api3.binance.com"),
         ("MCP_BINANCE_TRADING=practice", "BINANCE_REST_URL", "api3.binance.com"),
