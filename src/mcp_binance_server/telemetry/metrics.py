@@ -44,6 +44,10 @@ class Gauges:
     """By outcome."""
     scan_waiting: int
     rows_dropped: int
+    orders: Mapping[str, float]
+    """By state, where trading is on."""
+    orders_unresolved: float
+    trading_stopped: float
     tasks: int
 
     @classmethod
@@ -70,6 +74,9 @@ DESCRIPTIONS = {
     "scan_series": "Series of candles that screens needed since the start, by what became of that",
     "scan_waiting": "Screens that are read on, within their share of the weight",
     "rows_dropped": "Rows of lists of Binance since the start that made no sense and were left out",
+    "orders": "Orders in the journal of this machine, by their state; absent where trading is off",
+    "orders_unresolved": "Orders of this machine without a known end; NaN where the journal cannot be read",
+    "trading_stopped": "1 while trading is stopped, on paper too; NaN where the journal cannot be read",
     "tasks": "Tasks of the event loop",
 }
 LABELS = {
@@ -78,6 +85,7 @@ LABELS = {
     "board_reads": ("market",),
     "board_fetches": ("market",),
     "scan_series": ("outcome",),
+    "orders": ("state",),
 }
 
 

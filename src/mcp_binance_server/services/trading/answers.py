@@ -9,7 +9,7 @@ from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.trading.previews import KeptPreview
 from mcp_binance_server.trading.journal.chain import Event
-from mcp_binance_server.trading.journal.records import Intent, Stopped, Waiting
+from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, IntentState, Stopped, Waiting
 from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.policy import Policy, Way
@@ -32,6 +32,18 @@ class LimitUse:
     def of(cls, charge: Charge, used: int) -> "LimitUse":
         most = charge.most or 0
         return cls(charge.name, charge.told(used), charge.told(most), charge.told(max(0, most - used)))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTally:
+    """How many orders of this machine stand how, and whether new ones are taken."""
+
+    by_state: Mapping[IntentState, int]
+    is_stopped: bool
+
+    @property
+    def unresolved(self) -> int:
+        return sum(count for state, count in self.by_state.items() if state in UNRESOLVED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from mcp_binance_server.services.trading.answers import (
     LimitUse,
     OrderJournal,
     OrderRecord,
+    OrderTally,
     PlacedOrder,
     TradablePreview,
     TradingStatus,
@@ -196,6 +197,15 @@ class TradingService:
     def declined_since_ms(self) -> int:
         """Return how far back a no still counts."""
         return self.now_ms() - DECLINED_MS
+
+    async def tally(self) -> OrderTally:
+        """Count the orders of this machine, whoever placed them, for who watches it.
+
+        Raises:
+            JournalUnavailable: nobody can tell.
+        """
+        by_state = await self.surveyor.reader.tally()
+        return OrderTally(by_state, is_stopped=await self.desk.ledger.stopped() is not None)
 
     async def status(self) -> TradingStatus:
         """Say what may be traded, what is used of each limit, and what waits or is not known."""

@@ -81,6 +81,11 @@ class JournalReader:
         row = await self.store.read(lambda rows: rows.execute(query, (client_order_id,)).fetchone())
         return None if row is None else to_intent(row)
 
+    async def tally(self) -> dict[IntentState, int]:
+        """Count the intents of every account by their state."""
+        query = "SELECT state, count(*) FROM intent GROUP BY state"
+        return await self.store.read(lambda rows: dict(rows.execute(query).fetchall()))
+
     async def base_of(self, symbol: str) -> str:
         """Return the base asset of a symbol that was ordered here.
 

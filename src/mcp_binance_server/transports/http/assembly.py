@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from math import nan
 from typing import Any
@@ -26,6 +26,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.errors import RequestContext
 from mcp_binance_server.telemetry.metrics import Gauges, Metrics
+from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.transports.arrival import Proxies
 from mcp_binance_server.transports.http.admission.guard import Guard
 from mcp_binance_server.transports.http.admission.hosts import Allowed, Forwarded
@@ -195,6 +196,9 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
             return nan
 
     async def moment() -> Gauges:
+        tally, untold = None, 0 if context.trading is None else nan
+        with suppress(JournalUnavailable):
+            tally = await context.trading.tally() if context.trading is not None else None
         return Gauges(
             upstream_weight_used={name: await used(each) for name, each in ledgers.items()},
             upstream_hosts_down=sum(each.hosts_down for each in hosts),
@@ -212,6 +216,9 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
             scan_series={**screener.store.series},
             scan_waiting=screener.waiting,
             rows_dropped=client.reads.dropped + (futures.client.reads.dropped if futures else 0),
+            orders={**tally.by_state} if tally else {},
+            orders_unresolved=tally.unresolved if tally else untold,
+            trading_stopped=tally.is_stopped if tally else untold,
             tasks=len(asyncio.all_tasks()),
         )
 

@@ -1,0 +1,45 @@
+"""What a host watches of orders: how they stand, which have no known end, and whether trading is stopped."""
+
+import re
+from pathlib import Path
+
+import anyio.to_thread
+
+from mcp_binance_server.trading.journal.store import FILE
+from support.paper import AT_ONCE, RESTING, PaperTrader, paper_trader
+from support.webapp import HttpClient, assembled, http_client
+
+SERIES = re.compile(r"^mcp_binance_((?:orders|trading)\S*) (\S+)$", re.MULTILINE)
+
+
+async def series(http: HttpClient) -> dict[str, str]:
+    return dict(SERIES.findall((await http.get("/metrics")).text))
+
+
+async def test_orders_are_counted_by_how_they_stand(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path) as trader, assembled(trader.market.app) as app, http_client(app) as http:
+        nothing = await series(http)
+        await trader.placed(**AT_ONCE)
+        await trader.placed(**RESTING)
+        placed = await series(http)
+        await trader.call("stop_trading", reason="enough")
+        stopped = await series(http)
+        await lose_journal(trader)
+        lost = await series(http)
+
+    assert nothing == {"orders_unresolved": "0.0", "trading_stopped": "0.0"}
+    assert placed == {**nothing, 'orders{state="ACKED"}': "2.0"}
+    assert stopped == {**placed, "trading_stopped": "1.0"}
+    assert (lost["orders_unresolved"], lost["trading_stopped"]) == ("NaN", "NaN")
+
+
+async def lose_journal(trader: PaperTrader) -> None:
+    """Have the file be no journal any more, as one on a broken disk."""
+    trading = trader.market.app.context.trading
+    assert trading is not None
+    store = trading.desk.ledger.store
+    await anyio.to_thread.run_sync(lambda: (store.folder / FILE).write_bytes(b"x" * 8192), limiter=store.lock)
+
+
+async def test_without_trading_there_is_nothing_to_count(http: HttpClient) -> None:
+    assert await series(http) == {"orders_unresolved": "0.0", "trading_stopped": "0.0"}
