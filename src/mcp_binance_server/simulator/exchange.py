@@ -25,7 +25,6 @@ WEIGHT_LIMIT = 6000
 REMEMBERED_REQUESTS = 20_000
 REMEMBERED_EVENTS = 6_000  # a few buckets of the largest crowd
 LARGEST_CROWD = 1_500
-DEEPEST_BOOK = 5_000  # levels a side
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +127,7 @@ class SimulatedExchange:
         if changes is None:
             ids = market.update_id(symbol, span.start_ms) + 1, market.update_id(symbol, span.end_ms)
             changes = Changes(*ids, {}, {})
-        crowd = market.depth(symbol, DEEPEST_BOOK if touched else 0, span.end_ms)
-        laid = lay_changes(changes, shown, touched, crowd)
+        laid = lay_changes(changes, shown, touched, lambda price: market.level(symbol, price, span.end_ms))
         return laid if laid.bids or laid.asks else None
 
     def _shown(self, symbol: Symbol, now_ms: int) -> Shown:

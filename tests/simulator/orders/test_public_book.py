@@ -107,3 +107,14 @@ async def test_a_book_kept_by_events_is_the_book_of_the_snapshot(
 
     assert touched
     assert filled
+
+
+@pytest.mark.parametrize("crowd", [0, 2], ids=["seeded", "crowd"])
+def test_a_single_level_is_that_of_the_snapshot(exchange: SimulatedExchange, crowd: int) -> None:
+    exchange.set_crowd(crowd)
+    market, symbol = exchange.stage.market, exchange.listing.symbols["CROWD001USDT" if crowd else "BTCUSDT"]
+    depth = market.depth(symbol, 300, exchange.now_ms())
+    bids, asks = dict(depth.bids), dict(depth.asks)
+
+    for price in (*bids, *asks, *range(min(bids), max(asks), 7)):
+        assert market.level(symbol, price, exchange.now_ms()) == (bids.get(price, 0), asks.get(price, 0))

@@ -85,6 +85,10 @@ class Book:
             if lots:
                 yield _price(slot), lots
 
+    def at(self, price: int, moment: Moment) -> tuple[int, int]:
+        """Return the lots bid and asked at a price."""
+        return self._at(price, moment, self._reach(moment), Held())
+
     def changes(self, before: Moment, after: Moment) -> tuple[list[Level], list[Level]]:
         """Return the bids and asks that differ between two moments at most one bucket apart; an emptied one is 0."""
         old_reach, reach = self._reach(before), self._reach(after)
@@ -132,7 +136,6 @@ class Book:
         return schedule
 
     def _at(self, price: int, moment: Moment, reach: Reach, held: Held) -> tuple[int, int]:
-        """Return the lots bid and asked at a price."""
         (bid, bid_lots), (ask, ask_lots) = moment.top.bid, moment.top.ask
         if price == bid:
             return bid_lots, 0

@@ -16,6 +16,7 @@ from mcp_binance_server.simulator.market.source import Changes, Chronicle, Depth
 
 DELISTED_MS = 1_735_689_600_000  # 2025-01-01: symbols that do not trade traded until here
 REFERENCE_DAY = 1_784_592_000_000 // DAY_MS  # 2026-07-21: the day of the dollar levels
+DEEPEST = 5_000  # levels a side
 REMEMBERED_BUCKETS = 3_000  # five minutes: who begins again where another began is told the same
 
 
@@ -144,6 +145,14 @@ class Market:
         book, moment = self._book(symbol), Moment(top, now_ms // BUCKET_MS)
         bids, asks = (list(islice(book.side(moment, direction), limit)) for direction in (-1, 1))
         return Depth(book.update_id(trade.id, now_ms), bids, asks)
+
+    def level(self, symbol: Symbol, price: int, now_ms: int) -> tuple[int, int]:
+        """Return the lots bid and asked at a price."""
+        if (source := self.sources.get(symbol.name)) is not None:
+            depth = source.depth(DEEPEST, now_ms)
+            return dict(depth.bids).get(price, 0), dict(depth.asks).get(price, 0)
+        moment = self._moment(symbol, now_ms)
+        return (0, 0) if moment is None else self._book(symbol).at(price, moment)
 
     def update_id(self, symbol: Symbol, now_ms: int) -> int:
         """Return the id of the newest change to the book; 0 before the first trade."""

@@ -10,7 +10,6 @@ from mcp_binance_server.simulator.market.synthetic import Market
 from mcp_binance_server.simulator.orders.matching import Level, Taker
 
 DEPTHS = (50, 1_000, 5_000)  # levels looked at, one after the other until they are enough
-QUEUE_DEPTH = 1_000
 
 
 class Print(NamedTuple):
@@ -50,7 +49,9 @@ class CrowdView:
 
     def ahead(self, symbol: Symbol, price: int, now_ms: int, *, buys: bool) -> int:
         """Return what the crowd shows at a price."""
-        return dict(self.side(symbol, QUEUE_DEPTH, now_ms, buys=buys)).get(price, 0)
+        unit = self._market.unit(symbol)
+        bid, asked = self._market.level(symbol, price // unit.tick, now_ms)
+        return 0 if price % unit.tick else (bid if buys else asked) * unit.lot
 
     def top(self, symbol: Symbol, now_ms: int) -> tuple[int, int] | None:
         """Return the best bid and the best ask."""

@@ -1,7 +1,7 @@
 """What the public book shows of the accounts' orders: the same in a snapshot and in the events that lead to it."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from mcp_binance_server.simulator.market.book import BUCKET_MS, Level, Top
 from mcp_binance_server.simulator.market.listing import Symbol
@@ -83,15 +83,13 @@ def lay_top(top: Top, shown: Shown) -> Top:
     return Top(laid.bids[0], laid.asks[0])
 
 
-def lay_changes(changes: Changes, shown: Shown, touched: set[Place], crowd: Depth) -> Changes:
-    """Lay the orders of the accounts over what the crowd changed; `crowd` is the crowd's book after it."""
+def lay_changes(changes: Changes, shown: Shown, touched: set[Place], crowd: Callable[[int], Level]) -> Changes:
+    """Lay the orders of the accounts over what the crowd changed; `crowd` tells what it bids and asks after that."""
     bids, asks = dict(changes.bids), dict(changes.asks)
-    sides = {True: (bids, dict(crowd.bids)), False: (asks, dict(crowd.asks))}
     for buys, price in touched | {(True, price) for price in bids} | {(False, price) for price in asks}:
-        side, book = sides[buys]
-        own = shown.get((buys, price), 0)
+        side, own = (bids if buys else asks), shown.get((buys, price), 0)
         if own or (buys, price) in touched:
-            side[price] = own + (side[price] if price in side else book.get(price, 0))
+            side[price] = own + (side[price] if price in side else crowd(price)[0 if buys else 1])
     return Changes(changes.first_id, changes.last_id, bids, asks)
 
 
