@@ -188,8 +188,9 @@ async def ordering(
     clock: Clock | None = None,
     recv_window_ms: int = 60_000,
     shared: Channel | None = None,
+    has_read_clock: bool = True,
 ) -> AsyncGenerator[OrderClient]:
-    """Open an order client whose exchange is at an address, and whose clock has just been read.
+    """Open an order client whose exchange is at an address, and whose clock has just been read, or never.
 
     A channel can be shared: its TLS context is most of what this costs.
     """
@@ -197,8 +198,9 @@ async def ordering(
     engine = MemoryEngine(clock, reserves=Reserves())
     await engine.start()
     channel, time = shared or Channel(deadline_secs=longest_secs), ServerTime(clock)
-    now_ms = clock.monotonic_ms()
-    time.learn(clock.now_ms(), asked_at_ms=now_ms, answered_at_ms=now_ms)
+    if has_read_clock:
+        now_ms = clock.monotonic_ms()
+        time.learn(clock.now_ms(), asked_at_ms=now_ms, answered_at_ms=now_ms)
     attempts = Attempts(
         Network("testnet", url, "https://help.invalid/"), channel, Budget(engine, time, clock, "test"), time
     )

@@ -1,6 +1,7 @@
 """What keeps an order back before anything is sent, and what never keeps a cancel back."""
 
 from dataclasses import replace
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.order_requests import Fate
 from mcp_binance_server.domain.symbols import OrderLimit
 from mcp_binance_server.errors import EngineUnavailable, ExchangeUnavailable, InvalidCredentials, RateLimited
+from mcp_binance_server.exchange.budget import USED_WEIGHT
 from mcp_binance_server.exchange.endpoints import TIME, Endpoint
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.signing import Principal
@@ -91,6 +93,18 @@ async def test_a_wrong_clock_is_forgotten_and_the_order_is_not_sent_again() -> N
     assert seen.paths == ["POST order", "GET time", "POST order"]
 
 
+async def test_a_clock_that_merely_agrees_with_a_header_is_read_before_an_order() -> None:
+    clock = FakeClock()
+    date = formatdate(clock.now_ms() / 1000, usegmt=True)
+    opened = serving(scripted(ok, clock))
+    async with opened as seen, ordering(seen.url, clock=clock, has_read_clock=False) as client:
+        client.caller.time.glimpse(date)
+        assert not client.caller.time.is_due  # good enough for a read
+        assert (await client.place(ORDER, open_gate)).fate is Fate.ACCEPTED
+
+    assert seen.paths == ["GET time", "POST order"]
+
+
 async def test_where_the_clock_cannot_be_read_no_order_leaves_but_a_cancel_does() -> None:
     clock = FakeClock()
 
@@ -153,6 +167,27 @@ async def test_without_a_count_no_order_leaves_but_a_cancel_does(
         assert await cancelled(client) is Fate.ACCEPTED
 
     assert [each for each in seen.paths if each != "GET time"] == ["DELETE order"]
+
+
+class Remembering(MemoryEngine):
+    """A state engine that keeps what it was told of a minute it had forgotten."""
+
+    recalled = 0
+
+    async def recall_weight(self, ip: str, used: int, *, minute: int) -> None:  # noqa: ARG002 - the protocol's
+        self.recalled = used
+
+
+async def test_what_has_been_answered_is_no_longer_under_way() -> None:
+    clock = FakeClock()
+    async with serving(scripted(ok, clock)) as seen, ordering(seen.url, clock=clock) as client:
+        await client.place(ORDER, open_gate)
+        await cancelled(client)
+        budget, engine = client.caller.budget, Remembering(clock, reserves=Reserves())
+        budget.engine = engine
+        await budget.recall({USED_WEIGHT: "5", "date": formatdate(clock.now_ms() / 1000, usegmt=True)})
+
+    assert engine.recalled == 5
 
 
 async def test_a_fifth_of_the_weight_is_kept_for_orders() -> None:

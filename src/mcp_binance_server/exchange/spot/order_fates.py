@@ -63,7 +63,7 @@ REFUSED_CODES: Mapping[int, str] = MappingProxyType(
     }
 )
 # Parameters that are missing, malformed, too many or at odds: none of these reaches the matching engine.
-REFUSED_RANGES = (range(-1199, -1099), range(-1229, -1199))
+REFUSED_RANGE = range(-1229, -1099)
 BROKEN_REQUEST = "Binance does not take the order as it is written"
 
 # The first words that are found in the message decide.
@@ -130,7 +130,7 @@ def _refused_words(refusal: ExchangeRefusal) -> str | None:
         return next((words for found, words in BY_WORDS[code] if found in told), REFUSED_CODES[code])
     if code in REFUSED_CODES:
         return REFUSED_CODES[code]
-    if any(code in each for each in REFUSED_RANGES):
+    if code in REFUSED_RANGE:
         return BROKEN_REQUEST
     return REFUSED_STATUSES.get(status)
 
