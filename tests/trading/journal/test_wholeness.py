@@ -62,7 +62,7 @@ def order_says(stands: str, told: str) -> str:
     return f"order {intent(0).client_order_id}: the list of orders says {stands}, its events {told}"
 
 
-FILLED = "ACKED FILLED, 0.001 for 60.000"
+FILLED = "ACKED FILLED, 0.001 for 60"
 TERMS = f"terms {sha256(intent(0).terms.to_json().encode()).hexdigest()[:8]}"
 
 
@@ -78,11 +78,11 @@ TERMS = f"terms {sha256(intent(0).terms.to_json().encode()).hexdigest()[:8]}"
         ("DELETE FROM event WHERE seq=12", f"event 12 of {AT} was written here and is missing: an older copy?"),
         (
             "UPDATE intent SET executed='9' WHERE id=FIRST",
-            order_says(f"ACKED FILLED, 9 for 60.000, {TERMS}", f"{FILLED}, {TERMS}"),
+            order_says(f"ACKED FILLED, 9 for 60, {TERMS}", f"{FILLED}, {TERMS}"),
         ),
         (
             "UPDATE intent SET state='NOT_SENT' WHERE id=FIRST",
-            order_says(f"NOT_SENT FILLED, 0.001 for 60.000, {TERMS}", f"{FILLED}, {TERMS}"),
+            order_says(f"NOT_SENT FILLED, 0.001 for 60, {TERMS}", f"{FILLED}, {TERMS}"),
         ),
         (
             "UPDATE intent SET terms='{}' WHERE id=FIRST",
