@@ -22,7 +22,7 @@ ADDRESSES: dict[AddressOf, str] = {
 }
 # Where an order, or what is told of it, passes; the others carry what everybody may read.
 ORDERS_PASS: tuple[AddressOf, ...] = ("rest_url", "ws_api_url")
-HOW_TO = "docs/how-to/limits.md"
+HOW_TO = "docs/how-to/live.md"
 
 
 def checked_rules(settings: Settings, network: Network, principal: Principal | None) -> Policy:
@@ -33,11 +33,8 @@ def checked_rules(settings: Settings, network: Network, principal: Principal | N
     """
     require_agreement(settings, network, principal)
     policy = policy_at(settings.trading_policy)
-    if (
-        settings.trading != "paper"
-        and principal is not None
-        and (problem := _unfit_policy(settings, policy, principal.key_id))
-    ):
+    own = None if settings.trading == "paper" else principal
+    if own is not None and (problem := _unfit_policy(settings, policy, own.key_id)):
         raise _refused(settings, problem)
     return policy
 
