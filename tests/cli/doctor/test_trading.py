@@ -199,6 +199,22 @@ def no_sockets(machine: Machine) -> None:
     machine.served.exchange.faults.add(Fault(kind="status", path="/ws-api/*", times=None, status=403))
 
 
+def closed_account(machine: Machine) -> None:
+    told: dict[str, object] = {
+        "canTrade": False,
+        "canWithdraw": True,
+        "canDeposit": True,
+        "updateTime": 1,
+        "balances": [],
+    }
+    answers(machine, "/api/v3/account", json.dumps(told))
+
+
+def untold_rights(machine: Machine) -> None:
+    machine.goes_live()
+    machine.served.exchange.faults.add(Fault(kind="status", path="/sapi/*", times=None, status=404, body="Not Found"))
+
+
 def may_only_read(machine: Machine) -> None:
     machine.served.exchange.rights = KeyRights()
 
@@ -299,6 +315,14 @@ AT_BINANCE = {
         "trade_rights", "'Enable Spot & Margin Trading' is not ticked", "Edit the key", "api-management",
         cause=boxes(trading=False), environment=LIVE,
     ),
+    "an account that may not trade": Planted(
+        "trade_rights", "this account may not trade", "Look into the account", "testnet.binance.vision",
+        cause=closed_account, environment=PRACTICE,
+    ),
+    "rights that nobody tells": Planted(
+        "trade_rights", "Binance does not tell what the key may do", "Try again", "api-management",
+        cause=untold_rights, environment=LIVE,
+    ),
     "a key that can transfer": Planted(
         "trade_rights", "'Enable Internal Transfer' is ticked", "Edit the key", "api-management",
         cause=other_boxes(enableInternalTransfer=True), environment=LIVE,
@@ -361,6 +385,14 @@ def test_a_key_that_the_events_of_orders_do_not_take_is_named(machine: Machine, 
     found = rung(report, "user_stream")
     assert (found["status"], report["problems"]) == ("problem", 1)
     assert "refuses the key for events of orders" in found["seen"]
+    assert machine.served.exchange.requests
+
+
+def test_without_an_address_for_events_orders_are_asked_for(machine: Machine, patient: Patient) -> None:
+    report = patient.report(**PRACTICE, BINANCE_WS_API_URL="")
+
+    assert (statuses(report)["user_stream"], report["healthy"]) == ("off", True)
+    assert "orders are asked for" in rung(report, "user_stream")["seen"]
     assert machine.served.exchange.requests
 
 
