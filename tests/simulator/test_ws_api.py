@@ -59,6 +59,16 @@ def test_an_answer_has_the_names_of_its_example(
     assert answer["rateLimits"][0] | {"count": 70} == expected["rateLimits"][0]
 
 
+def test_what_is_kept_of_a_signed_request_shows_neither_key_nor_signature(
+    exchange: SimulatedExchange, ask: Ask
+) -> None:
+    params = signed(exchange)
+
+    assert ask("userDataStream.subscribe.signature", params)["status"] == 200
+
+    assert exchange.requests[-1].params == {"timestamp": str(params["timestamp"])}
+
+
 def test_market_requests_answer_as_the_rest_api_does(exchange: SimulatedExchange, ask: Ask) -> None:
     assert ask("ping")["result"] == {}
     depth = ask("depth", {"symbol": "BTCUSDT", "limit": 5})

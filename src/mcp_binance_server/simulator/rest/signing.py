@@ -114,8 +114,8 @@ class Params:
             raise refusals.unread(len(self._read), len(self._values))
 
     def logged(self) -> dict[str, str]:
-        """Return the values without the signature."""
-        return {name: value for name, value in self.pairs if name != "signature"}
+        """Return the values without the signature and the key, which the WebSocket API takes among them."""
+        return {name: value for name, value in self.pairs if name not in {"signature", "apiKey"}}
 
 
 def legal_symbol(name: str, value: str) -> str:
