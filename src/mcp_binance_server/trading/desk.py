@@ -300,9 +300,8 @@ class Desk:
         return replace(outcome, fate=Fate.UNKNOWN, order=None)
 
     async def _write_down(self, preview_id: PreviewId, outcome: Outcome) -> None:
-        stands = await self.ledger.move(preview_id, STATE_OF[outcome.fate], facts_of(outcome), self.now_ms())
-        if outcome.order is not None:
-            await self.ledger.follow(preview_id, outcome.order, self.now_ms())
+        facts = facts_of(outcome)
+        stands = await self.ledger.move(preview_id, STATE_OF[outcome.fate], facts, self.now_ms(), outcome.order)
         if outcome.fate is Fate.UNKNOWN:
             self._ask_for(stands)
         if outcome.fate in (Fate.UNKNOWN, Fate.REFUSED):

@@ -85,13 +85,25 @@ class HostLedger:
 
         await self.store.write(work)
 
-    async def move(self, preview_id: PreviewId, state: IntentState, facts: Mapping[str, Any], now_ms: int) -> Intent:
-        """Write what became of an intent; writing the same again changes nothing.
+    async def move(
+        self,
+        preview_id: PreviewId,
+        state: IntentState,
+        facts: Mapping[str, Any],
+        now_ms: int,
+        order: Order | None = None,
+    ) -> Intent:
+        """Write what became of an intent, and how its order stands if that was told; the same again changes nothing.
 
         Raises:
             IllegalMove: that cannot follow on what stands.
         """
-        return await self.store.write(lambda rows: move(rows, preview_id, state, facts, now_ms))
+
+        def work(rows: Rows) -> Intent:
+            moved = move(rows, preview_id, state, facts, now_ms)
+            return moved if order is None else follow(rows, preview_id, order, now_ms)
+
+        return await self.store.write(work)
 
     async def follow(self, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
         """Write what the exchange says of the order; knowledge only grows."""
