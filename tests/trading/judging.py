@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -19,23 +19,45 @@ Row = dict[str, Any]
 
 def judge(file: Path, start: Mapping[str, Decimal], pairs: Mapping[str, tuple[str, str]]) -> list[str]:
     """Return everything that is wrong: no intent without an end, journal and exchange of one mind, money adds up."""
+    tables = _tables(file)
+    return [*_wrong(tables, tables["paper_order"]), *_money(tables, start, pairs)]
+
+
+def judge_against(file: Path, orders: list[Row]) -> list[str]:
+    """Return what is wrong with a journal, the exchange elsewhere having these orders."""
+    return _wrong(_tables(file), orders)
+
+
+def state_in(file: Path) -> str:
+    """Return how the only order of a journal stands, "" where there is none."""
+    return " ".join(f"{each['state']} {each['status']}".strip() for each in _tables(file)["intent"])
+
+
+def _tables(file: Path) -> dict[str, list[Row]]:
     with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db:
         db.row_factory = lambda cursor, row: dict(zip([each[0] for each in cursor.description], row, strict=True))
         tables = {name: [*db.execute(f"SELECT * FROM {name}")] for name in TABLES}  # noqa: S608 - names of ours
     db.close()
+    return tables
+
+
+def _wrong(tables: Mapping[str, list[Row]], orders: list[Row]) -> list[str]:
     return [
         *_chain(tables["event"]),
         *_lost(tables["intent"]),
-        *_disagreements(tables["intent"], tables["paper_order"]),
+        *_disagreements(tables["intent"], orders),
         *_states(tables["intent"], tables["event"]),
         *_counted(tables["intent"], tables["used"]),
-        *_money(tables, start, pairs),
     ]
 
 
 def doubles(sends: Path) -> list[str]:
     """Return the orders that were sent more than once, from what the wire has seen."""
-    seen = Counter(sends.read_text().split()) if sends.exists() else Counter[str]()
+    return sent_twice(sends.read_text().split() if sends.exists() else [])
+
+
+def sent_twice(sends: Iterable[str]) -> list[str]:
+    seen = Counter(sends)
     return [f"double: {name} was sent {times} times" for name, times in seen.items() if times > 1]
 
 

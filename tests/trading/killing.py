@@ -1,14 +1,12 @@
 """Processes that place and cancel orders on paper and die on the way; what they leave is judged apart."""
 
-import os
-import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Literal, NoReturn, TextIO
+from typing import Literal
 
 import anyio
 
@@ -30,6 +28,7 @@ from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
 from support.clock import FakeClock
 from support.terms import NOW_MS, intent
+from trading.forking import Tell, forked
 from trading.labels import Label, Labels
 from trading.paper.displayed import usual_book
 
@@ -140,7 +139,7 @@ class World:
 
     desk: Desk
     folder: Path
-    tell: Callable[[str], None]
+    tell: Tell
 
     async def place(self, wish: Wish) -> Placed:
         new = ORDERS[wish]
@@ -151,9 +150,7 @@ class World:
 
 
 @asynccontextmanager
-async def opened_world(
-    folder: Path, made: type[Desk], now_ms: int, tell: Callable[[str], None]
-) -> AsyncGenerator[World]:
+async def opened_world(folder: Path, made: type[Desk], now_ms: int, tell: Tell) -> AsyncGenerator[World]:
     """Start as a server does: the matcher takes its lease, the desk settles what was left."""
     async with opened_store(folder) as store:
         with owner(folder) as name:
@@ -191,32 +188,16 @@ class Life:
 
     def live(self) -> list[str]:
         """Live it in a fork, and return what it told; one that should die and does not is an error."""
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reading)
-            self._child(os.fdopen(writing, "w", buffering=1))
-        os.close(writing)
-        with os.fdopen(reading) as told:
-            lines = told.read().splitlines()
-        _, status = os.waitpid(child, 0)
-        if os.WIFSIGNALED(status) != (self.dies_at is not None) or (os.WIFEXITED(status) and os.WEXITSTATUS(status)):
-            raise RuntimeError(f"{self} ended with {status}")
-        return lines
+        ended = forked(self._work)
+        if ended.is_killed != (self.dies_at is not None):
+            raise RuntimeError(f"{self} did not end as it should")
+        return ended.told
 
-    def _child(self, pipe: TextIO) -> NoReturn:
-        def tell(told: str) -> None:
-            pipe.write(f"{told}\n")
-
+    def _work(self, tell: Tell) -> None:
         async def live() -> None:
             async with opened_world(self.folder, self.desk, NOW_MS + 10_000 * self.generation, tell) as world:
                 await self.act(world)
 
-        try:
-            if self.tells or self.dies_at is not None:
-                Labels(tell, self.dies_at).watch()
-            anyio.run(live)
-        except BaseException:  # noqa: BLE001 - a fork must not go on as its parent
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
+        if self.tells or self.dies_at is not None:
+            Labels(tell, self.dies_at).watch()
+        anyio.run(live)

@@ -9,7 +9,7 @@ import sqlite3
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -22,8 +22,8 @@ TRADING = str(Path(mcp_binance_server.trading.__file__).parent) + os.sep
 PURE = tuple(
     TRADING + name
     for name in (
-        "charges.py", "errors.py", "guards.py", "intent.py", "policy.py", "preview.py", "stop.py", "terms.py",
-        "journal/chain.py", "journal/records.py", "paper/account.py", "paper/market.py",
+        "judgement/", "errors.py", "lifecycle.py", "journal/chain.py", "journal/records.py", "paper/account.py",
+        "paper/market.py",
     )
 )  # fmt: skip
 
@@ -49,22 +49,29 @@ class Labels:
         threading.setprofile(self._meet)
         sys.setprofile(self._meet)
 
-    def _meet(self, frame: FrameType, event: str, arg: Any) -> None:  # noqa: ANN401 - the hook's own type
+    def names(self, frame: FrameType, event: str, arg: Any) -> Iterator[str]:  # noqa: ANN401 - the hook's own type
+        """Name the points that a process is at."""
         code = frame.f_code
         if event in ("call", "return"):
-            if not code.co_filename.startswith(TRADING) or code.co_filename in PURE:
-                return
-            name = f"{event} {code.co_filename.removeprefix(TRADING)}:{code.co_qualname}"
+            if code.co_name.startswith(("<", "__")):
+                return  # a part of a line, or a record that is made
+            if code.co_filename.startswith(TRADING) and not code.co_filename.startswith(PURE):
+                yield f"{event} {code.co_filename.removeprefix(TRADING)}:{code.co_qualname}"
         elif isinstance(getattr(arg, "__self__", None), sqlite3.Connection):
             # A statement by its line, and a transaction by what is done in it.
             work = getattr(frame.f_locals.get("work"), "__qualname__", "")
-            name = f"{event} {arg.__name__} in {code.co_qualname}:{frame.f_lineno} {work}"
-        else:
-            return
-        with self._lock:
-            time, self._met[name] = self._met[name], self._met[name] + 1
-        if self._kill_at is None:
-            self._hear(name)
-        elif self._kill_at == Label(name, time):
-            self._hear(name)
-            os.kill(os.getpid(), signal.SIGKILL)
+            yield f"{event} {arg.__name__} in {code.co_qualname}:{frame.f_lineno} {work}"
+
+    def last_act(self, name: str, frame: FrameType) -> None:
+        """Do what belongs to a point before the process dies at it."""
+
+    def _meet(self, frame: FrameType, event: str, arg: Any) -> None:  # noqa: ANN401 - the hook's own type
+        for name in self.names(frame, event, arg):
+            with self._lock:
+                time, self._met[name] = self._met[name], self._met[name] + 1
+            if self._kill_at is None:
+                self._hear(name)
+            elif self._kill_at == Label(name, time):
+                self.last_act(name, frame)
+                self._hear(name)
+                os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,47 @@
+"""kill -9 on the way of an order to the exchange and back: nothing is doubled or lost, and both sides agree."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.flood,
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, so that their start costs little"),
+]
+
+RUNS, FASTER = 150, 20
+
+
+def killed(folder: Path, desk: str, runs: int) -> dict[str, Any]:
+    """Run the matrix in a process without threads or loops of its own: only such a one can be forked safely."""
+    paths = os.pathsep.join(each for each in sys.path if each)
+    program = "from trading.wire.wire_matrix import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder), desk, str(runs), str(FASTER)],
+        env={"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.timeout(3_600)
+def test_a_process_killed_on_the_wire_neither_doubles_nor_loses_an_order(tmp_path: Path, scale: int) -> None:
+    told = killed(tmp_path, "desk", RUNS * scale)
+
+    assert told["wrong"] == []
+    assert told["runs"] == RUNS * scale
+    assert len(told["killed_at"]) > RUNS // 3
+
+
+@pytest.mark.parametrize(("desk", "fault"), [("late", "the exchange has it"), ("resending", "was accepted 2 times")])
+def test_the_same_wire_sees_a_desk_that_is_wrong(tmp_path: Path, desk: str, fault: str) -> None:
+    told = killed(tmp_path, desk, 3)
+
+    assert any(fault in each for each in told["wrong"]), told

@@ -1,0 +1,172 @@
+"""One process that trades over the wire: the real desk, broker, order client and sockets, on a folder."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import httpx2
+
+from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.domain.access import key_id
+from mcp_binance_server.domain.account import Venue
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, Target
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.exchange.endpoints import NETWORKS, host_of
+from mcp_binance_server.exchange.spot.account import AccountClient
+from mcp_binance_server.exchange.spot.order_counts import OrderCounts
+from mcp_binance_server.exchange.spot.orders import OrderClient
+from mcp_binance_server.settings import read_settings
+from mcp_binance_server.simulator.account import DemoAccount
+from mcp_binance_server.trading.desk import Desk, Placed
+from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.owner import owner
+from mcp_binance_server.trading.journal.records import FINAL_STATUS, Intent, NewIntent
+from mcp_binance_server.trading.journal.store import opened_store
+from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, TradedAccount
+from mcp_binance_server.trading.spot import SpotBroker
+from mcp_binance_server.upstream import opened_upstream
+from support.terms import intent
+from trading.wire.exchange_process import SEED
+
+SYMBOL = Symbol("BTCUSDT")
+KEYS = DemoAccount(SEED)
+ACCOUNT = key_id(KEYS.api_key)
+HORIZON_MS, LONGEST_SECS, LATE_MS = 17_000, 15.0, 8_000
+# What the exchange and the journal must agree within, of a start.
+FINAL_SECS = 20.0
+LOOK_MS = 20
+
+# Made before the fork: each process would spend more on one of its own than on everything else.
+TLS = httpx2.create_ssl_context()
+
+Wish = Literal["taken", "rests", "refused"]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much faster than in truth everything waits."""
+
+    times: int
+
+    @property
+    def horizon_ms(self) -> int:
+        return HORIZON_MS // self.times
+
+    @property
+    def longest_secs(self) -> float:
+        return LONGEST_SECS / self.times
+
+    @property
+    def late_ms(self) -> int:
+        return LATE_MS // self.times
+
+
+class Hasty(SystemClock):
+    """The machine's clock, for one who waits shorter."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._times = pace.times
+
+    async def sleep_ms(self, duration_ms: float) -> None:
+        await super().sleep_ms(duration_ms / self._times)
+
+
+def wishes(number: int, middle: Decimal) -> dict[Wish, NewIntent]:
+    """Return one order of each fate: filled at once, open for long, and a maker that would take."""
+    return {
+        "taken": _order(3 * number, middle * Decimal("1.03")),
+        "rests": _order(3 * number + 1, middle * Decimal("0.8")),
+        "refused": _order(3 * number + 2, middle * Decimal("1.03"), "LIMIT_MAKER"),
+    }
+
+
+def _order(number: int, price: Decimal, kind: Kind = "LIMIT") -> NewIntent:
+    tick, quantity = Decimal("0.01"), Decimal("0.001")
+    return intent(
+        number,
+        account=ACCOUNT,
+        mode="practice",
+        network="testnet",
+        symbol=SYMBOL,
+        kind=kind,
+        price=Price(price.quantize(tick)),
+        quantity=Quantity(quantity),
+        counted=int(price * quantity * 100) + 1,
+    )
+
+
+@dataclass(frozen=True)
+class WireWorld:
+    """A desk, and what it stands on."""
+
+    desk: Desk
+    pace: Pace
+    wishes: dict[Wish, NewIntent]
+
+    async def place(self, wish: Wish) -> Placed:
+        new = self.wishes[wish]
+        await self.desk.place(new, charges(new.terms, Policy(), new.way), None)
+        return Placed(await self._once(wish, lambda found: not found.is_unresolved))
+
+    async def cancel(self, wish: Wish) -> None:
+        placed = await self.desk.cancel(ACCOUNT, Target(SYMBOL, self.wishes[wish].client_order_id), "me")
+        if placed.cancel == "CANCEL_UNKNOWN":
+            with anyio.move_on_after(self.pace.horizon_ms / 1000 + 0.2):
+                await self._once(wish, lambda found: found.status in FINAL_STATUS)
+
+    async def _once(self, wish: Wish, is_so: Callable[[Intent], bool]) -> Intent:
+        while True:
+            found = await self.desk.ledger.find(self.wishes[wish].preview_id)
+            assert found is not None
+            if is_so(found):
+                return found
+            await SystemClock().sleep_ms(LOOK_MS)
+
+
+async def _worth(order: Order) -> OrderWorth:
+    return OrderWorth("BTC", int(order.price * order.quantity * 100) + 1)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a process starts, at which desk, and how it waits."""
+
+    folder: Path
+    address: str
+    pace: Pace
+    wishes: dict[Wish, NewIntent]
+    desk: type[Desk] = Desk
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[WireWorld]:
+        """Start as a server does: journal and exchange are brought to agree before the first order."""
+        network = replace(NETWORKS["testnet"], rest_url=self.address, stream_url=None, ws_api_url=None)
+        keys = {"BINANCE_API_KEY": KEYS.api_key, "BINANCE_SECRET_KEY": KEYS.secret_key}
+        settings = read_settings({**keys, "BINANCE_NETWORK": "testnet", "MCP_BINANCE_TRADING": "practice"})
+        async with (
+            opened_upstream(settings, network=network) as upstream,
+            opened_store(self.folder) as store,
+        ):
+            with owner(self.folder) as name:
+                caller, principal = upstream.caller, upstream.principal
+                assert principal is not None
+                caller.attempts.channel._tls = TLS  # pyright: ignore[reportPrivateUsage]
+                client = OrderClient(caller, principal, OrderCounts(caller.time), longest_secs=self.pace.longest_secs)
+                reads = AccountClient(caller, principal)
+                venue = Venue("testnet", host_of(self.address))
+                broker = SpotBroker(client, reads, upstream.directory, venue, self.pace.horizon_ms)
+                ledger, now_ms = HostLedger(store, name), caller.time.now_ms
+                account = TradedAccount(ACCOUNT, "practice", "testnet")
+                start = Reconciliation(ledger, broker, reads.order_history, account, Policy(), _worth, now_ms)
+                desk = self.desk(ledger, lambda _: broker, Hasty(self.pace), now_ms, "practice", ACCOUNT)
+                desk.errands.last_ms = 0
+                async with desk.running(start):
+                    yield WireWorld(desk, self.pace, self.wishes)
