@@ -17,6 +17,7 @@ from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.exchange.spot.endpoints import CANCEL_ORDER, PLACE_ORDER
 from mcp_binance_server.exchange.spot.order_counts import OrderCounts, TooManyOrders
 from mcp_binance_server.exchange.spot.orders import OrderClient
+from mcp_binance_server.exchange.wire import ExchangeRefusal
 from mcp_binance_server.state.engine import Grant, Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from support.clock import FakeClock
@@ -308,3 +309,23 @@ async def test_an_order_is_counted_by_its_answer_and_without_one() -> None:
 def test_orders_and_cancels_spend_what_is_kept_for_them() -> None:
     assert {PLACE_ORDER.kind, CANCEL_ORDER.kind} == {"order"}
     assert (PLACE_ORDER.weight, CANCEL_ORDER.weight) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "retry_after_secs"), [((60, None), 60), ((None, 60), 60), ((None,), 7), ((0,), 0), ((99_999,), 600)]
+)
+def test_the_longest_wait_that_the_exchange_asked_for_holds(
+    asked: tuple[int | None, ...], retry_after_secs: int
+) -> None:
+    counted = counts(FakeClock(1_784_592_123_000))
+
+    for secs in asked:
+        counted.close(ExchangeRefusal(429, -1015, "Too many new orders.", secs))
+
+    if not retry_after_secs:
+        counted.check()
+        return
+    with pytest.raises(TooManyOrders) as caught:
+        counted.check()
+    assert caught.value.retry_after_secs == retry_after_secs
+    assert "as Binance takes for now" in caught.value.message

@@ -36,9 +36,11 @@ class TooManyOrders(RateLimited):
 
     @property
     def message(self) -> str:
-        used = f": {self.orders_counted} of {self.orders_allowed}" if self.orders_allowed is not None else ""
+        most = "Binance takes for now"
+        if self.orders_allowed is not None:
+            most = f"this server allows itself: {self.orders_counted} of {self.orders_allowed}"
         return (
-            f"This account has placed as many orders as this server allows itself{used}. Nothing was sent; "
+            f"This account has placed as many orders as {most}. Nothing was sent; "
             f"please wait {self.retry_after_secs} seconds."
         )
 
