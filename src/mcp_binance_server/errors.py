@@ -383,6 +383,7 @@ class EngineUnavailable(AppError):
 @dataclass(kw_only=True, eq=False)
 class SettingsError(AppError):
     error_type: ClassVar[str] = "settings"
+    recovery_suggestion: ClassVar[str] = "Have the user change what it names, and start the server again"
 
     problems: tuple[str, ...] = field(default=())
 

@@ -6,6 +6,7 @@ from anyio.lowlevel import checkpoint
 from mcp import Client
 
 from mcp_binance_server.app import App
+from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.server import Opening, build_early_server
 
@@ -134,4 +135,15 @@ async def test_what_made_it_impossible_is_told_to_who_waits_and_to_who_comes_lat
         for _ in range(2):
             with pytest.raises(OSError, match="the disk is gone"):
                 await opening.opened()
+        opening.end()
+
+
+async def test_an_error_that_we_chose_is_told_as_itself_though_task_groups_have_wrapped_it() -> None:
+    opening, chosen = Opening(), SettingsError(problems=("MCP_BINANCE_TRADING=live: the key may withdraw",))
+    wrapped = ExceptionGroup("tasks", [ExceptionGroup("more tasks", [chosen])])
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(opening.refuse, wrapped)
+        with pytest.raises(SettingsError, match="the key may withdraw"):
+            await opening.opened()
         opening.end()

@@ -93,6 +93,12 @@ def guarded(
     return wrapper
 
 
+def unwrapped(failure: Exception) -> Exception:
+    """Return the error of ours that task groups have wrapped: who waits is told that one, and not of a defect."""
+    inside: tuple[Exception, ...] = getattr(failure, "exceptions", ())
+    return next((found for each in inside if isinstance(found := unwrapped(each), AppError)), failure)
+
+
 def internal(method: str, error: Exception, *, has_guides: bool = True) -> MCPError:
     """Log what nobody expected and return an error that tells nothing of it but an id to report."""
     error_id = uuid.uuid4().hex[:8]

@@ -18,7 +18,7 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by, asker_of
-from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded
+from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded, unwrapped
 from mcp_binance_server.surface.greeting import APP_TYPE, APPS, DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
 from mcp_binance_server.surface.uris import GUIDE, MARKET
 
@@ -96,7 +96,7 @@ class Opening:
 
     async def refuse(self, failure: Exception) -> None:
         """Tell all who need it why there is none, until that is over."""
-        self._dispatcher, self._failure = None, failure
+        self._dispatcher, self._failure = None, unwrapped(failure)
         self._decided.set()
         self._listed.set()
         await self._over.wait()
