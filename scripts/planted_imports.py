@@ -25,6 +25,11 @@ PLANTED = (
         "transports/grpc/errors.py",
         "from mcp_binance_server.services.trading.service import TradingService",
     ),
+    (
+        "The simulator does not know how we trade",
+        "simulator/orders/counts.py",
+        "from mcp_binance_server.trading.journal.records import FINAL_STATUS",
+    ),
 )
 
 

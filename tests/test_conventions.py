@@ -86,10 +86,10 @@ def test_the_engines_are_protected_as_soon_as_they_exist() -> None:
     assert named == {f"mcp_binance_server.state.{each}" for each in ("redis", "memory") if exists(f"state.{each}")}
 
 
-def test_there_are_sixteen_contracts() -> None:
+def test_there_are_seventeen_contracts() -> None:
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 
-    assert len(configured["contracts"]) == 16
+    assert len(configured["contracts"]) == 17
 
 
 def test_orders_leave_through_one_door() -> None:
