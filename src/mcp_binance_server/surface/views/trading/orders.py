@@ -140,7 +140,7 @@ def cancel_summary(placed: PlacedOrder, outcome: CancelOutcome) -> str:
         case "unknown":
             return f"{mode}: it is not known whether order {name} is cancelled: {filled} so far."
         case "waiting_for_approval":
-            how = f": {CANCEL.format(id=name)}" if placed.mode == "paper" else " at Binance"
+            how = f": {CANCEL.format(id=name)}" if _is_placed_here(placed) else " at Binance"
             return f"{mode}: not cancelled. It is a stop; cancel it yourself{how}"
         case "not_cancelled":
             return f"{mode}: not cancelled. Order {name} stands{_quoted(placed.reason)}."
@@ -152,7 +152,7 @@ def cancel_step(placed: PlacedOrder, outcome: CancelOutcome) -> str:
         return ""
     symbol, name = placed.intent.terms.symbol, placed.intent.client_order_id
     if outcome == "waiting_for_approval":
-        what = "run that command" if placed.mode == "paper" else "cancel it at Binance"
+        what = "run that command" if _is_placed_here(placed) else "cancel it at Binance"
         return f"tell the user to {what}; the stop protects them until then"
     return f"{next_step('get_order', symbol=symbol, client_order_id=name)} tells how it stands"
 
@@ -198,6 +198,11 @@ def _filled(placed: PlacedOrder) -> str:
     whole = intent.executed == intent.terms.quantity
     share = exact(intent.executed) if whole else f"{exact(intent.executed)} of {exact(intent.terms.quantity)}"
     return f"{share} {plain(rules.base)} {done} at {averaged(average, rules)} {plain(rules.quote)}"
+
+
+def _is_placed_here(placed: PlacedOrder) -> bool:
+    """Tell whether the commands of this machine know the order: of others only the exchange does."""
+    return placed.intent.state != "ADOPTED"
 
 
 def _done(terms: Terms) -> str:
