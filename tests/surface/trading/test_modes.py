@@ -11,7 +11,7 @@ from mcp import types
 
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.exchange.dialing import Dialer
-from mcp_binance_server.simulator.account import DemoAccount
+from mcp_binance_server.simulator.account import DemoAccount, KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.surface.confirm import Decision, Question
@@ -26,7 +26,9 @@ PAGES = ("account/balances", "account/positions", "orders/open", "orders/history
 
 
 @asynccontextmanager
-async def trader_in(mode: str, folder: Path, confirm: str = "") -> AsyncGenerator[PaperTrader]:
+async def trader_in(
+    mode: str, folder: Path, confirm: str = "", rights: KeyRights = TRADES
+) -> AsyncGenerator[PaperTrader]:
     key = DemoAccount(SEED)
     policy = folder / "trading.toml"
     named = f'[keys."{key_id(key.api_key)}"]\nmode = "{mode}"\n'
@@ -42,7 +44,7 @@ async def trader_in(mode: str, folder: Path, confirm: str = "") -> AsyncGenerato
     }
 
     def ready(exchange: SimulatedExchange) -> Dialer:
-        exchange.rights = TRADES  # asked for before anything is served
+        exchange.rights = rights  # asked for before anything is served
         return Loopback(exchange)
 
     async with live_market(seed=SEED, network=network, environment=environment, dialer=ready) as market:
@@ -122,6 +124,18 @@ async def test_live_a_preview_that_only_an_approver_could_allow_says_that_there_
     assert "approve --new" in told.text
     assert "It cannot be placed" in told.text
     assert any("up to 100.00 USDT" in each for each in status.data["confirmation"])
+
+
+async def test_the_status_tells_what_the_owner_of_a_key_should_know(tmp_path: Path) -> None:
+    async with trader_in("practice", tmp_path) as trader:
+        practice = await trader.call("get_trading_status")
+    (tmp_path / "live").mkdir()
+    async with trader_in("live", tmp_path / "live", rights=KeyRights(trading=True, ip_restricted=False)) as trader:
+        live = await trader.call("get_trading_status")
+
+    assert "**Key**: testnet does not tell what a key may do" in practice.text
+    assert "**Key**: Any address may use this key" in live.text
+    assert any("Any address may use this key" in each for each in live.data["notes"])
 
 
 async def test_practice_asks_nobody_unless_its_limits_say_so(tmp_path: Path) -> None:
