@@ -128,7 +128,7 @@ async def suffer(attack: Attack, folder: Path, mode: WireMode, policy: str) -> W
         world.exchange.requests.clear()
         user.read.clear()
         was_read = bool(await of.model.obey(text))
-        if not was_read:
+        if not of.model.called:  # it was cut on the way, and comes from elsewhere
             await of.model.obey(attack.text)
         await market.run(0.5)
         return seen(market, attack, of, ids, was_read=was_read)
@@ -136,7 +136,8 @@ async def suffer(attack: Attack, folder: Path, mode: WireMode, policy: str) -> W
 
 def seen(market: PaperMarket, attack: Attack, of: Assistant, ids: dict[str, str], *, was_read: bool) -> WireSuffered:
     exchange = market.exchange
-    own = [each for each in exchange.orders.records.orders.values() if each.wanted.client_order_id.startswith("mb")]
+    by_hand = {each.order_id for each in exchange.orders.accepted if each.by_hand}
+    own = [each for each in exchange.orders.records.orders.values() if each.number not in by_hand]
     told = [each.told() for each in own if each.placed_ms >= NOW_MS]
     orders = [
         TradedOrder(

@@ -37,13 +37,19 @@ def _fates(sent: Sent, reply: GivenReply) -> set[Fate]:
     if reply.status == OK:
         is_sound = _is_sound_cancel(sent, told) if isinstance(sent, Target) else _is_sound(sent, told)
         return {Fate.ACCEPTED, Fate.UNKNOWN} if is_sound else {Fate.UNKNOWN}
+    # Where a byte is no text, one reader finds the code and another does not: each may go by what it found.
+    return _refused(reply.status, told) | _refused(reply.status, object_of(reply.body, errors="strict"))
+
+
+def _refused(status: int, told: Body) -> set[Fate]:
+    """Return what may be said after an answer that is no success."""
     code = told.get("code")
     has_code = isinstance(code, int) and not isinstance(code, bool) and isinstance(told.get("msg", ""), str)
-    is_client = FIRST_OF_CLIENT <= reply.status < FIRST_OF_SERVER and reply.status != PARTLY
+    is_client = FIRST_OF_CLIENT <= status < FIRST_OF_SERVER and status != PARTLY
     # Without a code of its own nobody has refused: something between us and the exchange has spoken.
     if is_client and has_code and code not in DOUBTFUL and code != PARTIAL:
         return {Fate.REFUSED, Fate.UNKNOWN}
-    is_kept_out = reply.status in (401, 403, 418, 429, 451) and not has_code
+    is_kept_out = status in (401, 403, 418, 429, 451) and not has_code
     return {Fate.REFUSED, Fate.UNKNOWN} if is_kept_out else {Fate.UNKNOWN}
 
 
@@ -123,9 +129,9 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
-def object_of(body: bytes) -> Body:
+def object_of(body: bytes, errors: str = "replace") -> Body:
     try:
-        found = json.loads(body.decode("utf-8", "replace"), strict=False)
+        found = json.loads(body.decode("utf-8", errors), strict=errors == "strict")
     except (ValueError, RecursionError):
         return {}
     return cast("Body", found) if isinstance(found, dict) else {}
