@@ -21,7 +21,7 @@ from mcp_binance_server.exchange.dialing import Dialer, Pacer, StreamConnection
 from mcp_binance_server.exchange.endpoints import signed
 from mcp_binance_server.exchange.key_probe import credentials_error
 from mcp_binance_server.exchange.signing import Principal, socket_payload
-from mcp_binance_server.exchange.spot.streams import FRAMES_A_TURN, HOUR_MS, OVERLAP_MS, WELL_MS
+from mcp_binance_server.exchange.spot.streams import FRAMES_A_TURN, HOUR_MS, OVERLAP_MS, WELL_MS, SocketCounts
 from mcp_binance_server.exchange.spot.user_wire import (
     EventHeadWire,
     ExecutionReportWire,
@@ -63,17 +63,6 @@ class ReportListener(Protocol):
     def on_lost(self) -> None: ...
 
 
-@dataclass
-class UserStreamCounts:
-    """What happened on one account's stream."""
-
-    opened: int = 0
-    lost: int = 0
-    renewed: int = 0
-    unreadable: int = 0
-    refused: int = 0
-
-
 @dataclass(eq=False)
 class UserStream:
     """Keeps one account subscribed until its task is cancelled, or the exchange no longer takes its key."""
@@ -84,7 +73,7 @@ class UserStream:
     caller: ExchangeCaller
     principal: Principal
     random: Random = field(default_factory=Random, repr=False)
-    counts: UserStreamCounts = field(default_factory=UserStreamCounts)
+    counts: SocketCounts = field(default_factory=SocketCounts)
     life_ms: int = LIFE_MS
     _refusal: ExchangeRefusal | None = None
 
@@ -195,7 +184,7 @@ class _UserLink:
         connection: StreamConnection,
         caller: ExchangeCaller,
         listener: ReportListener,
-        counts: UserStreamCounts,
+        counts: SocketCounts,
         life_ms: float,
     ) -> None:
         self.answered, self.news = anyio.Event(), anyio.Event()
