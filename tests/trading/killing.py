@@ -57,7 +57,7 @@ ORDERS: dict[Wish, NewIntent] = {
 class Late(Desk):
     """A control that must fail: it marks an order as sent once the answer is there."""
 
-    async def _sent(self, intent: Intent) -> str:
+    async def _sent(self, intent: Intent) -> Placed:
         async def open_gate() -> None:
             return None
 
@@ -65,8 +65,7 @@ class Late(Desk):
         outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), open_gate)
         if outcome.fate is not Fate.NOT_SENT:
             await self.ledger.mark_sent(intent.preview_id, self.now_ms())
-        await self._write_down(intent.preview_id, outcome)
-        return outcome.reason
+        return Placed(await self._written_down(intent.preview_id, outcome), outcome.reason)
 
 
 class Resending(Desk):

@@ -12,8 +12,8 @@ from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.ledger import HostLedger
-from mcp_binance_server.trading.journal.records import Intent
-from mcp_binance_server.trading.judgement.guards import unresolved
+from mcp_binance_server.trading.journal.records import Intent, NewIntent
+from mcp_binance_server.trading.judgement.guards import Denied, unresolved
 from support.terms import NOW_MS, intent
 from trading.bench import Bench, Scripted, opened_bench
 from trading.test_guards import situation
@@ -132,13 +132,14 @@ async def test_while_one_is_unknown_no_other_of_its_symbol_and_side_is_shown_as_
     bench.exchange.fate, bench.exchange.is_mute = Fate.UNKNOWN, True
     await bench.place(intent())
 
-    recent = tuple(await bench.desk.reader.recent("paper", bench.clock.now_ms() + 3_600_000))
+    async def met_by(new: NewIntent) -> Denied | None:
+        past = await bench.desk.reader.past(new.terms, (), bench.clock.now_ms() + 3_600_000, None)
+        return unresolved(situation(recent=past.recent, terms=new.terms))
 
-    same, other = situation(recent=recent), situation(recent=recent, terms=intent(1, side="SELL").terms)
-    denied = unresolved(same)
+    denied = await met_by(intent(1))
     assert denied is not None
     assert (denied.guard, denied.client_order_id) == ("unresolved", intent().client_order_id)
-    assert unresolved(other) is None
+    assert await met_by(intent(1, side="SELL")) is None
 
 
 async def test_an_answer_to_what_was_never_marked_as_sent_is_doubted_and_stops_trading(bench: Bench) -> None:

@@ -37,13 +37,13 @@ class Cancels:
         if outcome.fate is Fate.NOT_SENT:
             return Placed(intent, outcome.reason)
         state, order = CANCEL_OF[outcome.fate], outcome.order
-        await self.settling.watch.end_cancel(intent.preview_id, state, facts_of(outcome), order, self.settling.now_ms())
+        facts, now_ms = facts_of(outcome), self.settling.now_ms()
+        stands = await self.settling.watch.end_cancel(intent.preview_id, state, facts, order, now_ms)
         if order is None or (state == "CANCEL_UNKNOWN" and order.status not in FINAL_STATUS):
             self.errands.beside(partial(self.settling.follow_cancel, intent))
         if order is not None and intent.state == "NOT_PLACED":
             await self.look()
-        stands = await self.settling.ledger.find(intent.preview_id) or intent
-        return _told(stands, outcome)
+        return _told(stands or intent, outcome)
 
     async def cancel_found(self, found: Intent, visitor: str) -> Placed:
         """Cancel an order that was not placed here: only what became of the cancel is written, under the order's id."""

@@ -104,6 +104,7 @@ class Desk:
         Raises:
             LimitPassed: a limit does not allow it; nothing was claimed.
             TradingIsStopped: no order is taken; likewise.
+            PreviewIsDeclined: somebody has said no to it; likewise.
             JournalUnavailable: nothing can be written down, so nothing was sent.
         """
         placed = await self.errands.run(new.preview_id, partial(self._claimed, new, charges, room))
@@ -132,7 +133,9 @@ class Desk:
         intent = await self.reader.by_client_order_id(account, target.client_order_id)
         if intent is None or intent.terms.symbol != target.symbol:
             raise KeyError(target.client_order_id)
-        placed = await self.told(intent.preview_id)
+        placed = Placed(intent)
+        if intent.is_unresolved or intent.final_ms is not None:
+            placed = await self.told(intent.preview_id)
         if placed.intent.final_ms is not None:
             return placed
         found = await self.errands.run(
@@ -170,7 +173,7 @@ class Desk:
         """
         order = report.order
         intent = await self.reader.of_any_account(order.client_order_id)
-        if intent is None or not self._is_own(intent.terms):
+        if intent is None or not self._is_own(intent.terms) or intent.knows(order):
             return
         try:
             if order.status == "REJECTED":
@@ -266,14 +269,16 @@ class Desk:
     async def _carried(self, intent: Intent) -> Placed:
         reason = ""
         try:
-            reason = await self._sent(intent)
+            return await self._sent(intent)
+        except IllegalMove:
+            pass  # somebody has settled it meanwhile; where the gate held, nothing left
         except AppError as error:
             # What is on the disk decides: nothing left, or it may have, and then it is asked for.
             LOG.error("order %s: %s", intent.client_order_id, error.message)  # noqa: TRY400 - it says all there is
             reason = error.message
         return Placed(await self.ledger.find(intent.preview_id) or intent, reason)
 
-    async def _sent(self, intent: Intent) -> str:
+    async def _sent(self, intent: Intent) -> Placed:
         is_marked = False
 
         async def mark() -> None:
@@ -282,14 +287,10 @@ class Desk:
             is_marked = True
 
         order = written_order(intent.terms, intent.client_order_id)
-        try:
-            outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), mark)
-            if not is_marked and outcome.fate is not Fate.NOT_SENT:
-                outcome = await self._unmarked(intent, outcome)
-            await self._write_down(intent.preview_id, outcome)
-        except IllegalMove:
-            return ""  # somebody has settled it meanwhile; where the gate held, nothing left
-        return outcome.reason
+        outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), mark)
+        if not is_marked and outcome.fate is not Fate.NOT_SENT:
+            outcome = await self._unmarked(intent, outcome)
+        return Placed(await self._written_down(intent.preview_id, outcome), outcome.reason)
 
     async def _unmarked(self, intent: Intent, outcome: Outcome) -> Outcome:
         """Write down an answer to what was never marked as sent: it may stand, and something is broken."""
@@ -299,13 +300,14 @@ class Desk:
         await self.ledger.stop(why, "the desk", self.now_ms())
         return replace(outcome, fate=Fate.UNKNOWN, order=None)
 
-    async def _write_down(self, preview_id: PreviewId, outcome: Outcome) -> None:
+    async def _written_down(self, preview_id: PreviewId, outcome: Outcome) -> Intent:
         facts = facts_of(outcome)
         stands = await self.ledger.move(preview_id, STATE_OF[outcome.fate], facts, self.now_ms(), outcome.order)
         if outcome.fate is Fate.UNKNOWN:
             self._ask_for(stands)
         if outcome.fate in (Fate.UNKNOWN, Fate.REFUSED):
             await self.look()
+        return stands
 
     async def _once(self, send: Callable[[Gate], Awaitable[Outcome]], mark: Gate) -> Outcome:
         """Send one request; whether it has left the flag knows, not the words of an answer or an error."""

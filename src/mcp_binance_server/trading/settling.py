@@ -134,7 +134,7 @@ class Settling:
             await self._miss(intent, broker)
             return
         self.missed_since_ms.pop(intent.preview_id, None)
-        if intent.state not in STANDING or (intent.status, intent.executed) != (order.status, order.executed):
+        if not intent.knows(order):
             await self.watch.learn(intent.preview_id, order, self.now_ms())
 
     async def _miss(self, intent: Intent, broker: Broker) -> None:

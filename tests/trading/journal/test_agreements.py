@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.trading.approvals import WrongPassphrase, is_approved, new_approver, opened_public, sign
-from mcp_binance_server.trading.journal.agreements import Agreements
+from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader, Traded
 from mcp_binance_server.trading.journal.store import Store, opened_store
@@ -112,13 +112,22 @@ async def test_what_is_recent_is_new_or_without_a_known_end(store: Store) -> Non
     ledger, reader = HostLedger(store, "me"), JournalReader(store)
     for number in range(3):
         await ledger.claim(intent(number), (), NOW_MS)
+    await ledger.claim(intent(3, side="SELL"), (), NOW_MS)
     await ledger.move(intent(0).preview_id, "NOT_SENT", {}, NOW_MS)
 
-    soon = await reader.recent("paper", NOW_MS + DUPLICATE_MS - 1)
-    later = await reader.recent("paper", NOW_MS + DUPLICATE_MS)
+    soon = await reader.past(intent(9).terms, (), NOW_MS + DUPLICATE_MS - 1, None)
+    later = await reader.past(intent(9).terms, (), NOW_MS + DUPLICATE_MS, None)
 
-    assert sorted(each.is_unresolved for each in soon) == [False, True, True]
-    assert [each.is_unresolved for each in later] == [True, True]
+    assert sorted(each.is_unresolved for each in soon.recent) == [False, True, True]
+    assert [each.is_unresolved for each in later.recent] == [True, True]
+
+
+async def test_what_was_declined_cannot_be_claimed_any_more(store: Store) -> None:
+    await Agreements(store).decline(intent().preview_id, "me", NOW_MS)
+
+    with pytest.raises(PreviewIsDeclined):
+        await HostLedger(store, "me").claim(intent(), (), NOW_MS)
+    assert await HostLedger(store, "me").find(intent().preview_id) is None
 
 
 async def test_the_day_is_summed_by_symbol_and_side(store: Store) -> None:

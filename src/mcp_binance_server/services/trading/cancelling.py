@@ -29,8 +29,11 @@ class CancelService:
         """
         trading = self.trading
         rules = await trading.trying.directory.find(text)
-        await trading.desk.catch_up((trading.trader.account,))
-        intent = await trading.surveyor.reader.by_client_order_id(trading.trader.account, client_order_id)
+        intent = await self._own(client_order_id)
+        if intent is None or intent.is_unresolved or self._asks(intent):
+            # What may have come to light since; of an order that stands its cancel tells the same.
+            await trading.desk.catch_up((trading.trader.account,))
+            intent = await self._own(client_order_id)
         is_own = intent is not None
         if intent is None and self._takes_all:
             intent = await self._found(rules, client_order_id)
@@ -78,6 +81,9 @@ class CancelService:
             venue=trading.broker.venue,
             as_of_ms=trading.now_ms(),
         )
+
+    async def _own(self, client_order_id: str) -> Intent | None:
+        return await self.trading.surveyor.reader.by_client_order_id(self.trading.trader.account, client_order_id)
 
     @property
     def _takes_all(self) -> bool:

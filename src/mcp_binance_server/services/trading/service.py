@@ -42,7 +42,7 @@ from mcp_binance_server.trading.errors import (
     TradingNotReady,
     TradingStopped,
 )
-from mcp_binance_server.trading.journal.agreements import Agreements
+from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
 from mcp_binance_server.trading.journal.limits import LimitPassed
 from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
@@ -130,10 +130,12 @@ class TradingService:
         kept, now_ms = await self.previews.find(preview_id, self.trader.visitor), self.now_ms()
         if kept is None:
             raise PreviewNotFound
-        await self._require_open(kept)
+        self._require_open(kept)
         way = self.policy.way(self.mode, kept.terms.counted)
         if way == "policy":
             return self._agreement(kept, way, is_given=True)
+        if await self.agreements.is_declined(kept.preview_id):
+            raise OrderDeclined
         if await self._is_signed(kept, now_ms):
             return self._agreement(kept, "apart", is_given=True)
         if way == "apart" and self.policy.confirm.approver is None:
@@ -154,9 +156,7 @@ class TradingService:
             TradingNotReady: the server is still starting; likewise.
             TradingStopped: no new order is taken; likewise.
         """
-        if (claimed := await self._claimed(kept.preview_id)) is not None:
-            return claimed
-        await self._require_open(kept)
+        self._require_open(kept)
         terms = kept.terms
         seen = await self._seen(kept)
         found = await self.surveyor.situation(terms, seen, kept.asset, way, self.trying.account)
@@ -174,6 +174,8 @@ class TradingService:
             raise await self._refused(kept, denied_by(error.charge, error.used)) from None
         except TradingIsStopped as error:
             raise stopped_error(error.stopped) from None
+        except PreviewIsDeclined:
+            raise OrderDeclined from None
 
     async def decline(self, kept: KeptPreview) -> None:
         """Write down that the user said no: it is not asked again."""
@@ -314,11 +316,9 @@ class TradingService:
             raise PreviewNotFound
         return await self.told(await self.desk.told(preview_id))
 
-    async def _require_open(self, kept: KeptPreview) -> None:
+    def _require_open(self, kept: KeptPreview) -> None:
         if self.now_ms() >= kept.terms.expires_ms:
             raise PreviewNotFound
-        if await self.agreements.is_declined(kept.preview_id):
-            raise OrderDeclined
 
     async def _is_signed(self, kept: KeptPreview, now_ms: int) -> bool:
         approver = self.policy.confirm.approver

@@ -47,10 +47,11 @@ class Surveyor:
 
     async def situation(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> Situation:
         """Return what every guard needs to judge these terms."""
-        policy, ledger, now_ms = self.drafter.policy, self.desk.ledger, self.time.now_ms()
-        stopped = await ledger.stopped()
+        policy, now_ms = self.drafter.policy, self.time.now_ms()
         is_own = terms.account != BROUGHT
         room = await self.room(terms, asset, seen, account) if is_own else None
+        # Before the day's loss, which may itself be what stops trading.
+        past = await self.reader.past(terms, charges(terms, policy, way), now_ms, room)
         lost = await self.lost_today(terms.account, account) if is_own else None
         return Situation(
             mode=self.drafter.mode,
@@ -62,14 +63,14 @@ class Surveyor:
             book_age_ms=max(0, now_ms - seen.at_ms),
             fill=seen.fill,
             waits_for=self.desk.waits_for,
-            stopped="" if stopped is None else stopped.why,
+            stopped="" if past.stopped is None else past.stopped.why,
             key=terms.account,
-            used=await ledger.used(terms.account, charges(terms, policy, way), now_ms),
+            used=past.used,
             asset=asset,
             held=0 if room is None else room.held,
-            open_buys=0 if room is None else await self.reader.open_buys(terms.account, asset, room.read_ms),
+            open_buys=past.open_buys,
             lost_today=lost or 0,
-            recent=tuple(await self.reader.recent(terms.account, now_ms)),
+            recent=past.recent,
         )
 
     async def room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:

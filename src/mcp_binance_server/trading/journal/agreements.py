@@ -13,6 +13,10 @@ DECLINED, WAITING, APPROVED, WRONG = "DECLINED", "WAITING", "APPROVED", "WRONG_P
 CANCEL_DECLINED = "CANCEL_DECLINED"
 
 
+class PreviewIsDeclined(Exception):
+    """A claim of what somebody has said no to; nothing was changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agreements:
     """What people said to orders of one journal."""
@@ -24,13 +28,13 @@ class Agreements:
 
         def work(rows: Rows) -> None:
             rows.execute("DELETE FROM waiting WHERE id=?", (preview_id,))
-            if not _is_declined(rows, preview_id):
+            if not is_declined(rows, preview_id):
                 append(rows, now_ms, preview_id, DECLINED, {"visitor": visitor})
 
         await self.store.write(work)
 
     async def is_declined(self, preview_id: PreviewId) -> bool:
-        return await self.store.read(lambda rows: _is_declined(rows, preview_id))
+        return await self.store.read(lambda rows: is_declined(rows, preview_id))
 
     async def decline_cancel(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
         """Write down that an order is not to be cancelled."""
@@ -103,6 +107,6 @@ class Agreements:
         return await self.store.write(work)
 
 
-def _is_declined(rows: Rows, preview_id: PreviewId) -> bool:
+def is_declined(rows: Rows, preview_id: PreviewId) -> bool:
     query = "SELECT 1 FROM event WHERE about=? AND state=?"
     return rows.execute(query, (preview_id, DECLINED)).fetchone() is not None

@@ -98,7 +98,7 @@ def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Inte
 
 def unresolved(rows: Rows, account: str | None) -> list[Intent]:
     marks = ",".join("?" * len(UNRESOLVED))
-    where = f"state IN ({marks})" + ("" if account is None else " AND account=?")
+    where = f"final_ms IS NULL AND state IN ({marks})" + ("" if account is None else " AND account=?")
     given = (*UNRESOLVED, *(() if account is None else (account,)))
     found = rows.execute(f"SELECT {INTENT_COLUMNS} FROM intent WHERE {where} ORDER BY prepared_ms", given)
     return [to_intent(row) for row in found]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.trading.journal.agreements import PreviewIsDeclined, is_declined
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import adopt, find, follow, insert, move, unresolved
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, count, require_room, take, used_of
@@ -23,7 +24,7 @@ from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.terms import PreviewId
 
 # Who claims must know what a claim can be refused for.
-__all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "TradingIsStopped"]
+__all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "PreviewIsDeclined", "TradingIsStopped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,14 @@ class HostLedger:
         Raises:
             LimitPassed: a limit does not allow it.
             TradingIsStopped: no new order is taken.
+            PreviewIsDeclined: somebody has said no to it.
         """
 
         def work(rows: Rows) -> tuple[Intent, bool]:
             if (found := find(rows, new.preview_id)) is not None:
                 return found, False
+            if is_declined(rows, new.preview_id):
+                raise PreviewIsDeclined
             require_started(rows, self.store)
             account = new.terms.account
             take(rows, account, charges, now_ms)

@@ -73,12 +73,9 @@ def require_room(rows: Rows, account: str, room: PositionRoom, counted: int) -> 
 
 def open_buys(rows: Rows, account: str, asset: str, read_ms: int) -> int:
     """Return what open orders buy of an asset; what has become final since balances were read may not be in them."""
-    (bought,) = rows.execute(
-        "SELECT coalesce(sum(counted), 0) FROM intent WHERE account=? AND asset=? AND side='BUY' "
-        "AND (final_ms IS NULL OR final_ms>=?)",
-        (account, asset, read_ms),
-    ).fetchone()
-    return bought
+    bought = "SELECT counted FROM intent WHERE account=?1 AND asset=?2 AND side='BUY' AND"
+    query = f"SELECT sum(counted) FROM ({bought} final_ms IS NULL UNION ALL {bought} final_ms>=?3)"
+    return rows.execute(query, (account, asset, read_ms)).fetchone()[0] or 0
 
 
 def used_of(rows: Rows, account: str, charge: Charge, now_ms: int) -> int:

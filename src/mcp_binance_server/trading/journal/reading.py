@@ -7,12 +7,13 @@ from decimal import Decimal
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
-from mcp_binance_server.trading.journal.limits import open_buys
-from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, IntentState, amount_in
+from mcp_binance_server.trading.journal.limits import PositionRoom, open_buys, used_of
+from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, IntentState, Stopped, amount_in
+from mcp_binance_server.trading.journal.stops import stopped_in
 from mcp_binance_server.trading.journal.store import Rows, Store
-from mcp_binance_server.trading.judgement.charges import DAY_MS
+from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge
 from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
-from mcp_binance_server.trading.judgement.terms import PreviewId
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,17 @@ class Traded:
     paid: Decimal
     sold: Decimal
     received: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPast:
+    """What the journal says beside a new order: the stop, what is used of limits, and orders it could repeat."""
+
+    stopped: Stopped | None
+    used: dict[str, int]
+    open_buys: int
+    """What open orders buy of its asset, with those that became final since balances were read, in hundredths."""
+    recent: tuple[RecentOrder, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +115,20 @@ class JournalReader:
         query = "SELECT * FROM event WHERE about=? ORDER BY seq"
         return await self.store.read(lambda rows: [Event(*row) for row in rows.execute(query, (preview_id,))])
 
-    async def recent(self, account: str, now_ms: int) -> list[RecentOrder]:
-        """Return what guards compare a new order with: orders of the last seconds, and those without a known end."""
+    async def past(
+        self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+    ) -> OrderPast:
+        """Return what guards compare a new order with, read at one moment."""
 
-        def work(rows: Rows) -> list[RecentOrder]:
-            marks = ",".join("?" * len(UNRESOLVED))
-            query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND (prepared_ms>? OR state IN ({marks}))"
-            found = [to_intent(row) for row in rows.execute(query, (account, now_ms - DUPLICATE_MS, *UNRESOLVED))]
-            return [
-                RecentOrder(each.client_order_id, each.terms, each.prepared_ms, each.is_unresolved) for each in found
-            ]
+        def work(rows: Rows) -> OrderPast:
+            return OrderPast(
+                stopped_in(rows, self.store),
+                {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
+                0 if room is None else open_buys(rows, terms.account, room.asset, room.read_ms),
+                tuple(_recent(rows, terms, now_ms)),
+            )
 
         return await self.store.read(work)
-
-    async def open_buys(self, account: str, asset: str, since_ms: int) -> int:
-        """Return what open orders buy of an asset, with those that became final since then, in hundredths."""
-        return await self.store.read(lambda rows: open_buys(rows, account, asset, since_ms))
 
     async def traded(self, account: str, now_ms: int) -> list[Traded]:
         """Return what was traded since the day began, by symbol."""
@@ -138,3 +148,13 @@ class JournalReader:
     async def broken_link(self) -> int | None:
         """Return the first event that does not follow on the one before it; None if the journal is whole."""
         return await self.store.read(lambda rows: broken_link(all_events(rows)))
+
+
+def _recent(rows: Rows, terms: Terms, now_ms: int) -> list[RecentOrder]:
+    """Return orders of the symbol and side: those of the last seconds, and those without a known end."""
+    marks = ",".join("?" * len(UNRESOLVED))
+    own = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND symbol=? AND side=?"
+    given = (terms.account, terms.symbol, terms.side)
+    query = f"{own} AND prepared_ms>? UNION {own} AND final_ms IS NULL AND state IN ({marks})"
+    found = [to_intent(row) for row in rows.execute(query, (*given, now_ms - DUPLICATE_MS, *given, *UNRESOLVED))]
+    return [RecentOrder(each.client_order_id, each.terms, each.prepared_ms, each.is_unresolved) for each in found]

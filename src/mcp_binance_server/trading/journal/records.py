@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Literal
 
 from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
@@ -74,6 +75,10 @@ class Intent:
     @property
     def is_unresolved(self) -> bool:
         return self.state in UNRESOLVED
+
+    def knows(self, order: Order) -> bool:
+        """Whether what is said of its order is known already."""
+        return self.state in STANDING and (self.status, self.executed) == (order.status, order.executed)
 
 
 @dataclass(frozen=True, slots=True)

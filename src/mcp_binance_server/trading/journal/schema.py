@@ -53,6 +53,8 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE paper_tape (
           symbol TEXT PRIMARY KEY, print INTEGER NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID""",
     ),
+    # What is not over is looked for at every order, of one account or of all; what is over only becomes more.
+    ("CREATE INDEX intent_not_over ON intent (prepared_ms) WHERE final_ms IS NULL",),
 )
 NEWEST = len(VERSIONS)
 

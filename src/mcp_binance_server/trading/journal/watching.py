@@ -70,13 +70,12 @@ class OrderWatch:
 
     async def end_cancel(
         self, preview_id: PreviewId, state: CancelState, facts: Mapping[str, Any], order: Order | None, now_ms: int
-    ) -> None:
-        """Write what became of a cancel, and of its order if the exchange said so."""
+    ) -> Intent | None:
+        """Write what became of a cancel, and of its order if the exchange said so; return how that stands."""
 
-        def work(rows: Rows) -> None:
+        def work(rows: Rows) -> Intent | None:
             append(rows, now_ms, preview_id, state, facts)
-            if order is not None:
-                _learn(rows, preview_id, order, now_ms)
+            return find(rows, preview_id) if order is None else _learn(rows, preview_id, order, now_ms)
 
         return await self.store.write(work)
 
