@@ -8,7 +8,17 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
 from mcp_binance_server.trading.journal.limits import PositionRoom, open_buys, used_of
-from mcp_binance_server.trading.journal.records import UNRESOLVED, Intent, IntentState, Stopped, amount_in
+from mcp_binance_server.trading.journal.records import (
+    NEXT,
+    UNRESOLVED,
+    Intent,
+    IntentState,
+    Stopped,
+    amount_in,
+    moment_in,
+    one_of,
+    text_in,
+)
 from mcp_binance_server.trading.journal.stops import stopped_in
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge
@@ -153,8 +163,10 @@ class JournalReader:
 def _recent(rows: Rows, terms: Terms, now_ms: int) -> list[RecentOrder]:
     """Return orders of the symbol and side: those of the last seconds, and those without a known end."""
     marks = ",".join("?" * len(UNRESOLVED))
-    own = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND symbol=? AND side=?"
+    own = "SELECT client_order_id, terms, prepared_ms, state FROM intent WHERE account=? AND symbol=? AND side=?"
     given = (terms.account, terms.symbol, terms.side)
     query = f"{own} AND prepared_ms>? UNION {own} AND final_ms IS NULL AND state IN ({marks})"
-    found = [to_intent(row) for row in rows.execute(query, (*given, now_ms - DUPLICATE_MS, *given, *UNRESOLVED))]
-    return [RecentOrder(each.client_order_id, each.terms, each.prepared_ms, each.is_unresolved) for each in found]
+    return [
+        RecentOrder(text_in(name), Terms.from_json(told), moment_in(at_ms), one_of(state, NEXT) in UNRESOLVED)
+        for name, told, at_ms, state in rows.execute(query, (*given, now_ms - DUPLICATE_MS, *given, *UNRESOLVED))
+    ]

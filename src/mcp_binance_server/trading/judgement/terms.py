@@ -6,6 +6,7 @@ import re
 from base64 import b32encode
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from functools import lru_cache
 from hashlib import sha256
 from typing import Literal, NewType
 
@@ -21,6 +22,8 @@ PreviewId = NewType("PreviewId", str)
 PREVIEW_ID = r"^[a-z2-7]{20}$"
 ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
+# An order's terms are read again at each of its steps, and beside those that follow it within seconds.
+MOST_READ = 1_024
 # Nothing else that the same keys sign can be taken for one of these.
 _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
 # By these an order of ours is known at the exchange, also when every store is lost.
@@ -76,15 +79,7 @@ class Terms:
         Raises:
             ValueError: it is not that.
         """
-        try:
-            told = dict[str, object](json.loads(text))
-            amounts = {name: _amount(told[name]) for name in ("quantity", "price", "stop_price")}
-            made = cls(**{**told, **amounts})  # type: ignore[arg-type] # what came out of it goes back in
-        except (TypeError, KeyError, ArithmeticError) as error:
-            raise ValueError("not the terms of an order") from error
-        if made.to_json() != text:
-            raise ValueError("not the terms of an order")
-        return made
+        return _read(text)
 
     def preview_id(self, key: bytes) -> PreviewId:
         """Return the id that only who has the key can make for these terms, and for no others."""
@@ -94,6 +89,19 @@ class Terms:
     def approval_digest(self, preview_id: PreviewId) -> bytes:
         """Return what an approver signs."""
         return sha256(_APPROVAL + preview_id.encode() + b"\0" + self.to_json().encode()).digest()
+
+
+@lru_cache(MOST_READ)
+def _read(text: str) -> Terms:
+    try:
+        told = dict[str, object](json.loads(text))
+        amounts = {name: _amount(told[name]) for name in ("quantity", "price", "stop_price")}
+        made = Terms(**{**told, **amounts})  # type: ignore[arg-type] # what came out of it goes back in
+    except (TypeError, KeyError, ArithmeticError) as error:
+        raise ValueError("not the terms of an order") from error
+    if made.to_json() != text:
+        raise ValueError("not the terms of an order")
+    return made
 
 
 def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
