@@ -36,9 +36,11 @@ LOG = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def opened_spot(
-    settings: Settings, upstream: Upstream, hub: Hub | None, dialer: Dialer
+    settings: Settings, upstream: Upstream, hub: Hub | None, dialer: Dialer, *, cancels_only: bool = False
 ) -> AsyncGenerator[TradingSide]:
     """Open the journal, make it agree with the account at Binance, and take orders for as long as this lasts.
+
+    A cancel takes risk away: for it the key is used whatever else that may do, and no order is placed.
 
     Raises:
         SettingsError: the rules, the key or what it may do, or the folder of the journal cannot be used.
@@ -58,7 +60,7 @@ async def opened_spot(
             desk.key_notes = await require_rights(own, mode)
 
         rights = StartStep("it is known what the key may do", examine)
-        first = () if await _is_done(rights) else (rights,)
+        first = () if not cancels_only and await _is_done(rights) else (rights,)
         start = _start(upstream, rules, broker, account, first)
         async with desk.running(start), _followed(desk, upstream, principal, dialer, hub):
             # Services are built for nobody's account: one that forgets whom it acts for has none to show.

@@ -121,3 +121,17 @@ def test_with_other_settings_nothing_is_sent_and_what_to_set_is_said(
     assert standing(served) == [name]
     assert main(["cancel", name]) == 0
     assert standing(served) == []
+
+
+def test_a_key_that_may_no_longer_trade_here_still_takes_its_orders_back(
+    served: ServedExchange, folder: TradingFolder, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    settings = environment(served, folder, "live", "mainnet")
+    (name,) = anyio.run(placed, settings, ("116100",))
+    served.exchange.rights = KeyRights(trading=True, withdrawals=True)
+    for each, value in settings.items():
+        monkeypatch.setenv(each, value)
+
+    assert main(["cancel", name]) == 0, capsys.readouterr().err
+    assert standing(served) == []
+    assert "CANCELED" in capsys.readouterr().out
