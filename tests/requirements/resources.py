@@ -82,7 +82,10 @@ RESOURCES: Final = contract(
     section(
         "format",
         covered("resources/capabilities", "Prompts, resources and tools are announced, none with changing lists."),
-        covered("resources/subscriptions", "Market pages can be subscribed to where they are streamed; others cannot."),
+        covered(
+            "resources/subscriptions",
+            "Market pages can be subscribed to where they are streamed, and one's orders where they are placed.",
+        ),
         covered("resources/server-info", "The server gives its name and its version."),
         covered("resources/protocol-revision", "A client that asks for revision 2024-11-05 is answered in it."),
     ),

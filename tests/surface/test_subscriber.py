@@ -4,9 +4,14 @@ import asyncio
 
 import anyio
 
+from mcp_binance_server.services.live.updates import MarketPage
 from mcp_binance_server.surface.subscriptions import Subscriber
-from support.stepped import live_market, settled
+from support.stepped import LiveMarket, live_market, settled
 from support.updates import BTC, hearing, readers
+
+
+async def page_of(market: LiveMarket) -> MarketPage:
+    return market.app.context.updates.market_page(await market.app.market.rules("BTCUSDT"))
 
 
 async def test_a_slow_reader_is_told_once_of_all_it_slept_through_and_others_do_not_wait() -> None:
@@ -19,7 +24,7 @@ async def test_a_slow_reader_is_told_once_of_all_it_slept_through_and_others_do_
 
     async with live_market("busy") as market, hearing(market.app.server, "legacy", BTC) as heard:
         subscriber = Subscriber(market.app.context.updates, send)
-        subscriber.add(BTC, await market.app.market.rules("BTCUSDT"))
+        subscriber.add(BTC, await page_of(market))
         await market.run(5)
         assert sent == [BTC]
         assert len(heard) >= 4
@@ -35,9 +40,9 @@ async def test_a_connection_that_cannot_be_written_to_is_let_go() -> None:
         raise BrokenPipeError
 
     async with live_market("busy", environment={"MCP_BINANCE_FEED_LINGER_SECS": "5"}) as market:
-        rules = await market.app.market.rules("BTCUSDT")
+        page = await page_of(market)
         before = len(asyncio.all_tasks())
-        Subscriber(market.app.context.updates, send).add(BTC, rules)
+        Subscriber(market.app.context.updates, send).add(BTC, page)
         await market.run(2)
 
         assert readers(market) == {"BTCUSDT": 0}
@@ -50,8 +55,8 @@ async def test_a_connection_that_fails_in_an_unforeseen_way_ends_its_own_subscri
         raise RuntimeError("a defect of one client's connection")
 
     async with live_market("busy") as market, hearing(market.app.server, "legacy", BTC) as heard:
-        rules = await market.app.market.rules("BTCUSDT")
-        Subscriber(market.app.context.updates, send).add(BTC, rules)
+        page = await page_of(market)
+        Subscriber(market.app.context.updates, send).add(BTC, page)
         await market.run(5)
 
         assert readers(market) == {"BTCUSDT": 1}
@@ -63,11 +68,11 @@ async def test_somebody_who_cannot_be_told_keeps_the_news_from_nobody() -> None:
         raise RuntimeError("a defect of one who waits")
 
     async with live_market("busy") as market:
-        updates, rules = market.app.context.updates, await market.app.market.rules("BTCUSDT")
+        updates, page = market.app.context.updates, await page_of(market)
         told: list[None] = []
         ended: list[object] = []
-        updates.watch(rules, fail, ended.append)
-        release = updates.watch(rules, lambda: told.append(None), ended.append)
+        updates.watch(page, fail, ended.append)
+        release = updates.watch(page, lambda: told.append(None), ended.append)
         await market.run(5)
 
         assert len(told) >= 3

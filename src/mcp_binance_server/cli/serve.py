@@ -15,7 +15,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.startup_checks import check, credentials_of, network_of, shows_live_chart, streams_markets
 from mcp_binance_server.surface.server import Opening, build_early_server
-from mcp_binance_server.surface.uris import CHARTS, MARKET
+from mcp_binance_server.surface.uris import CHARTS, MARKET, ORDERS
 from mcp_binance_server.telemetry.logs import configure_logging
 from mcp_binance_server.transports.stdio import SideThread, serve_stdio
 
@@ -98,7 +98,8 @@ def prepare_logging(settings: Settings, verbosity: Verbosity) -> None:
 async def _serve(settings: Settings) -> None:
     opening = Opening()
     shown = frozenset(settings.toolsets)
-    has_updates = MARKET in shown and streams_markets(settings, network_of(settings))
+    tells_of_orders = settings.trading != "off" and ORDERS in shown
+    has_updates = tells_of_orders or (MARKET in shown and streams_markets(settings, network_of(settings)))
     has_views = CHARTS in shown and shows_live_chart(settings)
     server = build_early_server(
         opening,

@@ -34,8 +34,9 @@ from mcp_binance_server.surface.errors import (
     in_time,
     tool_failure,
 )
+from mcp_binance_server.surface.resources import ANY_SYMBOL, JOURNAL, OPEN_ORDERS
 from mcp_binance_server.surface.spec import Arguments, Page, Picture, ToolSpec, scope_of
-from mcp_binance_server.surface.uris import parse
+from mcp_binance_server.surface.uris import MARKET, ORDERS, parse
 
 WORK_SECS = LONGEST_SECS - LAST_WORD_SECS
 # The toolsets whose numbers are of a market, and so may be old.
@@ -192,6 +193,14 @@ class Dispatcher:
         message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(description=spec.description, messages=[message])
 
+    @property
+    def told_pages(self) -> tuple[str, ...]:
+        """Name the pages that tell when they change."""
+        context, readers = self.context, self.catalogue.readers
+        markets = (ANY_SYMBOL.uri_template,) if context.updates.is_on and MARKET in readers else ()
+        orders = (OPEN_ORDERS.uri, JOURNAL.uri) if context.trading is not None and ORDERS in readers else ()
+        return (*markets, *orders)
+
     async def complete(self, params: types.CompleteRequestParams) -> types.Completion:
         return await complete(self.context, params)
 
@@ -202,13 +211,13 @@ class Dispatcher:
                 return self._scope_of_tool(name, arguments)
             case "prompts/get":
                 spec = self.catalogue.prompt(name)
-            case "resources/read" | "resources/subscribe":
+            case "subscriptions/listen" if not name:  # for no page: nothing is ever told
+                return scope_of(MARKET)
+            case "resources/read" | "resources/subscribe" | "subscriptions/listen":
                 try:
                     return scope_of(parse(name).category)
                 except AppError:
                     return None
-            case "subscriptions/listen":  # only these pages tell of changes
-                return scope_of("market")
             case _:
                 return None
         return spec.scope if spec else None

@@ -20,7 +20,7 @@ from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by, asker_of
 from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded, unwrapped
 from mcp_binance_server.surface.greeting import APP_TYPE, APPS, DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
-from mcp_binance_server.surface.uris import GUIDE, MARKET
+from mcp_binance_server.surface.uris import GUIDE
 
 if TYPE_CHECKING:
     from mcp_binance_server.surface.dispatch import Dispatcher
@@ -179,7 +179,7 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
         return dispatcher
 
     catalogue = dispatcher.catalogue
-    has_updates = dispatcher.context.updates.is_on and MARKET in catalogue.readers
+    has_updates = bool(dispatcher.told_pages)
     live = any(spec.live for spec in catalogue.tools)
     guard = partial(guarded, has_guides=catalogue.has_guides, longest_secs=dispatcher.longest_secs + LAST_WORD_SECS)
     offered = Offered(has_updates, catalogue.has_views, catalogue.asks)
@@ -242,7 +242,7 @@ def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", off
     if offered.questions:
         security = RequestStateSecurity(keys=[token_bytes(32)], ttl=ROUND_SECS, bind_principal=asked_by)
         server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
-    if offered.updates:  # where no market is streamed the server does not say that it would tell of changes
+    if offered.updates:  # where nothing is told of, the server does not say that it would be
         add = server.add_request_handler
         add("resources/subscribe", types.SubscribeRequestParams, guard(surface.subscribe))
         add("resources/unsubscribe", types.UnsubscribeRequestParams, guard(surface.unsubscribe))

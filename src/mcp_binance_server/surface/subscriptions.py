@@ -10,14 +10,13 @@ import anyio
 from mcp import types
 from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
 
-from mcp_binance_server.domain.access import Scope
-from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import AppError, InvalidArguments, ResourceNotFound, echo
 from mcp_binance_server.feeds.errors import StreamsFull, given_away
-from mcp_binance_server.services.live.updates import Release, UpdateService
+from mcp_binance_server.services.live.updates import Release, ToldPage, UpdateService
 from mcp_binance_server.surface.caller import Caller, caller_of, connection_of
 from mcp_binance_server.surface.dispatch import Dispatcher
 from mcp_binance_server.surface.errors import RequestContext, to_mcp
+from mcp_binance_server.surface.resources import JOURNAL, OPEN_ORDERS
 from mcp_binance_server.surface.spec import scope_of
 from mcp_binance_server.surface.uris import CHARTS, GUIDE, MARKET, ResourceUri, parse
 
@@ -25,8 +24,9 @@ LOG = logging.getLogger(__name__)
 
 MOST_PAGES = 50
 
-SCOPE: Scope = scope_of(MARKET)
 BOOK = "/orderbook"
+# What an order changes, where orders are placed.
+ORDER_PAGES = (parse(OPEN_ORDERS.uri), parse(JOURNAL.uri))
 # A client this far behind has stopped reading; its stream is ended, and it can open another.
 MOST_BEHIND = 4 * MOST_PAGES
 _KEPT = "mcp_binance_server.subscriber"
@@ -47,7 +47,7 @@ class Subscriber:
         self._woken = anyio.Event()
         self._scope: anyio.CancelScope | None = None
 
-    def add(self, uri: str, rules: SymbolRules) -> None:
+    def add(self, uri: str, page: ToldPage) -> None:
         """Watch a page under the address it was asked for by.
 
         Raises:
@@ -58,7 +58,7 @@ class Subscriber:
             return
         if len(self._held) >= MOST_PAGES:
             raise too_many_pages()
-        self._held[uri] = self._updates.watch(rules, partial(self._note, uri), partial(self._lose, uri))
+        self._held[uri] = self._updates.watch(page, partial(self._note, uri), partial(self._lose, uri))
         if self._scope is None:
             self._scope = anyio.CancelScope()
             self._updates.start(partial(self._carry, self._scope))
@@ -115,8 +115,8 @@ class Subscriptions:
         self._updates = dispatcher.context.updates
 
     async def subscribe(self, ctx: RequestContext, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        rules = await self._live_page(caller_of(ctx), params.uri)
-        self._subscriber(ctx).add(params.uri, rules)
+        page = await self._told_page(caller_of(ctx), params.uri)
+        self._subscriber(ctx).add(params.uri, page)
         return types.EmptyResult()
 
     async def unsubscribe(self, ctx: RequestContext, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
@@ -130,19 +130,19 @@ class Subscriptions:
         uris = tuple(dict.fromkeys(params.notifications.resource_subscriptions or ()))
         if len(uris) > MOST_PAGES:
             raise too_many_pages()
-        pages: dict[str, SymbolRules] = {}
+        pages: dict[str, ToldPage] = {}
         for uri in uris:
             with self._naming(ctx, uri):
-                pages[uri] = await self._live_page(caller_of(ctx), uri)
+                pages[uri] = await self._told_page(caller_of(ctx), uri)
         bus = _Bus()
         handler = ListenHandler(bus, max_buffered_events=MOST_BEHIND)
         # Of all that can be wished for, only these pages ever change; the answer says so.
         honoured = types.SubscriptionFilter(resource_subscriptions=[*uris])
         ending = _Ending(given_away(self._updates.places.most))
         with ExitStack() as held, self._updates.streaming(handler.close, ending.scope.cancel), ending.scope:
-            for uri, rules in pages.items():
+            for uri, page in pages.items():
                 with self._naming(ctx, uri):
-                    held.callback(self._updates.watch(rules, partial(bus.tell, uri), ending.end))
+                    held.callback(self._updates.watch(page, partial(bus.tell, uri), ending.end))
             return await handler(ctx, params.model_copy(update={"notifications": honoured}))
         raise ending.reason
 
@@ -154,15 +154,18 @@ class Subscriptions:
         except AppError as error:
             raise to_mcp(error, ctx.protocol_version, uri, has_guides=self._ask.catalogue.has_guides) from None
 
-    async def _live_page(self, caller: Caller | None, uri: str) -> SymbolRules:
+    async def _told_page(self, caller: Caller | None, uri: str) -> ToldPage:
         address = parse(uri)
         if address.category not in self._ask.catalogue.readers:
             raise ResourceNotFound(provided_uri=uri)
         context = self._ask.context_for(caller, scope_of(address.category))
         if address.category == MARKET and address.identifier and not address.identifier.lower().endswith(BOOK):
-            return await context.market.rules(address.identifier)
+            return self._updates.market_page(await context.market.rules(address.identifier))
+        if address in ORDER_PAGES and context.trading is not None:
+            return await context.trading.page()
         if address.category in (GUIDE, CHARTS, MARKET) or self._is_listed(address):
-            said = f"{echo(uri)} does not tell when it changes: only binance://market/{{symbol}} can be subscribed to"
+            told = " and ".join(", ".join(self._ask.told_pages).rsplit(", ", 1))
+            said = f"{echo(uri)} does not tell when it changes: only {told} can be subscribed to"
             raise InvalidArguments(summary=said)
         raise ResourceNotFound(provided_uri=uri)
 

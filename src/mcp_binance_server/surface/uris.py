@@ -11,6 +11,7 @@ GUIDE = "guide"
 CHART_SCHEME = "chart://"
 CHARTS = "charts"
 MARKET = "market"
+ORDERS = "orders"
 UI_SCHEME = "ui://"
 # The number is that of the contract between the page and get_chart_bars: hosts keep the page by its address.
 CHART_VIEW = "ui://mcp-binance-server/chart-1.html"

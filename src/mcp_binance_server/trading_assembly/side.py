@@ -16,6 +16,7 @@ from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.services.trading.situation import Surveyor
 from mcp_binance_server.services.trading.trader import OWNER, Trader
+from mcp_binance_server.services.trading.updates import OrderUpdates
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.errors import JournalUnavailable
@@ -48,7 +49,8 @@ class TradingSide:
         surveyor = Surveyor(drafter, self.desk, JournalReader(store), client, upstream.directory, time)
         # A preview is placed by the process that made it: nobody else needs its key.
         previews = Previews(upstream.engine, token_bytes(32))
-        return TradingService(surveyor, previews, trying, Agreements(store), self._begin_feed, self.trader)
+        updates = OrderUpdates(JournalReader(store), upstream.clock)
+        return TradingService(surveyor, previews, trying, Agreements(store), self._begin_feed, updates, self.trader)
 
     def _begin_feed(self, symbol: Symbol) -> None:
         if self.hub is not None:

@@ -6,14 +6,15 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
+from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import PARTY
 from mcp_binance_server.domain.holdings import LentPlaces, Release
 from mcp_binance_server.domain.market import Ticker
-from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.feeds.errors import NotStreamed, StreamsFull, page_given_away
 from mcp_binance_server.feeds.feed import FeedState
@@ -55,20 +56,70 @@ class Waiter:
     end: End
 
 
+class PageNews(Protocol):
+    """What one page is known to have changed by, for as long as somebody waits for that."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def has_changed(self) -> bool:
+        """Tell, once, whether the page differs from what was told last.
+
+        Raises:
+            StreamsFull: another party needs what it is known by.
+        """
+        ...
+
+    async def wait(self) -> None:
+        """Wait until there may be news."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class ToldPage(Protocol):
+    """A page that tells when it changes; equal keys are pages that change together."""
+
+    @property
+    def key(self) -> str: ...
+
+    def open(self) -> PageNews:
+        """Begin to look for news of it.
+
+        Raises:
+            NotStreamed: it has no live market.
+            StreamsFull: there is no room for it.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MarketPage:
+    """The page of one symbol, which changes with its ticker."""
+
+    live: LiveService
+    rules: SymbolRules
+
+    @property
+    def key(self) -> str:
+        return self.rules.symbol
+
+    def open(self) -> PageNews:
+        return MarketNews.of(self.live, self.rules)
+
+
 @dataclass(eq=False)
-class PageWatch:
-    """Who of one party waits for a page, and what of it they have been told."""
+class MarketNews:
+    """What is known of a symbol's page, and what of that was told."""
 
     reader: Following
     held: ExitStack
-    waiting: dict[object, Waiter] = field(default_factory=dict[object, Waiter])
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     _state: FeedState | None = None
     _newest: tuple[int, Shown] | None = None
     _told: tuple[int, Shown] | None = None
 
     @classmethod
-    def of(cls, live: LiveService, rules: SymbolRules) -> "PageWatch":
+    def of(cls, live: LiveService, rules: SymbolRules) -> "MarketNews":
         """Begin to follow a symbol.
 
         Raises:
@@ -76,9 +127,13 @@ class PageWatch:
             StreamsFull: as many symbols are streamed as may be.
         """
         held = ExitStack()
-        watch = cls(held.enter_context(following_known(live, (rules,), _TICKER)), held)
-        watch.has_changed()  # what is known by now, whoever subscribes can read
-        return watch
+        news = cls(held.enter_context(following_known(live, (rules,), _TICKER)), held)
+        news.has_changed()  # what is known by now, whoever subscribes can read
+        return news
+
+    @property
+    def clock(self) -> Clock:
+        return self.reader.clock
 
     def has_changed(self) -> bool:
         """Tell, once, whether the page differs from what was told last; after a lost stream it may have, so it has."""
@@ -93,20 +148,35 @@ class PageWatch:
         self._told = self._newest
         return True
 
+    async def wait(self) -> None:
+        await self.reader.wait()
+
+    def close(self) -> None:
+        self.held.close()
+
+
+@dataclass(eq=False)
+class PageWatch:
+    """Who of one party waits for a page."""
+
+    news: PageNews
+    waiting: dict[object, Waiter] = field(default_factory=dict[object, Waiter])
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
     async def run(self) -> StreamsFull | None:
         """Tell everybody who waits, until stopped; return why, if another party needed the symbol's place."""
         with self.scope:
             while True:
                 try:
-                    if self.has_changed():
+                    if self.news.has_changed():
                         self._tell_all()
-                        await self.reader.clock.sleep_ms(PAUSE_MS)
+                        await self.news.clock.sleep_ms(PAUSE_MS)
                 except StreamsFull as given_away:
                     return given_away
                 except Exception:  # a page that cannot be told of must not end the others
                     LOG.exception("a page's news could not be told")
-                    await self.reader.clock.sleep_ms(CRASH_PAUSE_MS)
-                await self.reader.wait()
+                    await self.news.clock.sleep_ms(CRASH_PAUSE_MS)
+                await self.news.wait()
         return None
 
     def _tell_all(self) -> None:
@@ -119,7 +189,7 @@ class PageWatch:
 
     def stop(self) -> None:
         self.scope.cancel()
-        self.held.close()
+        self.news.close()
 
 
 class UpdateService:
@@ -127,7 +197,7 @@ class UpdateService:
 
     def __init__(self, live: LiveService) -> None:
         self.live = live
-        self._pages: dict[tuple[Symbol, str], PageWatch] = {}
+        self._pages: dict[tuple[str, str], PageWatch] = {}
         self._watched = LentPlaces(MOST_PAGES)
         self._closers: dict[object, Tell] = {}
         self.places = LentPlaces(MOST_STREAMS)
@@ -157,8 +227,12 @@ class UpdateService:
                 self._pages.clear()
                 tasks.cancel_scope.cancel()
 
-    def watch(self, rules: SymbolRules, tell: Tell, end: "End") -> Release:
-        """Tell whenever the symbol's page has changed, at most once a second, until released.
+    def market_page(self, rules: SymbolRules) -> MarketPage:
+        """Return the page of a symbol."""
+        return MarketPage(self.live, rules)
+
+    def watch(self, page: ToldPage, tell: Tell, end: "End") -> Release:
+        """Tell whenever the page has changed, at most once a second, until released.
 
         `end` is called when that is over because another party needs the place more: it says why.
 
@@ -172,17 +246,17 @@ class UpdateService:
             raise StreamsFull(what="Too many pages are watched", most=self._watched.most)
         try:
             # Each party has a watch of its own, so that the hub knows whose symbol it is.
-            page = self._pages.get((rules.symbol, party)) or self._open(rules, party)
+            watch = self._pages.get((page.key, party)) or self._open(page, party)
         except AppError:
             give_back()
             raise
         key = object()
-        page.waiting[key] = Waiter(tell, end)
+        watch.waiting[key] = Waiter(tell, end)
 
         def release() -> None:
             give_back()
-            if page.waiting.pop(key, None) is not None and not page.waiting:
-                self._close((rules.symbol, party), page)
+            if watch.waiting.pop(key, None) is not None and not watch.waiting:
+                self._close((page.key, party), watch)
 
         return release
 
@@ -216,21 +290,21 @@ class UpdateService:
         for close in tuple(self._closers.values()):
             close()
 
-    def _open(self, rules: SymbolRules, party: str) -> "PageWatch":
+    def _open(self, page: ToldPage, party: str) -> PageWatch:
         if self._tasks is None:
-            raise NotStreamed(symbol=rules.symbol, reason="this server is stopping")
-        page = self._pages[rules.symbol, party] = PageWatch.of(self.live, rules)
-        self._tasks.start_soon(self._carry, (rules.symbol, party), page)
-        return page
+            raise NotStreamed(symbol=page.key, reason="this server is stopping")
+        watch = self._pages[page.key, party] = PageWatch(page.open())
+        self._tasks.start_soon(self._carry, (page.key, party), watch)
+        return watch
 
-    def _close(self, key: tuple[Symbol, str], page: "PageWatch") -> None:
-        if self._pages.get(key) is page:
+    def _close(self, key: tuple[str, str], watch: PageWatch) -> None:
+        if self._pages.get(key) is watch:
             del self._pages[key]
-        page.stop()
+        watch.stop()
 
-    async def _carry(self, key: tuple[Symbol, str], page: "PageWatch") -> None:
-        given_away = await page.run()
+    async def _carry(self, key: tuple[str, str], watch: PageWatch) -> None:
+        given_away = await watch.run()
         if given_away is not None:
-            self._close(key, page)
-            for waiter in tuple(page.waiting.values()):
+            self._close(key, watch)
+            for waiter in tuple(watch.waiting.values()):
                 waiter.end(given_away)

@@ -28,6 +28,7 @@ from mcp_binance_server.services.trading.answers import (
 from mcp_binance_server.services.trading.previews import KeptPreview, Previews
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
 from mcp_binance_server.services.trading.trader import OWNER, Trader
+from mcp_binance_server.services.trading.updates import OrderPage, OrderUpdates
 from mcp_binance_server.trading.approvals import is_approved
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.desk import Desk, Placed
@@ -72,6 +73,7 @@ class TradingService:
     agreements: Agreements
     begin_feed: Callable[[Symbol], None]
     """Has the live market of a symbol come in step while its preview is read."""
+    updates: OrderUpdates
     trader: Trader = OWNER
 
     @property
@@ -276,6 +278,14 @@ class TradingService:
         older = shown[-1].prepared_ms if len(found) > limit else None
         stopped = await self.desk.ledger.stopped()
         return OrderJournal(shown, limit, older, self.mode, self.broker.venue, stopped, self.now_ms())
+
+    async def page(self) -> OrderPage:
+        """Return the pages of this visitor's orders, to be told when they change.
+
+        Raises:
+            KeyDoesNotTrade: this caller has an account of their own, of which nothing is known here.
+        """
+        return await self.updates.page(self.trader.account)
 
     async def record(self, client_order_id: str) -> OrderRecord | None:
         """Return what the journal knows of an order of this visitor's account; None of others."""

@@ -120,6 +120,16 @@ class JournalReader:
             raise KeyError(symbol)
         return row[0]
 
+    async def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
+        """Return the number of the newest event, and whose orders the events behind another are about."""
+
+        def work(rows: Rows) -> tuple[int, frozenset[str]]:
+            (newest,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()
+            query = "SELECT DISTINCT account FROM event JOIN intent ON intent.id=event.about WHERE seq>? AND seq<=?"
+            return newest, frozenset(account for (account,) in rows.execute(query, (seq, newest)))
+
+        return await self.store.read(work)
+
     async def history(self, preview_id: PreviewId) -> list[Event]:
         """Return every event of an intent, oldest first."""
         query = "SELECT * FROM event WHERE about=? ORDER BY seq"

@@ -1,7 +1,7 @@
 """The ASGI app: which address leads where, who may go there, and whether the server can answer."""
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +19,7 @@ from mcp_binance_server.domain.access import Scope as Permission
 from mcp_binance_server.errors import AppError, EngineUnavailable, InsufficientScope, RateLimited
 from mcp_binance_server.sessions.errors import SessionNotFound, TooManySessions
 from mcp_binance_server.state.pace import LoopPace
+from mcp_binance_server.surface.subscriptions import MOST_PAGES
 from mcp_binance_server.telemetry.metrics import Gauges, Metrics
 from mcp_binance_server.transports.http.admission.guard import replayed
 from mcp_binance_server.transports.http.admission.keys import KeysMisplaced, KeysRefused
@@ -116,6 +117,11 @@ class _Params(msgspec.Struct):
     name: object = None
     uri: object = None
     arguments: object = None
+    notifications: object = None
+
+
+class _Wishes(msgspec.Struct, rename="camel"):
+    resource_subscriptions: list[str]
 
 
 class _Asked(msgspec.Struct):
@@ -143,9 +149,23 @@ def _needed(body: bytes, needed: ScopeNeeded) -> frozenset[Permission]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return frozenset()
     params = asked.params or _Params()
-    name = params.uri if asked.method in ("resources/read", "resources/subscribe") else params.name
-    found = needed(asked.method, name if isinstance(name, str) else "", params.arguments)
-    return frozenset() if found is None else frozenset({found})
+    names = (each if isinstance(each, str) else "" for each in _names(asked.method, params))
+    scopes: set[Permission | None] = {needed(asked.method, name, params.arguments) for name in names}
+    return frozenset(each for each in scopes if each is not None)
+
+
+def _names(method: str, params: _Params) -> Sequence[object]:
+    """Return what is asked for, as its method names it: a stream is asked for with many pages."""
+    if method == "subscriptions/listen":
+        return _pages(params.notifications)[:MOST_PAGES] or ("",)  # more are refused
+    return (params.uri if method in ("resources/read", "resources/subscribe") else params.name,)
+
+
+def _pages(wished: object) -> list[str]:
+    try:
+        return msgspec.convert(wished, type=_Wishes).resource_subscriptions
+    except msgspec.ValidationError:
+        return []
 
 
 @dataclass(frozen=True, slots=True)
