@@ -62,6 +62,8 @@ class Desk:
     """The only account whose orders it can ask about; None where all that are in the journal are kept here."""
     following: Callable[[], str] = lambda: ""
     """How it learns what becomes of open orders: "streamed", "polled", or "" while none is followed."""
+    claimed: Callable[[], None] = lambda: None
+    """Told of each order that is about to be sent: whoever follows it gets ready meanwhile."""
     errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
     key_notes: tuple[str, ...] = ()
     """What the owner of the key should know of it; the status says it."""
@@ -264,7 +266,10 @@ class Desk:
         except TradingIsStopped as error:
             await self.deny(new.preview_id, Denied("stop", "an order", f"none: {error.stopped.why}"))
             raise
-        return await self._carried(intent) if is_new else None
+        if not is_new:
+            return None
+        self.claimed()
+        return await self._carried(intent)
 
     async def _carried(self, intent: Intent) -> Placed:
         reason = ""

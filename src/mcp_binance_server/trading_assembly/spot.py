@@ -81,7 +81,7 @@ async def _followed(
     pacer = Pacer(clock) if hub is None else hub.pacer
     stream = UserStream(url, dialer, pacer, upstream.caller, principal)
     following = OrderFollowing(principal.key_id, desk, stream, clock)
-    desk.following = lambda: following.following
+    desk.following, desk.claimed = lambda: following.following, following.wake
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(following.run)
         yield

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from mcp_binance_server.simulator.faults import StreamFault
 from mcp_binance_server.simulator.orders.crowd_view import Print
 from support.paper import RESTING, PaperTrader
@@ -37,6 +39,19 @@ async def test_a_fill_is_told_and_written_down_without_a_question(tmp_path: Path
         assert "FILLED" in journal
         assert questions(trader) == asked
         assert trader.market.exchange.hub.streams()["user"] == 1
+
+
+@pytest.mark.parametrize("later_secs", [0, 1])
+async def test_the_stream_is_opened_as_the_order_is_sent(later_secs: float, tmp_path: Path) -> None:
+    # Looks at the journal are two seconds apart: of two orders a second apart at most one could be found by them.
+    async with spot_trader(tmp_path) as trader:
+        await trader.market.run(later_secs)
+        preview_id = await trader.previewed(**RESTING)
+        before = trader.market.exchange.hub.streams().get("user", 0)
+        await trader.call("place_order", preview_id=preview_id)
+        await trader.market.run(0.2)
+
+        assert (before, trader.market.exchange.hub.streams().get("user", 0)) == (0, 1)
 
 
 async def test_a_fill_whose_event_is_lost_is_found_within_a_minute(tmp_path: Path) -> None:
