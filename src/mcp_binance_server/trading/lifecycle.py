@@ -1,7 +1,8 @@
 """What is known of one order, from sources that know nothing of each other: answers, questions, reports. Pure.
 
 They come late, twice, in another order, or not at all. Knowledge only grows: a final status stays, what was executed
-never becomes less, and a report older than one that was heard adds its trade and nothing else.
+never becomes less, and a report older than one that was heard adds nothing. What was paid is read from the trades
+themselves when an order is told of, so none is kept here.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ class Known:
 
     order: Order | None = None
     execution_id: int = -1
-    trades: frozenset[tuple[int, Quantity]] = frozenset()
 
     @property
     def is_final(self) -> bool:
@@ -32,19 +32,13 @@ class Known:
     def executed(self) -> Quantity:
         return NOTHING if self.order is None else self.order.executed
 
-    @property
-    def missing(self) -> Quantity:
-        """How much was executed of which no trade was heard."""
-        return Quantity(self.executed - sum((traded for _, traded in self.trades), NOTHING))
-
     def apply(self, told: Order | Report) -> "Known":
         """Return what is known after hearing this; the same if it says nothing new."""
         if isinstance(told, Order):
-            return Known(told, self.execution_id, self.trades) if self._is_news(told) else self
-        trades = self.trades if told.trade_id is None else self.trades | {(told.trade_id, told.traded)}
+            return Known(told, self.execution_id) if self._is_news(told) else self
         is_later = told.execution_id > self.execution_id
         order = told.order if is_later and self._is_news(told.order) else self.order
-        known = Known(order, max(told.execution_id, self.execution_id), trades)
+        known = Known(order, max(told.execution_id, self.execution_id))
         return self if known == self else known
 
     def _is_news(self, told: Order) -> bool:
