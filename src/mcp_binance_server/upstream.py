@@ -55,6 +55,8 @@ class Upstream:
     """What screens of a market may use of its host's minute, asked before the host's own budget is."""
     futures: FuturesSide | None = None
     """None where they were not chosen, or have no address: then nothing is ever sent there."""
+    key_is_judged: bool = False
+    """Whether what the key may do is asked, and logged, before the first order anyway."""
 
     @property
     def caller(self) -> ExchangeCaller:
@@ -77,7 +79,7 @@ class Upstream:
                 await self.directory.table()  # the first question needs it, and comes first
             await warn_of_rights(own)
 
-        if self.principal is not None:
+        if self.principal is not None and not self.key_is_judged:
             self.errands.begin("key", examine, lock_ms=self.caller.longest_ms(EXCHANGE_INFO))
 
     async def _connect(self) -> None:
@@ -133,7 +135,8 @@ async def opened_upstream(
             stack.push_async_callback(futures.contracts.close)
             scans["perpetual"] = _scans(futures.client.caller.budget, settings.scan_percent)
         client = SpotClient(caller, engine, pace)
-        yield Upstream(principal, clock, engine, client, directory, errands, scans, futures)
+        is_judged = settings.trading == "live"
+        yield Upstream(principal, clock, engine, client, directory, errands, scans, futures, is_judged)
 
 
 def futures_side(

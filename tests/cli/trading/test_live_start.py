@@ -111,6 +111,23 @@ async def test_every_set_of_six_boxes_starts_or_not_as_each_box_says(served: Ser
             assert named == sorted(wrong or doubtful, key=[*TITLES].index)
 
 
+async def test_the_log_says_once_that_any_address_may_use_the_key(
+    served: ServedExchange, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = read_settings(environment(served, tmp_path))
+    served.exchange.rights = KeyRights(trading=True, ip_restricted=False)
+
+    async def nothing() -> None:
+        pass
+
+    async with opened_upstream(settings) as upstream, opened_spot(settings, upstream, None, NetworkDialer()):
+        upstream.examine_key()
+        await upstream.errands.join("key", nothing, lock_ms=1)
+
+    warned = [each.name for each in caplog.records if "Any address may use this key" in each.getMessage()]
+    assert warned == ["mcp_binance_server.trading_assembly.rights"]
+
+
 def test_what_cannot_be_asked_leaves_a_server_that_reads_and_does_not_trade(
     served: ServedExchange, tmp_path: Path
 ) -> None:
