@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.trading.journal.store import Store
 from support.paper import RESTING, SYMBOL, PaperTrader
 from support.spot import spot_trader
@@ -41,10 +42,21 @@ def counted(monkeypatch: pytest.MonkeyPatch, trader: PaperTrader) -> Callable[[]
     return since
 
 
+def needed(trader: PaperTrader) -> TradingService:
+    trading = trader.market.app.context.trading
+    assert trading is not None
+    return trading
+
+
 async def test_an_order_is_read_for_once_agreed_to_once_and_written_three_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with spot_trader(tmp_path) as trader:
+        # What follows an account begins with its first order, and reads on its own.
+        await trader.placed(**{**RESTING, "price": "116400"})
+        trading = needed(trader)
+        while trading.desk.following() != "streamed":
+            await trader.call("get_trading_status")
         since = counted(monkeypatch, trader)
         preview_id = await trader.previewed(**RESTING)
         preview = since()
@@ -55,7 +67,7 @@ async def test_an_order_is_read_for_once_agreed_to_once_and_written_three_times(
         cancel = since()
 
     assert cancelled.data["outcome"] == "cancelled"
-    # The order's own stream looks at the journal in between.
+    # What the stream tells of the order is looked up in between.
     assert preview["read"] <= 2
     assert place["read"] <= 4
     assert place["write"] == 3
@@ -68,9 +80,7 @@ async def test_an_order_is_read_for_once_agreed_to_once_and_written_three_times(
 async def test_nothing_on_the_way_of_an_order_goes_through_the_whole_journal(tmp_path: Path) -> None:
     said: list[str] = []
     async with spot_trader(tmp_path) as trader:
-        trading = trader.market.app.context.trading
-        assert trading is not None
-        db = trading.desk.ledger.store.db
+        db = needed(trader).desk.ledger.store.db
         db.set_trace_callback(said.append)
         placed = await trader.placed(**RESTING)
         name = placed.data["client_order_id"]
