@@ -16,7 +16,7 @@ from support.clock import FakeClock
 from support.counting import uncounted
 from support.eras import ERAS, repeated
 from support.evidence import log_everything
-from support.fast import chosen, is_of_all
+from support.fast import chosen, folder_of, is_of_all
 from support.fixtures import COLLECTED, UNPUBLISHED, Collected, needed_by, reason
 from support.golden import Golden
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mcp_binance_server.app import App
     from mcp_binance_server.settings import Settings
     from mcp_binance_server.simulator.exchange import SimulatedExchange
-
-SIMULATOR = Path(__file__).parent / "tests" / "simulator"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -85,7 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in [*uncounted(items)]:
         item.add_marker("flood")
     for item in items:
-        if SIMULATOR in item.path.parents:
+        if folder_of(item) == "simulator":
             item.add_marker("simulator")
     if config.getoption("--fast"):
         items[:] = chosen(items)

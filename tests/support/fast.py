@@ -1,7 +1,9 @@
 """The quick look of `scripts/test --fast`: one case of every test that neither takes long nor starts a process."""
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -40,10 +42,21 @@ def _is_quick(item: pytest.Function) -> bool:
 
 def folder_of(item: pytest.Item) -> str:
     """Return the folder in `tests` that a test stands in, at whatever depth."""
-    return item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+    return _folder_of(item.path)
 
 
 def takes_long(item: pytest.Function) -> bool:
     """Tell whether a test starts a process, waits at a socket or lets a live market go on."""
-    homes = (getattr(each, "__module__", getattr(each, "__name__", "")) for each in vars(item.module).values())
+    return _takes_long(item.module)
+
+
+# A file has many tests, and every worker asks for each of them.
+@cache
+def _folder_of(path: Path) -> str:
+    return path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
+
+
+@cache
+def _takes_long(module: ModuleType) -> bool:
+    homes = (getattr(each, "__module__", getattr(each, "__name__", "")) for each in vars(module).values())
     return any(home in LONG for home in homes)

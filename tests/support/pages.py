@@ -1,5 +1,6 @@
 """The Markdown of this project: its pages, their headings, links and blocks, as a reader of Markdown sees them."""
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+# A record for every rule that looks at a line of a page: most of what a collection writes, and no secret among it.
+logging.getLogger("markdown_it").setLevel(logging.INFO)
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
