@@ -3,7 +3,7 @@
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,21 +23,19 @@ ANSWERED_SECS = 0.1
 class WireLabels(Labels):
     """Sees, beside the code of trading, what is done with sockets: by the method of the request they carry."""
 
+    owners = (*Labels.owners, socket.socket)
+
     def __init__(self, *given: Any) -> None:  # noqa: ANN401 - as its parent
         super().__init__(*given)
         self._carries: dict[int, str] = {}
 
-    def names(self, frame: FrameType, event: str, arg: Any) -> Iterator[str]:  # noqa: ANN401 - the hook's own type
-        yield from super().names(frame, event, arg)
-        code, line = frame.f_code, getattr(arg, "__self__", None)
-        if (
-            event in ("call", "return")
-            and code.co_filename.startswith(WIRE)
-            and not code.co_name.startswith(("<", "__"))
-        ):
-            yield f"{event} {code.co_filename.removeprefix(PACKAGE)}:{code.co_qualname}"
-        elif event in ("c_call", "c_return") and isinstance(line, socket.socket):
-            yield from self._of_socket(line, event, arg.__name__, frame)
+    def short(self, file: str) -> str:
+        return super().short(file) or (file.removeprefix(PACKAGE) if file.startswith(WIRE) else "")
+
+    def names(self, frame: FrameType, event: str, arg: Any) -> Iterable[str]:  # noqa: ANN401 - the hook's own type
+        if isinstance(arg.__self__, socket.socket):
+            return self._of_socket(arg.__self__, event, arg.__name__, frame)
+        return super().names(frame, event, arg)
 
     def last_act(self, name: str, frame: FrameType) -> None:
         if name.startswith("half"):
@@ -47,6 +45,8 @@ class WireLabels(Labels):
             time.sleep(ANSWERED_SECS)  # noqa: TID251 - its loop does not run any more
 
     def _of_socket(self, line: socket.socket, event: str, method: str, frame: FrameType) -> Iterator[str]:
+        if event == "c_exception":
+            return
         if method == "send" and (data := frame.f_locals.get("data")) and (word := _method_of(bytes(data[:8]))):
             self._carries[line.fileno()] = word
         if carries := self._carries.get(line.fileno()):  # a loop has sockets of its own
