@@ -15,6 +15,7 @@ from mcp_binance_server.simulator.account import DemoAccount, KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
 from mcp_binance_server.surface.confirm import Decision, Question
+from support.attacked import STOP
 from support.calls import arguments_of
 from support.paper import AT_ONCE, RESTING, SYMBOL, PaperTrader
 from support.spot import PRACTICE, SEED, TRADES
@@ -69,8 +70,12 @@ class Answering:
 
 
 async def placed(trader: PaperTrader, preview_id: str, user: Answering | None = None) -> dict[str, Any]:
+    return await answered(trader, user, "place_order", preview_id=preview_id)
+
+
+async def answered(trader: PaperTrader, user: Answering | None, tool: str, **given: str) -> dict[str, Any]:
     ask = trader.market.app.dispatcher.call_tool
-    result = await trader.market.answered(lambda: ask(None, "place_order", {"preview_id": preview_id}, None, user))
+    result = await trader.market.answered(lambda: ask(None, tool, given, None, user))
     assert isinstance(result, types.CallToolResult)
     return result.structured_content or {}
 
@@ -109,6 +114,18 @@ async def test_live_asks_for_every_order_and_the_question_names_money_and_host(t
     (question,) = yes.shown
     assert question.startswith("LIVE (127.0.0.1:8080): place this order? It is paid with real money.\nBUY 0.0005 BTC")
     assert no.shown[0].startswith("LIVE (127.0.0.1:8080): place this order?")
+
+
+async def test_live_a_stop_is_asked_about_in_words_of_its_own(tmp_path: Path) -> None:
+    stop = {"symbol": SYMBOL, **STOP, "price": "115000", "stop_price": "116000"}
+    async with trader_in("live", tmp_path) as trader:
+        yes = Answering("yes")
+        sent = await placed(trader, await trader.previewed(**stop), yes)
+        name = sent["client_order_id"]
+        cancelled = await answered(trader, yes, "cancel_order", symbol=SYMBOL, client_order_id=name)
+
+    assert cancelled["outcome"] == "cancelled", cancelled
+    assert yes.shown[-1].startswith("LIVE (127.0.0.1:8080): cancel this stop? It protects real money.\nSELL 0.0005 BTC")
 
 
 async def test_live_a_preview_that_only_an_approver_could_allow_says_that_there_is_none(tmp_path: Path) -> None:

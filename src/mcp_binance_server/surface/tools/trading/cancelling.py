@@ -104,7 +104,7 @@ CANCEL_ORDER = ToolSpec(
     title="Cancel an order",
     description=(
         "Cancel one open order that was placed here. What was filled meanwhile stays. Cancelling a stop may ask the "
-        "user. Not for orders placed elsewhere."
+        "user. Not for orders placed elsewhere, unless the operator's limits allow it."
     ),
     arguments=CancelOrder,
     answer=OrderOutcome,

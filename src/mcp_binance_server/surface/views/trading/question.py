@@ -22,7 +22,7 @@ def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: 
     """Ask whether to place exactly these terms."""
     base, quote = _asset(rules.base), _asset(rules.quote)
     lines = [
-        f"{mode}: place this order?{_stake(terms)}",
+        f"{mode}: place this order?{_stake(terms, 'It is paid with real money')}",
         f"{terms.side} {exact(terms.quantity)} {base} ({word(terms.symbol)})",
         _kind(terms, quote),
         f"{_bound(terms)} {priced(terms.value)} {quote}, {_fee(terms, base, quote, rates or USUAL)}",
@@ -36,7 +36,7 @@ def cancel_question(wanted: Cancellation, mode: str) -> str:
     """Ask whether to take a stop away."""
     terms, rules = wanted.intent.terms, wanted.rules
     lines = [
-        f"{mode}: cancel this stop?{_stake(terms)}",
+        f"{mode}: cancel this stop?{_stake(terms, 'It protects real money')}",
         f"{terms.side} {exact(terms.quantity)} {_asset(rules.base)} ({word(terms.symbol)})",
         _kind(terms, _asset(rules.quote)),
         f"Filled so far: {exact(wanted.intent.executed)} {_asset(rules.base)}; the rest would no longer be protected",
@@ -50,8 +50,8 @@ def _asset(name: str) -> str:
     return name if is_plausible(name) else "of its asset"
 
 
-def _stake(terms: Terms) -> str:
-    return " It is paid with real money." if terms.mode == "live" else " No real money is moved."
+def _stake(terms: Terms, real: str) -> str:
+    return f" {real if terms.mode == 'live' else 'No real money is moved'}."
 
 
 def _kind(terms: Terms, quote: str) -> str:
