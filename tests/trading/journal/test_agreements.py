@@ -93,6 +93,18 @@ def test_without_the_passphrase_nothing_is_signed() -> None:
     assert "PRIVATE" not in repr(approver)
 
 
+@pytest.mark.parametrize("account", ["paper", None])
+async def test_of_one_millisecond_the_last_written_comes_first(store: Store, account: str | None) -> None:
+    ledger, reader = HostLedger(store, "me"), JournalReader(store)
+    for number in range(12):
+        await ledger.claim(intent(number), (), NOW_MS + number // 6)
+    await ledger.mark_sent(intent(6).preview_id, NOW_MS + 9)
+
+    found = [each.preview_id for each in await reader.newest(9, account)]
+
+    assert found == [intent(number).preview_id for number in range(11, 2, -1)]
+
+
 async def test_the_newest_come_first_and_the_past_can_be_paged(store: Store) -> None:
     ledger, reader = HostLedger(store, "me"), JournalReader(store)
     for number in range(5):
