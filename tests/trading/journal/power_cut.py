@@ -162,24 +162,23 @@ class Cuts:
     cut_twice: int = 0
     wrong: list[str] = field(default_factory=list[str])
 
-    async def cut(self, recording: Recording, moments: list[Moment], chance: Random, name: str) -> None:
-        """Cut the power once, and perhaps once more while a start puts things right; judge what is found at last."""
-        moment = chance.randrange(1, len(recording.changes) + 1)
+    async def cut(self, recording: Recording, moments: list[Moment], part: int, chance: Random, name: str) -> None:
+        """Cut the power in a part of the time, and perhaps once more while a start puts things right; judge it."""
+        moment = 1 + int((part + chance.random()) / CUTS_EACH * len(recording.changes))
         marks = [int(each.name) for each in recording.changes[:moment] if each.what == "!"]
         # Where nothing was told yet, a start may find anything from nothing on.
         told = moments[marks[-1]] if marks else Moment([], {"intent": [], "used": [], "stop": []}, None)
         after = moments[min(marks[-1] + 1, len(moments) - 1)] if marks else moments[0]
         tree, found = recording.cut(moment, chance), self.folder / "found"
-        if chance.random() < 0.5:
-            again = self._fresh("again")
-            tree.put(again)
-            with recorded(again) as played:
-                with suppress(AppError):  # that is for the judge to say
-                    await self._start(again)
-                second = played()
-            if any(each.what == "w" for each in second.changes):
-                self.cut_twice += 1
-                tree = second.cut(chance.randrange(len(second.changes) + 1), chance)
+        again = self._fresh("again")
+        tree.put(again)
+        with recorded(again) as played:
+            with suppress(AppError):  # that is for the judge to say
+                await self._start(again)
+            second = played()
+        if chance.random() < 0.75 and any(each.what == "w" for each in second.changes):
+            self.cut_twice += 1
+            tree = second.cut(chance.randrange(len(second.changes) + 1), chance)
         tree.put(self._fresh("found"))
         self.runs += 1
         self.half_written += tree.shown().get(JOURNAL, b"").startswith(UNDO)
@@ -221,7 +220,8 @@ async def cut_often(folder: Path, pragma: str, runs: int) -> Cuts:
         made.mkdir(mode=0o700)
         recording, moments = await traded(made, pragma, Random(seed), restored=seed % 4 == 1)
         for number in range(min(CUTS_EACH, runs - cuts.runs)):
-            await cuts.cut(recording, moments, Random(seed * 1_000 + number), f"disk {seed}.{number}")
+            chance = Random(seed * 1_000 + number)
+            await cuts.cut(recording, moments, number, chance, f"disk {seed}.{number}")
         shutil.rmtree(made)
     return cuts
 

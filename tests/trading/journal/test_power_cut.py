@@ -50,6 +50,6 @@ def test_nothing_that_was_written_down_is_lost_with_the_power(tmp_path: Path, re
 
 
 def test_the_same_cuts_lose_orders_of_a_journal_that_is_not_synced(tmp_path: Path, recorder: Path) -> None:
-    told = cut(tmp_path, recorder, "synchronous=OFF", 10)
+    told = cut(tmp_path, recorder, "synchronous=OFF", CUTS)
 
     assert any("SENT is missing" in each for each in told["wrong"]), told
