@@ -8,7 +8,9 @@ from reference_pages.markdown import code, page, table
 BEGINNING = """`GET /metrics` of the [HTTP server](../hosting.md#metrics), in Prometheus's text format. It asks for a
 token like `/mcp` does. No label holds anything that a caller chose."""
 LABELS = f"""`method` is the MCP method, `outcome` is `ok`, `tool_error`, `cancelled` or the error's code, `route` the
-address served, `status` the HTTP status. Anything unknown is counted as `other`. `ledger` is `spot`, `futures`,
+address served, `status` the HTTP status. Anything unknown is counted as `other`. Of orders `outcome` is `placed`,
+`rejected`, `not_sent` or `unknown`, `guard` the limit or check without its asset or symbol, `answer` `yes`, `no`,
+`unanswered` or `impossible`. `ledger` is `spot`, `futures`,
 `futures_data` and `funding` (requests), `scan` or `futures_scan`.
 
 The histogram's buckets end at {", ".join(f"{edge:g}" for edge in BUCKETS)} seconds."""

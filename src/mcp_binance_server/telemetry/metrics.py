@@ -1,6 +1,6 @@
 """What a host watches: counted here, read as Prometheus text. Loaded only where somebody can ask for it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -14,6 +14,8 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 PREFIX = "mcp_binance_"
@@ -46,6 +48,12 @@ class Gauges:
     rows_dropped: int
     orders: Mapping[str, float]
     """By state, where trading is on."""
+    orders_total: Mapping[str, float]
+    """By outcome; this and the next two are counts since the start."""
+    orders_denied_total: Mapping[str, float]
+    """By guard."""
+    confirmations_total: Mapping[str, float]
+    """By answer."""
     orders_unresolved: float
     trading_stopped: float
     tasks: int
@@ -75,6 +83,9 @@ DESCRIPTIONS = {
     "scan_waiting": "Screens that are read on, within their share of the weight",
     "rows_dropped": "Rows of lists of Binance since the start that made no sense and were left out",
     "orders": "Orders in the journal of this machine, by their state; absent where trading is off",
+    "orders_total": "Orders that this process sent or held back since the start, by what their callers were told first",
+    "orders_denied_total": "Times since the start that a guard refused a preview or an order, by the guard",
+    "confirmations_total": "Questions to users since the start, by their answer; impossible where none could be shown",
     "orders_unresolved": "Orders of this machine without a known end; NaN where the journal cannot be read",
     "trading_stopped": "1 while trading is stopped, on paper too; NaN where the journal cannot be read",
     "tasks": "Tasks of the event loop",
@@ -86,7 +97,25 @@ LABELS = {
     "board_fetches": ("market",),
     "scan_series": ("outcome",),
     "orders": ("state",),
+    "orders_total": ("outcome",),
+    "orders_denied_total": ("guard",),
+    "confirmations_total": ("answer",),
 }
+TOTAL = "_total"
+
+
+class Totals(Collector):
+    """Counts that are kept elsewhere. The library's own counter would take the name of the gauge of orders too."""
+
+    moment: Gauges | None = None
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        for name, labels in LABELS.items():
+            if name.endswith(TOTAL):
+                family = CounterMetricFamily(f"{PREFIX}{name}", DESCRIPTIONS[name], labels=labels)
+                for label, value in getattr(self.moment, name, {}).items():
+                    family.add_metric([label], value)
+                yield family
 
 
 class Metrics:
@@ -114,7 +143,10 @@ class Metrics:
                 f"{PREFIX}{item.name}", DESCRIPTIONS[item.name], LABELS.get(item.name, ()), registry=self._registry
             )
             for item in fields(Gauges)
+            if not item.name.endswith(TOTAL)
         }
+        self._totals = Totals()
+        self._registry.register(self._totals)
 
         # The library looks a series up by its labels under a lock, each time; these are few and stay.
         self._requests_of = cache(self._requests.labels)
@@ -132,6 +164,7 @@ class Metrics:
 
     def text(self, moment: Gauges) -> bytes:
         """Return everything in Prometheus's text format."""
+        self._totals.moment = moment
         for name, gauge in self._gauges.items():
             figure = getattr(moment, name)
             if name in LABELS:

@@ -64,6 +64,8 @@ class Desk:
     """How it learns what becomes of open orders: "streamed", "polled", or "" while none is followed."""
     claimed: Callable[[], None] = lambda: None
     """Told of each order that is about to be sent: whoever follows it gets ready meanwhile."""
+    answered: Callable[[IntentState], None] = lambda _: None
+    """Told, once for each order that was claimed, how it stands when its caller hears of it."""
     errands: Errands[Placed | None] = field(default_factory=Errands["Placed | None"])
     key_notes: tuple[str, ...] = ()
     """What the owner of the key should know of it; the status says it."""
@@ -269,7 +271,9 @@ class Desk:
         if not is_new:
             return None
         self.claimed()
-        return await self._carried(intent)
+        placed = await self._carried(intent)
+        self.answered(placed.intent.state)
+        return placed
 
     async def _carried(self, intent: Intent) -> Placed:
         reason = ""

@@ -12,6 +12,7 @@ from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.trading.drafting import Drafter
+from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.services.trading.situation import Surveyor
@@ -50,7 +51,10 @@ class TradingSide:
         # A preview is placed by the process that made it: nobody else needs its key.
         previews = Previews(upstream.engine, token_bytes(32))
         updates = OrderUpdates(JournalReader(store), upstream.clock)
-        return TradingService(surveyor, previews, trying, Agreements(store), self._begin_feed, updates, self.trader)
+        figures = TradingFigures()
+        self.desk.answered = figures.count_order
+        agreements = Agreements(store)
+        return TradingService(surveyor, previews, trying, agreements, self._begin_feed, updates, figures, self.trader)
 
     def _begin_feed(self, symbol: Symbol) -> None:
         if self.hub is not None:

@@ -87,15 +87,20 @@ class PlacedOrder:
 
     @property
     def outcome(self) -> OrderOutcomeName:
-        match self.intent.state:
-            case "ACKED" | "ADOPTED":
-                return "placed"
-            case "REJECTED":
-                return "rejected"
-            case "NOT_SENT":
-                return "not_sent"
-            case "PREPARED" | "SENT" | "UNKNOWN" | "NOT_PLACED":
-                return "unknown"
+        return outcome_of(self.intent.state)
+
+
+def outcome_of(state: IntentState) -> OrderOutcomeName:
+    """Return what a caller is told of an order in this state."""
+    match state:
+        case "ACKED" | "ADOPTED":
+            return "placed"
+        case "REJECTED":
+            return "rejected"
+        case "NOT_SENT":
+            return "not_sent"
+        case "PREPARED" | "SENT" | "UNKNOWN" | "NOT_PLACED":
+            return "unknown"
 
 
 @dataclass(frozen=True, slots=True)

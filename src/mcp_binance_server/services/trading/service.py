@@ -25,6 +25,7 @@ from mcp_binance_server.services.trading.answers import (
     TradablePreview,
     TradingStatus,
 )
+from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.previews import KeptPreview, Previews
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
 from mcp_binance_server.services.trading.trader import OWNER, Trader
@@ -74,6 +75,7 @@ class TradingService:
     begin_feed: Callable[[Symbol], None]
     """Has the live market of a symbol come in step while its preview is read."""
     updates: OrderUpdates
+    figures: TradingFigures
     trader: Trader = OWNER
 
     @property
@@ -112,6 +114,7 @@ class TradingService:
         seen = Seen(shown.touch, shown.fill, tried.as_of_ms)
         found = await self.surveyor.situation(terms, seen, shown.rules.base, way, self.trying.account)
         denied = denials(found)
+        self.figures.count_denials(denied)
         kept = None
         if not denied:
             self.begin_feed(terms.symbol)
@@ -175,6 +178,7 @@ class TradingService:
         except LimitPassed as error:
             raise await self._refused(kept, denied_by(error.charge, error.used)) from None
         except TradingIsStopped as error:
+            self.figures.denials["stop"] += 1
             raise stopped_error(error.stopped) from None
         except PreviewIsDeclined:
             raise OrderDeclined from None
@@ -346,6 +350,7 @@ class TradingService:
 
     async def _refused(self, kept: KeptPreview, denied: Denied) -> AppError:
         await self.desk.deny(kept.preview_id, denied)
+        self.figures.count_denials((denied,))
         if denied.guard == "ready":
             return TradingNotReady(step=self.desk.waits_for or "the server is ready")
         if denied.guard == "unresolved":

@@ -197,6 +197,7 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
 
     async def moment() -> Gauges:
         tally, untold = None, 0 if context.trading is None else nan
+        figures = None if context.trading is None else context.trading.figures
         with suppress(JournalUnavailable):
             tally = await context.trading.tally() if context.trading is not None else None
         return Gauges(
@@ -217,6 +218,9 @@ def _moments(context: Context, registry: Registry[Principal]) -> Callable[[], Aw
             scan_waiting=screener.waiting,
             rows_dropped=client.reads.dropped + (futures.client.reads.dropped if futures else 0),
             orders={**tally.by_state} if tally else {},
+            orders_total={**figures.outcomes} if figures else {},
+            orders_denied_total={**figures.denials} if figures else {},
+            confirmations_total={**figures.answers} if figures else {},
             orders_unresolved=tally.unresolved if tally else untold,
             trading_stopped=tally.is_stopped if tally else untold,
             tasks=len(asyncio.all_tasks()),

@@ -1,15 +1,17 @@
 """Tools that take orders back: one, or all of a symbol; a stop only after its user has said so."""
 
+from functools import partial
+
 from pydantic.json_schema import SkipJsonSchema
 
 from mcp_binance_server.services.trading.answers import Cancellation, PlacedOrder
 from mcp_binance_server.services.trading.cancelling import CancelService
 from mcp_binance_server.surface.arguments import Arguments
-from mcp_binance_server.surface.confirm import Decision, Question
+from mcp_binance_server.surface.confirm import Question
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import TRADE, Answer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair
-from mcp_binance_server.surface.tools.trading.outcomes import OrderOutcome, order_outcome, trading_of
+from mcp_binance_server.surface.tools.trading.outcomes import OrderOutcome, decided, order_outcome, trading_of
 from mcp_binance_server.surface.views.markdown import exact, instant
 from mcp_binance_server.surface.views.trading.orders import (
     CancelOutcome,
@@ -51,7 +53,7 @@ async def cancel_order(context: Context, arguments: CancelOrder) -> ToolAnswer:
     wanted = await cancels.wanted(arguments.symbol, arguments.client_order_id)
     if isinstance(wanted, PlacedOrder):
         return _told(wanted, "already_over")
-    match await _decision(context, wanted) if wanted.asks else "yes":
+    match await decided(context, partial(_question, context, wanted)) if wanted.asks else "yes":
         case "yes":
             placed = await cancels.cancel(wanted)
             return _told(placed, cancel_outcome(placed))
@@ -91,12 +93,10 @@ def _told(placed: PlacedOrder, outcome: CancelOutcome) -> ToolAnswer:
     return ToolAnswer(outcome_text(placed, summary, step), order_outcome(placed, outcome, summary, step))
 
 
-async def _decision(context: Context, wanted: Cancellation) -> Decision:
-    if context.asker is None:
-        return "impossible"
+async def _question(context: Context, wanted: Cancellation) -> Question:
     trading = trading_of(context)
     message = cancel_question(wanted, mode_word(trading.mode, trading.broker.venue))
-    return await context.asker.ask(Question(wanted.intent.client_order_id, message, CANCEL, DO_NOT_CANCEL))
+    return Question(wanted.intent.client_order_id, message, CANCEL, DO_NOT_CANCEL)
 
 
 CANCEL_ORDER = ToolSpec(

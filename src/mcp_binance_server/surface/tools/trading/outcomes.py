@@ -1,11 +1,13 @@
 """What a tool answers of an order that it placed, cancelled or left waiting."""
 
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from pydantic.json_schema import SkipJsonSchema
 
 from mcp_binance_server.services.trading.answers import PlacedOrder
 from mcp_binance_server.services.trading.service import TradingService
+from mcp_binance_server.surface.confirm import Decision, Question
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer
 from mcp_binance_server.surface.tools.rows import omitted
@@ -51,6 +53,17 @@ def trading_of(context: Context) -> TradingService:
     if context.trading is None:
         raise LookupError("nothing trades here")
     return context.trading
+
+
+async def decided(context: Context, question: Callable[[], Awaitable[Question]]) -> Decision:
+    """Ask the user, if that is possible, and count what they say.
+
+    Raises:
+        AnswerNeeded: the call comes again with the answer.
+    """
+    decision = "impossible" if context.asker is None else await context.asker.ask(await question())
+    trading_of(context).figures.answers[decision] += 1
+    return decision
 
 
 def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step: str) -> OrderOutcome:

@@ -1,15 +1,16 @@
 """The tool that places an order: one that was previewed, once, and only after whoever must agree has."""
 
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
 
 from mcp_binance_server.services.trading.answers import Agreement, PlacedOrder
 from mcp_binance_server.surface.arguments import Arguments
-from mcp_binance_server.surface.confirm import Decision, Question
+from mcp_binance_server.surface.confirm import Question
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import TRADE, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.trading.outcomes import OrderOutcome, order_outcome, trading_of
+from mcp_binance_server.surface.tools.trading.outcomes import OrderOutcome, decided, order_outcome, trading_of
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.trading.orders import (
     outcome_step,
@@ -40,7 +41,7 @@ async def place_order(context: Context, arguments: PlaceOrder) -> ToolAnswer:
         return _placed(await trading.place(found.kept, found.way))
     if found.way == "apart":
         return await _waiting(context, found, is_asked=False)
-    match await _decision(context, found):
+    match await decided(context, partial(_question, context, found)):
         case "yes":
             return _placed(await trading.place(found.kept, "client"))
         case "no":
@@ -57,14 +58,12 @@ def _placed(placed: PlacedOrder) -> ToolAnswer:
     return ToolAnswer(outcome_text(placed, summary, step), order_outcome(placed, placed.outcome, summary, step))
 
 
-async def _decision(context: Context, found: Agreement) -> Decision:
-    if context.asker is None:
-        return "impossible"
+async def _question(context: Context, found: Agreement) -> Question:
     terms, trading = found.kept.terms, trading_of(context)
     rules, account = await context.market.rules(terms.symbol), (await context.account.account()).account
     mode = mode_word(terms.mode, trading.broker.venue)
     message = order_question(terms, rules, mode, found.counting_asset, account.commission)
-    return await context.asker.ask(Question(found.kept.preview_id, message, PLACE, DO_NOT_PLACE))
+    return Question(found.kept.preview_id, message, PLACE, DO_NOT_PLACE)
 
 
 async def _waiting(context: Context, found: Agreement, *, is_asked: bool) -> ToolAnswer:
