@@ -69,6 +69,37 @@ def test_the_fifth_wrong_passphrase_stops_trading_and_a_resume_begins_to_count_a
     assert folder.stopped() is None
 
 
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize(
+    ("mode", "network", "rest_url", "shown"),
+    [
+        ("live", "mainnet", None, "LIVE (api.binance.com), REAL MONEY: "),
+        ("live", "mainnet", "https://api-gcp.binance.com", "LIVE (api-gcp.binance.com), REAL MONEY: "),
+        ("practice", "testnet", None, "PRACTICE (testnet), no real money: "),
+    ],
+)
+def test_an_order_is_shown_with_its_host_and_so_is_the_list_of_them(  # noqa: PLR0917 - fixtures
+    mode: str,
+    network: str,
+    rest_url: str | None,
+    shown: str,
+    folder: TradingFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Output,
+) -> None:
+    if rest_url is not None:
+        monkeypatch.setenv("BINANCE_REST_URL", rest_url)
+    folder.waits(mode=mode, network=network)
+    main(["approve"])
+    one = capsys.readouterr().out
+    folder.waits(2, mode=mode, network=network)
+    main(["approve"])
+    both = capsys.readouterr().out
+
+    assert one.startswith(f"{shown}this order waits for your yes.")
+    assert both.count(f"  {shown}BUY 0.001 BTCUSDT") == 2
+
+
 def test_no_answer_is_a_no(folder: TradingFolder) -> None:
     folder.approver()
     new = folder.waits()

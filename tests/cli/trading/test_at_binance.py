@@ -82,12 +82,15 @@ def test_a_person_cancels_one_order_and_then_all_of_them(  # noqa: PLR0917 - fix
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
 
+    main(["journal"])
+    listed = capsys.readouterr().out
     one = main(["cancel", names[0]])
     after_one = capsys.readouterr()
     every = main(["stop", "--cancel-all", "enough"])
     after_all = capsys.readouterr().out
 
     assert all(name.startswith(prefix) for name in names)
+    assert listed.count(f"LIVE ({served.host})" if mode == "live" else "PRACTICE (testnet)") == len(names)
     assert (one, every) == (0, 0), after_one.err
     assert f"{names[0]}: " in after_one.out
     assert "CANCELED" in after_one.out

@@ -54,7 +54,7 @@ def traded(folder: Path) -> list[OrderLine]:
             await place(HostLedger(store, "me"))
             return await JournalReader(store).newest(10)
 
-    return [OrderLine(each, REFUSED if each.state == "REJECTED" else "") for each in anyio.run(work)]
+    return [OrderLine(each, "PAPER", REFUSED if each.state == "REJECTED" else "") for each in anyio.run(work)]
 
 
 def test_the_newest_order_is_the_first(folder: Path, capsys: Output) -> None:
@@ -104,7 +104,7 @@ def test_colour_is_for_the_state_alone(folder: Path) -> None:
     sent, _, _, filled = (each.intent for each in traded(folder))
     sent = replace(sent, terms=replace(sent.terms, symbol=Symbol("SENTUSDT")))
 
-    painted = as_lines([OrderLine(sent), OrderLine(filled)], Terminal(has_colour=True), None)
+    painted = as_lines([OrderLine(sent, "PAPER"), OrderLine(filled, "PAPER")], Terminal(has_colour=True), None)
 
     assert "\x1b[32mFILLED\x1b[0m" in painted
     assert "\x1b[31mSENT\x1b[0m" in painted

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 
-from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost, say, told
+from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost, exchange_host, say, told
 from mcp_binance_server.cli.trading.passphrase import ask_approver, ask_new_passphrase, sealed_key
 from mcp_binance_server.cli.trading.shown import stopped_line, terms_page, waiting_list
 from mcp_binance_server.own_folders import config_folder
@@ -33,11 +33,11 @@ def _approve(wanted: str | None, host: TradingHost) -> int:
     waiting, stopped = host.do(_what_waits)
     if stopped is not None:
         say(f"{stopped_line(stopped)} What you approve now cannot be placed before: mcp-binance-server resume\n")
-    one = _chosen(waiting, wanted)
+    one, where = _chosen(waiting, wanted), partial(exchange_host, host.settings)
     if one is None:
-        say(waiting_list(waiting, host.clock.now_ms()) if waiting else NOTHING)
+        say(waiting_list(waiting, host.clock.now_ms(), where) if waiting else NOTHING)
         return 0
-    say(terms_page(one, policy, host.clock.now_ms()))
+    say(terms_page(one, policy, host.clock.now_ms(), where))
     if one.signature is not None:
         say("\nIt is approved already. Have the assistant place it.")
         return 0

@@ -9,13 +9,16 @@ from typing import TypeVar
 from mcp_binance_server.cli.interruption import run
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.exchange.endpoints import NETWORKS, host_of
 from mcp_binance_server.settings import Settings, read_settings
+from mcp_binance_server.startup_checks import network_of
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.store import Store, opened_store
+from mcp_binance_server.trading.judgement.terms import Terms
 
 EXIT_FAILED = 1
 PERSON = "a person at a terminal"
@@ -25,6 +28,13 @@ WorkT = TypeVar("WorkT")
 
 class NotDone(Exception):
     """What was asked for cannot be done; the text says why, to whoever asked."""
+
+
+def exchange_host(settings: Settings, terms: Terms) -> str:
+    """Name the host that an order is for, as servers with these settings do; the journal has its network alone."""
+    own = network_of(settings)
+    network = own if own.name == terms.network else NETWORKS.get(terms.network)
+    return terms.network if network is None else host_of(network.rest_url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,15 @@ import argparse
 import shutil
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import anyio
 
 from mcp_binance_server.cli.terminal import Terminal
+from mcp_binance_server.cli.trading.host import exchange_host
 from mcp_binance_server.cli.trading.order_list import OrderLine, as_csv, as_lines
+from mcp_binance_server.cli.trading.shown import HostOf, mode_of
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings, surroundings
@@ -30,12 +33,13 @@ def run_journal(options: argparse.Namespace) -> int:
     Raises:
         SettingsError: there is no folder to look into.
     """
-    folder = read_settings().trading_dir
+    settings = read_settings()
+    folder, host = settings.trading_dir, partial(exchange_host, settings)
     if folder is None:
         raise SettingsError(problems=("MCP_BINANCE_TRADING_DIR: name the folder of the journal",))
     try:
         copy = None if options.backup is None else Path(options.backup).expanduser()
-        return anyio.run(_run, options, folder, copy)
+        return anyio.run(_run, options, folder, copy, host)
     except FileNotFoundError:
         return _no_journal(options, folder)
     except JournalUnavailable as error:
@@ -44,7 +48,7 @@ def run_journal(options: argparse.Namespace) -> int:
         return _told(f"{options.backup}: {error.strerror}.")
 
 
-async def _run(options: argparse.Namespace, folder: Path, copy: Path | None) -> int:
+async def _run(options: argparse.Namespace, folder: Path, copy: Path | None, host: HostOf) -> int:
     async with read_store(folder) as store:
         if options.verify:
             return _verdict(folder / FILE, await examine(store))
@@ -52,10 +56,10 @@ async def _run(options: argparse.Namespace, folder: Path, copy: Path | None) -> 
             return _verdict(copy, await _copied(store, copy))
         if options.csv:
             # As bytes: whatever the terminal can write, a spreadsheet reads this.
-            sys.stdout.buffer.write(as_csv(await _orders(store, options.limit or NO_LIMIT)).encode())
+            sys.stdout.buffer.write(as_csv(await _orders(store, options.limit or NO_LIMIT, host)).encode())
             sys.stdout.flush()
             return 0
-        return await _list(store, options.limit or USUAL_LIMIT)
+        return await _list(store, options.limit or USUAL_LIMIT, host)
 
 
 async def _copied(store: Store, copy: Path) -> Wholeness:
@@ -67,9 +71,9 @@ async def _copied(store: Store, copy: Path) -> Wholeness:
         raise PermissionError(error.errno, "it is there already, and nothing is overwritten: name a new file") from None
 
 
-async def _list(store: Store, limit: int) -> int:
+async def _list(store: Store, limit: int, host: HostOf) -> int:
     terminal = Terminal.of(sys.stdout, surroundings())
-    found = await _orders(store, limit + 1)
+    found = await _orders(store, limit + 1, host)
     width = shutil.get_terminal_size().columns if terminal.is_terminal else None
     stopped = await HostLedger(store, "").stopped()
     if stopped is not None:
@@ -84,9 +88,10 @@ async def _list(store: Store, limit: int) -> int:
     return 0
 
 
-async def _orders(store: Store, limit: int) -> list[OrderLine]:
+async def _orders(store: Store, limit: int, host: HostOf) -> list[OrderLine]:
     reader = JournalReader(store)
-    return [OrderLine(each, await _reason(reader, each)) for each in await reader.newest(limit)]
+    found = await reader.newest(limit)
+    return [OrderLine(each, mode_of(each.terms, host), await _reason(reader, each)) for each in found]
 
 
 async def _reason(reader: JournalReader, intent: Intent) -> str:

@@ -40,6 +40,8 @@ class OrderLine:
     """An order and, where one was told, the reason why it was not sent or taken."""
 
     intent: Intent
+    mode: str
+    """With where it was placed."""
     reason: str = ""
 
     @property
@@ -66,7 +68,7 @@ class OrderLine:
         executed = written(intent.executed) if intent.executed else ""
         return (
             f"{moment_of(intent.prepared_ms):%Y-%m-%d %H:%M:%S}",
-            intent.terms.mode.upper(),
+            self.mode,
             self.order,
             self.state,
             executed,

@@ -1,6 +1,6 @@
 """Orders and the paper account as a terminal of 80 columns shows them. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
 from mcp_binance_server.domain.account import Balance
@@ -12,6 +12,8 @@ from mcp_binance_server.trading.journal.records import Intent, Stopped, Waiting
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.trading.judgement.terms import Terms
+
+HostOf = Callable[[Terms], str]
 
 UNTIL: dict[TimeInForce, str] = {
     "GTC": "it stands until it is filled or cancelled (GTC)",
@@ -38,19 +40,19 @@ def order_line(terms: Terms) -> str:
     return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {price}{stop}"
 
 
-def waiting_list(waiting: Sequence[Waiting], now_ms: int) -> str:
+def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
     """List what waits, a line and an id each."""
     lines = [f"{len(waiting)} orders wait for you:", ""]
     for each in waiting:
         lines += [
-            f"  {mode_of(each.terms)}: {order_line(each.terms)}",
+            f"  {staked(each.terms, host)}: {order_line(each.terms)}",
             f"    {each.preview_id}  {_left(each, now_ms)}",
             "",
         ]
     return "\n".join([*lines, "mcp-binance-server approve ID shows one in full and asks for your passphrase."])
 
 
-def terms_page(waiting: Waiting, policy: Policy, now_ms: int) -> str:
+def terms_page(waiting: Waiting, policy: Policy, now_ms: int, host: HostOf) -> str:
     """Show everything that a person agrees to."""
     terms = waiting.terms
     kind = f"{terms.kind}, sent as a limit order at the price below" if terms.is_market else terms.kind
@@ -72,16 +74,22 @@ def terms_page(waiting: Waiting, policy: Policy, now_ms: int) -> str:
         ("until", f"{at(terms.expires_ms)}, {_left(waiting, now_ms)}"),
         ("id", waiting.preview_id),
     ]
-    return "\n".join([f"{mode_of(terms)}: this order waits for your yes.", "", *_table(rows)])
+    return "\n".join([f"{staked(terms, host)}: this order waits for your yes.", "", *_table(rows)])
 
 
-def mode_of(terms: Terms) -> str:
-    """Say which kind of money an order is about."""
+def staked(terms: Terms, host: HostOf) -> str:
+    """Say which kind of money an order is about, and where."""
+    stake = {"practice": ", no real money", "live": ", REAL MONEY"}.get(terms.mode, "")
+    return f"{mode_of(terms, host)}{stake}"
+
+
+def mode_of(terms: Terms, host: HostOf) -> str:
+    """Name the mode of an order as every page does."""
     match terms.mode:
         case "practice":
-            return f"PRACTICE ({echo(terms.network)}), no real money"
+            return f"PRACTICE ({echo(terms.network)})"
         case "live":
-            return f"LIVE ({echo(terms.network)}), REAL MONEY"
+            return f"LIVE ({echo(host(terms))})"
         case _:
             return terms.mode.upper()
 
