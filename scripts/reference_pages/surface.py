@@ -30,7 +30,8 @@ answer of `generate_chart_image` with `storage` names them, and they are kept fo
 [live chart](../how-to/live-chart.md), `ui://mcp-binance-server/chart-1.html`: the tool's own entry names it.
 
 `binance://market/{symbol}` can be subscribed to where markets are streamed, `binance://orders/open` and
-`binance://orders/journal` where orders are placed ([how](../how-to/updates.md)); no other page tells when it changes."""
+`binance://orders/journal` where orders are placed ([how](../how-to/updates.md)).
+No other page tells when it changes."""
 PROMPTS = """Guided analyses: a client fills in the arguments, the server computes the page from current data and hands
 it to the model. Arguments of MCP prompts are text; numbers are read from it. What a page looks like:
 [an example of order flow](../examples/order-flow.md)."""
