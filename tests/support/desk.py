@@ -1,7 +1,9 @@
 """The parts of a client on the simulated exchange, built by hand so that a test can look inside."""
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from importlib.util import find_spec
 from typing import Any
 
 import httpx2
@@ -28,6 +30,11 @@ NETWORK = Network("testnet", "http://exchange.test", "https://testnet.binance.vi
 
 # The simulated futures are told apart by the name of their host.
 FUTURES = Network("testnet", "http://futures.simulator.invalid", "https://testnet.binance.vision/")
+
+
+# Its transport imports this at every request, and where it is not installed looks for it everywhere each time.
+if "sniffio" not in sys.modules and find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # pyright: ignore[reportArgumentType] - how Python remembers that there is none
 
 
 class Loop(httpx2.ASGITransport):

@@ -35,10 +35,14 @@ def state_in(file: Path) -> str:
 
 def _tables(file: Path) -> dict[str, list[Row]]:
     with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db:
-        db.row_factory = lambda cursor, row: dict(zip([each[0] for each in cursor.description], row, strict=True))
-        tables = {name: [*db.execute(f"SELECT * FROM {name}")] for name in TABLES}  # noqa: S608 - names of ours
+        tables = {name: _rows(db.execute(f"SELECT * FROM {name}")) for name in TABLES}  # noqa: S608 - names of ours
     db.close()
     return tables
+
+
+def _rows(cursor: sqlite3.Cursor) -> list[Row]:
+    names = [each[0] for each in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
 def _wrong(tables: Mapping[str, list[Row]], orders: list[Row]) -> list[str]:
