@@ -96,3 +96,24 @@ def test_an_id_has_the_form_that_is_asked_for() -> None:
     import re
 
     assert re.fullmatch(PREVIEW_ID, terms().preview_id(KEY))
+
+
+@given(
+    st.decimals("0.00000001", "99999999", places=8),
+    st.decimals("0.01", "9999999", places=2),
+    st.sampled_from(["LIMIT", "MARKET"]),
+    st.integers(0, 9),
+)
+def test_the_same_order_once_more_has_the_same_amounts_in_its_text(
+    quantity: Decimal, price: Decimal, kind: str, zeros: int
+) -> None:
+    one = terms(quantity=Quantity(quantity), price=Price(price), kind=kind)
+    longer = Decimal(1).scaleb(-8 - zeros)
+    again = replace(
+        one, quantity=Quantity(quantity.quantize(longer)), price=Price(price.quantize(longer)), nonce="x", expires_ms=1
+    )
+    moved = replace(one, price=Price(price + 1))
+
+    assert one.amounts_json in again.to_json()
+    assert (one.amounts_json in moved.to_json()) == one.is_market
+    assert one.amounts_json not in replace(one, quantity=Quantity(quantity + 1)).to_json()

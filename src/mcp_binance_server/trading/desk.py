@@ -26,7 +26,7 @@ from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied, denied_by
 from mcp_binance_server.trading.judgement.stop import cause
-from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, is_made_here
 from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.reconciling import NEVER_PLACED, Reconciliation, StartStep
 from mcp_binance_server.trading.settling import Settling
@@ -176,6 +176,8 @@ class Desk:
             JournalUnavailable: it could not be written down.
         """
         order = report.order
+        if not is_made_here(order.client_order_id):
+            return  # an account may be traded by others, and much
         intent = await self.reader.of_any_account(order.client_order_id)
         if intent is None or not self._is_own(intent.terms) or intent.knows(order):
             return

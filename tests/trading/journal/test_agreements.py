@@ -1,10 +1,12 @@
 """Refusals and approvals, and what the journal tells of the past."""
 
 from collections.abc import AsyncGenerator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from mcp_binance_server.domain.money import Price
 from mcp_binance_server.trading.approvals import WrongPassphrase, is_approved, new_approver, opened_public, sign
 from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
 from mcp_binance_server.trading.journal.ledger import HostLedger
@@ -125,6 +127,9 @@ async def test_what_is_recent_is_new_or_without_a_known_end(store: Store) -> Non
     for number in range(3):
         await ledger.claim(intent(number), (), NOW_MS)
     await ledger.claim(intent(3, side="SELL"), (), NOW_MS)
+    elsewhere = intent(4, price=Price(Decimal(59_000)))
+    await ledger.claim(elsewhere, (), NOW_MS)
+    await ledger.move(elsewhere.preview_id, "NOT_SENT", {}, NOW_MS)
     await ledger.move(intent(0).preview_id, "NOT_SENT", {}, NOW_MS)
 
     soon = await reader.past(intent(9).terms, (), NOW_MS + DUPLICATE_MS - 1, None)

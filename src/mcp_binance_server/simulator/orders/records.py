@@ -32,11 +32,12 @@ class OrderRecords:
         self._accounts: dict[str, Account] = {}
         self._seeded: dict[str, dict[int, Order]] = {}
         self._fills: dict[str, list[Fill]] = {}
+        self._over: dict[int, Order] = {}
         self._next_execution = 1
 
     def wipe(self) -> None:
         """Forget every account, order and fill; what was told stays written down."""
-        for kept in (self.orders, self._accounts, self._seeded, self._fills):
+        for kept in (self.orders, self._accounts, self._seeded, self._fills, self._over):
             kept.clear()
 
     def account(self, holder: str, base: Portfolio) -> Account:
@@ -56,7 +57,7 @@ class OrderRecords:
         return replace(
             base,
             balances=account.balances(),
-            orders=(*self._seeded[holder].values(), *(order.told() for order in live)),
+            orders=(*self._seeded[holder].values(), *(self._told(order) for order in live)),
             fills=(*base.fills, *self._fills.get(holder, [])),
             updated_ms=max([base.updated_ms, *(order.updated_ms for order in live)]),
         )
@@ -66,6 +67,14 @@ class OrderRecords:
         orders = [*self._seeded.get(holder, {}).values()]
         orders += [order.told() for order in self.orders.values() if order.open and order.holder == holder]
         return [order for order in orders if order.open and symbol in {None, order.symbol}]
+
+    def _told(self, order: LiveOrder) -> Order:
+        # What is over stays as it is, and an account that is read often has more and more of it.
+        if order.open:
+            return order.told()
+        if order.number not in self._over:
+            self._over[order.number] = order.told()
+        return self._over[order.number]
 
     def unlock(self, order: LiveOrder) -> None:
         """Give back what an order needs no longer; what it spends is taken from that afterwards."""

@@ -20,6 +20,7 @@ from mcp_binance_server.trading.journal.records import (
     one_of,
     text_in,
 )
+from mcp_binance_server.trading.journal.schema import one_moment
 from mcp_binance_server.trading.journal.stops import stopped_in
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge
@@ -145,12 +146,13 @@ class JournalReader:
         """Return what guards compare a new order with, read at one moment."""
 
         def work(rows: Rows) -> OrderPast:
-            return OrderPast(
-                stopped_in(rows, self.store),
-                {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
-                0 if room is None else open_buys(rows, terms.account, room.asset, room.read_ms),
-                tuple(_recent(rows, terms, now_ms)),
-            )
+            with one_moment(rows):
+                return OrderPast(
+                    stopped_in(rows, self.store),
+                    {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
+                    0 if room is None else open_buys(rows, terms.account, room.asset, room.read_ms),
+                    tuple(_recent(rows, terms, now_ms)),
+                )
 
         return await self.store.read(work)
 
@@ -175,12 +177,15 @@ class JournalReader:
 
 
 def _recent(rows: Rows, terms: Terms, now_ms: int) -> list[RecentOrder]:
-    """Return orders of the symbol and side: those of the last seconds, and those without a known end."""
+    """Return orders of the symbol and side: the same ones of the last seconds, and those without a known end."""
     marks = ",".join("?" * len(UNRESOLVED))
     own = "SELECT client_order_id, terms, prepared_ms, state FROM intent WHERE account=? AND symbol=? AND side=?"
     given = (terms.account, terms.symbol, terms.side)
-    query = f"{own} AND prepared_ms>? UNION {own} AND final_ms IS NULL AND state IN ({marks})"
+    # Whoever places many orders places many at other prices: those are not even read.
+    soon = f"{own} AND prepared_ms>? AND instr(terms, ?)"
+    query = f"{soon} UNION {own} AND final_ms IS NULL AND state IN ({marks})"
+    found = rows.execute(query, (*given, now_ms - DUPLICATE_MS, terms.amounts_json, *given, *UNRESOLVED))
     return [
         RecentOrder(text_in(name), Terms.from_json(told), moment_in(at_ms), one_of(state, NEXT) in UNRESOLVED)
-        for name, told, at_ms, state in rows.execute(query, (*given, now_ms - DUPLICATE_MS, *given, *UNRESOLVED))
+        for name, told, at_ms, state in found
     ]

@@ -1,6 +1,8 @@
 """The tables of a journal, one list a version: an older file is brought up to date, a newer one is left alone."""
 
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from mcp_binance_server.trading.errors import JournalUnavailable
 
@@ -57,6 +59,16 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE INDEX intent_not_over ON intent (prepared_ms) WHERE final_ms IS NULL",),
 )
 NEWEST = len(VERSIONS)
+
+
+@contextmanager
+def one_moment(rows: Rows) -> Generator[None]:
+    """See the same journal in several reads, which also take its lock once: for short work, whoever writes waits."""
+    rows.execute("BEGIN")
+    try:
+        yield
+    finally:
+        rows.execute("COMMIT")
 
 
 def require_known(db: Rows) -> int:

@@ -29,6 +29,7 @@ _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server o
 # By these an order of ours is known at the exchange, also when every store is lost.
 _PREFIX: dict[tuple[TradingMode, str], str] = {("practice", "testnet"): "mbt-", ("practice", "demo"): "mbd-"}
 _PREFIX_OF_MODE: dict[TradingMode, str] = {"paper": "mbp-", "live": "mbl-"}
+_PREFIXES = (*_PREFIX.values(), *_PREFIX_OF_MODE.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,12 @@ class Terms:
     @property
     def is_stop(self) -> bool:
         return self.stop_price is not None
+
+    @property
+    def amounts_json(self) -> str:
+        """A part of `to_json` that the same order once more has too; the worst price of a market order is not in it."""
+        price = "" if self.is_market else f'"price":"{written(self.price)}",'
+        return f'{price}"quantity":"{written(self.quantity)}"'
 
     def to_json(self) -> str:
         """Write the terms so that equal terms are equal texts."""
@@ -114,6 +121,11 @@ def preview_of(client_order_id: str, mode: TradingMode, network: str) -> Preview
     prefix = _prefix(mode, network)
     rest = client_order_id.removeprefix(prefix)
     return PreviewId(rest) if rest != client_order_id and re.fullmatch(PREVIEW_ID, rest) else None
+
+
+def is_made_here(client_order_id: str) -> bool:
+    """Whether it has the form of an id of ours, in whichever mode; others may have taken the form."""
+    return client_order_id.startswith(_PREFIXES) and re.fullmatch(PREVIEW_ID, client_order_id[4:]) is not None
 
 
 def _prefix(mode: TradingMode, network: str) -> str:
