@@ -16,7 +16,7 @@ from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.cancels import Cancels
 from mcp_binance_server.trading.errands import Errands
-from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.ledger import GuardDenied, HostLedger, Judge
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom
 from mcp_binance_server.trading.journal.owner import is_dead, sweep
 from mcp_binance_server.trading.journal.reading import JournalReader
@@ -102,16 +102,23 @@ class Desk:
         """Wait until orders are taken."""
         await self._settled.wait()
 
-    async def place(self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None) -> Placed:
+    async def place(
+        self,
+        new: NewIntent,
+        charges: tuple[Charge, ...],
+        room: PositionRoom | None,
+        judge: Judge = lambda _: None,
+    ) -> Placed:
         """Claim and send it if nobody has, wait for what becomes of it, and return that; every caller hears the same.
 
         Raises:
-            LimitPassed: a limit does not allow it; nothing was claimed.
+            GuardDenied: a guard does not allow it; nothing was claimed.
+            LimitPassed: a limit does not allow it; likewise.
             TradingIsStopped: no order is taken; likewise.
             PreviewIsDeclined: somebody has said no to it; likewise.
             JournalUnavailable: nothing can be written down, so nothing was sent.
         """
-        placed = await self.errands.run(new.preview_id, partial(self._claimed, new, charges, room))
+        placed = await self.errands.run(new.preview_id, partial(self._claimed, new, charges, room, judge))
         return placed or await self.told(new.preview_id)
 
     async def told(self, preview_id: PreviewId) -> Placed:
@@ -261,9 +268,14 @@ class Desk:
         finally:
             self._asking.pop(intent.preview_id).set()
 
-    async def _claimed(self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None) -> Placed | None:
+    async def _claimed(
+        self, new: NewIntent, charges: tuple[Charge, ...], room: PositionRoom | None, judge: Judge
+    ) -> Placed | None:
         try:
-            intent, is_new = await self.ledger.claim(new, charges, self.now_ms(), room)
+            intent, is_new = await self.ledger.claim(new, charges, self.now_ms(), room, judge)
+        except GuardDenied as guarded:
+            await self.deny(new.preview_id, guarded.denied)
+            raise
         except LimitPassed as passed:
             await self.deny(new.preview_id, denied_by(passed.charge, passed.used))
             raise

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -62,6 +63,25 @@ async def test_the_same_preview_again_is_the_same_order_also_when_two_ask_at_onc
 
         assert await orders_of(trader) == 1
     assert {*answers, later.data["client_order_id"], much_later.data["client_order_id"]} == {f"mbp-{preview_id}"}
+
+
+async def test_the_same_order_in_two_previews_at_once_is_placed_once(tmp_path: Path) -> None:
+    async with paper_trader(tmp_path) as trader:
+        previews = [await trader.previewed(**RESTING) for _ in range(5)]
+        answers: list[dict[str, Any]] = []
+
+        async def place(preview_id: str) -> None:
+            result = await trader.client.call_tool("place_order", {"preview_id": preview_id})
+            answers.append(result.structured_content or {})
+
+        async with anyio.create_task_group() as tasks:
+            for preview_id in previews:
+                tasks.start_soon(place, preview_id)
+            await trader.market.run(1)
+
+        assert await orders_of(trader) == 1
+    refused = [each for each in answers if each.get("error_type") == "order_denied"]
+    assert [each["guard"] for each in refused] == ["duplicate"] * 4
 
 
 async def test_an_order_that_waits_says_how_to_follow_it_and_how_to_take_it_back(tmp_path: Path) -> None:

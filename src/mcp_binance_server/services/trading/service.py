@@ -45,11 +45,12 @@ from mcp_binance_server.trading.errors import (
     TradingStopped,
 )
 from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
+from mcp_binance_server.trading.journal.ledger import GuardDenied
 from mcp_binance_server.trading.journal.limits import LimitPassed
 from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.judgement.charges import DAY_MS, charges, standing
-from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, Situation, denials, denied_by, first_denial
+from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, Situation, denials, denied_by
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
@@ -164,17 +165,15 @@ class TradingService:
         self._require_open(kept)
         terms = kept.terms
         seen = await self._seen(kept)
-        found = await self.surveyor.situation(terms, seen, kept.asset, way, self.trying.account)
-        if (denied := first_denial(found)) is not None:
-            # A call of the same preview may have been quicker, and what the guard saw is this very order.
-            if (claimed := await self._claimed(kept.preview_id)) is not None:
-                return claimed
-            raise await self._refused(kept, denied)
+        around = await self.surveyor.around(terms, seen, kept.asset, way, self.trying.account)
         name = client_order_id(terms, kept.preview_id)
         new = NewIntent(kept.preview_id, name, self.trader.visitor, kept.asset, way, terms)
-        room = await self.surveyor.room(terms, kept.asset, seen, self.trying.account)
+        charged = charges(terms, self.policy, way)
         try:
-            return await self.told(await self.desk.place(new, charges(terms, self.policy, way), room))
+            return await self.told(await self.desk.place(new, charged, around.room, around.denied))
+        except GuardDenied as error:
+            await self.surveyor.stop_at(around.found.lost_today)
+            raise await self._refused(kept, error.denied) from None
         except LimitPassed as error:
             raise await self._refused(kept, denied_by(error.charge, error.used)) from None
         except TradingIsStopped as error:

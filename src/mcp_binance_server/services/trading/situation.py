@@ -1,6 +1,6 @@
 """What guards look at, gathered: limits, recent orders, the stop, what is held and what was lost today."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.account import Commission
@@ -13,9 +13,9 @@ from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.trading.drafting import Drafter
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.journal.limits import PositionRoom
-from mcp_binance_server.trading.journal.reading import JournalReader
+from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast
 from mcp_binance_server.trading.judgement.charges import charges
-from mcp_binance_server.trading.judgement.guards import BROUGHT, Situation
+from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, Situation, first_denial
 from mcp_binance_server.trading.judgement.intent import Touch
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.preview import USUAL, FillWalk
@@ -35,6 +35,23 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """What guards look at, but for the journal."""
+
+    found: Situation
+    room: PositionRoom | None
+
+    def with_past(self, past: OrderPast) -> Situation:
+        """Return it with what the journal says."""
+        stopped = "" if past.stopped is None else past.stopped.why
+        return replace(self.found, stopped=stopped, used=past.used, open_buys=past.open_buys, recent=past.recent)
+
+    def denied(self, past: OrderPast) -> Denied | None:
+        """Return the first guard that does not allow the order, beside what the journal says."""
+        return first_denial(self.with_past(past))
+
+
+@dataclass(frozen=True, slots=True)
 class Surveyor:
     """Reads the journal, the account and the market for the guards."""
 
@@ -47,13 +64,20 @@ class Surveyor:
 
     async def situation(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> Situation:
         """Return what every guard needs to judge these terms."""
+        around = await self.around(terms, seen, asset, way, account)
+        policy, now_ms = self.drafter.policy, around.found.now_ms
+        past = await self.reader.past(terms, charges(terms, policy, way), now_ms, around.room)
+        # Only now: the day's loss may itself be what stops trading.
+        await self.stop_at(around.found.lost_today)
+        return around.with_past(past)
+
+    async def around(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> "Around":
+        """Return what guards need but for the journal, which is read in the moment of a claim."""
         policy, now_ms = self.drafter.policy, self.time.now_ms()
         is_own = terms.account != BROUGHT
-        room = await self.room(terms, asset, seen, account) if is_own else None
-        # Before the day's loss, which may itself be what stops trading.
-        past = await self.reader.past(terms, charges(terms, policy, way), now_ms, room)
-        lost = await self.lost_today(terms.account, account) if is_own else None
-        return Situation(
+        room = await self._room(terms, asset, seen, account) if is_own else None
+        lost = await self._lost_today(terms.account, account) if is_own else None
+        found = Situation(
             mode=self.drafter.mode,
             policy=policy,
             terms=terms,
@@ -63,17 +87,14 @@ class Surveyor:
             book_age_ms=max(0, now_ms - seen.at_ms),
             fill=seen.fill,
             waits_for=self.desk.waits_for,
-            stopped="" if past.stopped is None else past.stopped.why,
             key=terms.account,
-            used=past.used,
             asset=asset,
             held=0 if room is None else room.held,
-            open_buys=past.open_buys,
             lost_today=lost or 0,
-            recent=past.recent,
         )
+        return Around(found, room)
 
-    async def room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
+    async def _room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
         """Return what may still be held of an asset that the operator limits; None for a sale and for others."""
         most = self.drafter.policy.limits.position.get(asset)
         if most is None or terms.side == "SELL":
@@ -90,19 +111,31 @@ class Surveyor:
     async def lost_today(self, account_id: str, account: AccountReader) -> int | None:
         """Return what the day's own orders have lost so far, in hundredths; None where no limit asks for it.
 
+        A loss that reaches the limit stops trading.
+        """
+        lost = await self._lost_today(account_id, account)
+        await self.stop_at(lost or 0)
+        return lost
+
+    async def stop_at(self, lost: int) -> None:
+        """Stop trading if the day has lost what the operator allows."""
+        most = self.drafter.policy.limits.daily_loss
+        if most is not None and lost >= most:
+            why = f"the orders of this day have lost what daily_loss allows ({self.drafter.policy.counting_asset})"
+            await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms())
+
+    async def _lost_today(self, account_id: str, account: AccountReader) -> int | None:
+        """Return it, and stop nothing.
+
         What was bought and not sold counts at the bid, what was sold and not bought at the ask, fees at the taker's
         rate: the price of ending the day's business now.
         """
-        most = self.drafter.policy.limits.daily_loss
-        if most is None:
+        if self.drafter.policy.limits.daily_loss is None:
             return None
         rates = (await account.account()).value.commission or USUAL
         lost = 0
         for each in await self.reader.traded(account_id, self.time.now_ms()):
             lost += await self._lost(Symbol(each.symbol), each.bought - each.sold, each.paid, each.received, rates)
-        if lost >= most:
-            why = f"the orders of this day have lost what daily_loss allows ({self.drafter.policy.counting_asset})"
-            await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms())
         return lost
 
     async def _lost(self, symbol: Symbol, held: Decimal, paid: Decimal, received: Decimal, rates: Commission) -> int:

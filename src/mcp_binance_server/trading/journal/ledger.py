@@ -1,6 +1,6 @@
 """Claims, limits and the states of intents: each change is one transaction that every process of this host sees."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from mcp_binance_server.trading.journal.agreements import PreviewIsDeclined, is_
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import adopt, find, follow, insert, move, unresolved
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, count, require_room, take, used_of
+from mcp_binance_server.trading.journal.reading import OrderPast, past_of
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import (
     STOP_FILE,
@@ -21,10 +22,23 @@ from mcp_binance_server.trading.journal.stops import (
 )
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import Charge
+from mcp_binance_server.trading.judgement.guards import Denied
 from mcp_binance_server.trading.judgement.terms import PreviewId
 
 # Who claims must know what a claim can be refused for.
 __all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "PreviewIsDeclined", "TradingIsStopped"]
+
+
+Judge = Callable[[OrderPast], Denied | None]
+"""Says which guard does not allow a new order, by what the journal says beside it."""
+
+
+class GuardDenied(Exception):
+    """A claim that a guard does not allow; nothing was claimed."""
+
+    def __init__(self, denied: Denied) -> None:
+        super().__init__(denied.guard)
+        self.denied = denied
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +49,20 @@ class HostLedger:
     owner: str
 
     async def claim(
-        self, new: NewIntent, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None = None
+        self,
+        new: NewIntent,
+        charges: tuple[Charge, ...],
+        now_ms: int,
+        room: PositionRoom | None = None,
+        judge: Judge = lambda _: None,
     ) -> tuple[Intent, bool]:
         """Claim an intent and its part of every limit, or nothing; return it, and whether it is new.
 
         The second caller with the same intent gets what the first has made of it: an intent is its own idempotency key.
+        Guards judge in the same transaction: of two equal orders at once each would see none before it.
 
         Raises:
+            GuardDenied: a guard does not allow it.
             LimitPassed: a limit does not allow it.
             TradingIsStopped: no new order is taken.
             PreviewIsDeclined: somebody has said no to it.
@@ -52,6 +73,8 @@ class HostLedger:
                 return found, False
             if is_declined(rows, new.preview_id):
                 raise PreviewIsDeclined
+            if (denied := judge(past_of(rows, self.store, new.terms, charges, now_ms, room))) is not None:
+                raise GuardDenied(denied)
             require_started(rows, self.store)
             account = new.terms.account
             take(rows, account, charges, now_ms)

@@ -143,16 +143,11 @@ class JournalReader:
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
-        """Return what guards compare a new order with, read at one moment."""
+        """Return what guards compare a new order with."""
 
         def work(rows: Rows) -> OrderPast:
             with one_moment(rows):
-                return OrderPast(
-                    stopped_in(rows, self.store),
-                    {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
-                    0 if room is None else open_buys(rows, terms.account, room.asset, room.read_ms),
-                    tuple(_recent(rows, terms, now_ms)),
-                )
+                return past_of(rows, self.store, terms, charges, now_ms, room)
 
         return await self.store.read(work)
 
@@ -174,6 +169,18 @@ class JournalReader:
     async def broken_link(self) -> int | None:
         """Return the first event that does not follow on the one before it; None if the journal is whole."""
         return await self.store.read(lambda rows: broken_link(all_events(rows)))
+
+
+def past_of(  # noqa: PLR0917 - whatever a limit is about
+    rows: Rows, store: Store, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+) -> OrderPast:
+    """Read what guards compare a new order with. Work for the store's thread."""
+    return OrderPast(
+        stopped_in(rows, store),
+        {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
+        0 if room is None else open_buys(rows, terms.account, room.asset, room.read_ms),
+        tuple(_recent(rows, terms, now_ms)),
+    )
 
 
 def _recent(rows: Rows, terms: Terms, now_ms: int) -> list[RecentOrder]:
