@@ -49,8 +49,8 @@ class OneAccount:
 
 
 @asynccontextmanager
-async def one_account(folder: Path) -> AsyncGenerator[OneAccount]:
-    async with paper_trader(folder) as paper:
+async def one_account(folder: Path, policy: str = "") -> AsyncGenerator[OneAccount]:
+    async with paper_trader(folder, policy) as paper:
         made = paper.market.app.dispatcher
         assert made.context.trading is not None
         trading = replace(made.context.trading, trader=Trader(LOCAL, ACCOUNT))
@@ -104,3 +104,15 @@ async def test_the_desk_is_one_for_all_callers(tmp_path: Path) -> None:
             assert trading is not None
             assert trading.desk is desk
             assert trading.surveyor is server.trading.surveyor
+
+
+async def test_what_a_stranger_tries_out_stops_nobody(tmp_path: Path) -> None:
+    async with one_account(tmp_path, '[limits]\ndaily_loss = "0"\n') as server:
+        tried = await server.ask(caller(OTHER), "preview_order", RESTING)
+        before = await server.trading.desk.ledger.stopped()
+        await server.ask(None, "preview_order", RESTING)
+        after = await server.trading.desk.ledger.stopped()
+
+    assert tried["refused_by"]
+    assert before is None
+    assert after is not None

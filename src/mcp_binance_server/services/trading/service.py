@@ -172,7 +172,7 @@ class TradingService:
         try:
             return await self.told(await self.desk.place(new, charged, around.room, around.denied))
         except GuardDenied as error:
-            await self.surveyor.stop_at(around.found.lost_today)
+            await self.surveyor.stop_at(around.lost)
             raise await self._refused(kept, error.denied) from None
         except LimitPassed as error:
             raise await self._refused(kept, denied_by(error.charge, error.used)) from None

@@ -40,6 +40,8 @@ class Around:
 
     found: Situation
     room: PositionRoom | None
+    lost: int | None
+    """What the day has lost; None where no limit asks, or the account is a stranger's."""
 
     def with_past(self, past: OrderPast) -> Situation:
         """Return it with what the journal says."""
@@ -68,7 +70,7 @@ class Surveyor:
         policy, now_ms = self.drafter.policy, around.found.now_ms
         past = await self.reader.past(terms, charges(terms, policy, way), now_ms, around.room)
         # Only now: the day's loss may itself be what stops trading.
-        await self.stop_at(around.found.lost_today)
+        await self.stop_at(around.lost)
         return around.with_past(past)
 
     async def around(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> "Around":
@@ -92,7 +94,7 @@ class Surveyor:
             held=0 if room is None else room.held,
             lost_today=lost or 0,
         )
-        return Around(found, room)
+        return Around(found, room, lost)
 
     async def _room(self, terms: Terms, asset: str, seen: Seen, account: AccountReader) -> PositionRoom | None:
         """Return what may still be held of an asset that the operator limits; None for a sale and for others."""
@@ -114,13 +116,13 @@ class Surveyor:
         A loss that reaches the limit stops trading.
         """
         lost = await self._lost_today(account_id, account)
-        await self.stop_at(lost or 0)
+        await self.stop_at(lost)
         return lost
 
-    async def stop_at(self, lost: int) -> None:
+    async def stop_at(self, lost: int | None) -> None:
         """Stop trading if the day has lost what the operator allows."""
         most = self.drafter.policy.limits.daily_loss
-        if most is not None and lost >= most:
+        if most is not None and lost is not None and lost >= most:
             why = f"the orders of this day have lost what daily_loss allows ({self.drafter.policy.counting_asset})"
             await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms())
 
