@@ -27,6 +27,8 @@ WRITES = {("POST", "/api/v3/order"), ("DELETE", "/api/v3/order"), ("POST", "/api
 READS = re.compile(
     r"/api/v3/[A-Za-z0-9/]+|/sapi/v1/account/apiRestrictions|/fapi/v[123]/[A-Za-z]+|/futures/data/[A-Za-z]+"
 )
+# What becomes of an account's orders is listened to.
+FOLLOWS = "/ws-api/v3/userDataStream.subscribe.signature"
 MONEY = re.compile(
     r"withdraw|transfer|margin|borrow|loan|repay|convert|earn|sub-account|leverage|capital", re.IGNORECASE
 )
@@ -69,7 +71,8 @@ async def test_whoever_calls_every_tool_with_money_sends_reads_and_two_of_the_th
         seen = {(each.method, each.path) for each in world.exchange.requests}
 
     assert {"place_order", "cancel_order", "get_account_info"} <= {*tools}
-    assert {each for each in seen if each[0] != "GET"} == WRITES - {("POST", "/api/v3/order/test")}
+    assert {each for each in seen if each[0] not in {"GET", "WS"}} == WRITES - {("POST", "/api/v3/order/test")}
+    assert {path for method, path in seen if method == "WS"} <= {FOLLOWS}
     assert {path for method, path in seen if method == "GET" and not READS.fullmatch(path)} == set()
     assert {path for _, path in seen if MONEY.search(path)} == set()
 
