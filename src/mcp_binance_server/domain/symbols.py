@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import NewType
+from typing import Literal, NewType
 
 from mcp_binance_server.domain.money import ASSET_NAMES, Price, Quantity
 
@@ -37,6 +37,10 @@ def is_plausible(folded: str) -> bool:
 OFF = Decimal(0)
 ANY_PRICE = Price(OFF)
 ANY_QUANTITY = Quantity(OFF)
+
+
+Ability = Literal["oco", "oto", "opo", "amend", "replace"]
+"""What the exchange allows on one symbol beside plain orders: lists of orders, smaller ones, others instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class SymbolRules:
     self_trade_modes: tuple[str, ...] = ()
     """What may be asked for should an order meet another one of the same account, in the exchange's words."""
     self_trade_default: str = ""
+    allows: frozenset[Ability] = frozenset()
 
     @property
     def is_trading(self) -> bool:
