@@ -12,15 +12,25 @@ import anyio.lowlevel
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.market import Sourced
-from mcp_binance_server.domain.money import Price
-from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
-from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import (
+    Amendment,
+    Fate,
+    Gate,
+    Outcome,
+    Replacement,
+    Target,
+    Written,
+    WrittenList,
+    WrittenOrder,
+)
+from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
-from mcp_binance_server.trading.journal.records import FINAL_STATUS, NewIntent
+from mcp_binance_server.trading.journal.records import NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import Policy, cents_up, read_policy
@@ -47,7 +57,9 @@ class Scripted:
     is_mute: bool = False
     """Whether questions have no answer at all; nobody then asks again, and time stands still."""
     lies: bool = False
-    reached: list[WrittenOrder] = field(default_factory=list[WrittenOrder])
+    reached: list[Written] = field(default_factory=list[Written])
+    executes: bool = False
+    """Whether it carries out what it does not answer."""
     cancels: list[Target] = field(default_factory=list[Target])
     stands: dict[str, Order] = field(default_factory=dict[str, Order])
     questions: int = 0
@@ -57,7 +69,7 @@ class Scripted:
     """Orders of the account that are over."""
     calls: list[str] = field(default_factory=list[str])
 
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
+    async def place(self, request: Written, gate: Gate) -> Outcome:
         if self.fate is Fate.NOT_SENT and not self.lies:
             return Outcome(self.fate, reason="as told")
         if self.holds_before and self.held is not None:
@@ -65,22 +77,74 @@ class Scripted:
             await self.held.wait()
         await gate()
         self.arrived += 1
-        self.reached.append(order)
+        self.reached.append(request)
         if self.held is not None:
             await self.held.wait()
-        if self.fate is Fate.ACCEPTED:
-            self.stands[order.client_order_id] = placed(order)
-        return Outcome(self.fate, self.stands.get(order.client_order_id), reason="as told")
+        if self.fate is Fate.ACCEPTED or self.executes:
+            self._carry_out(request)
+        return self._told(request)
+
+    def _carry_out(self, request: Written) -> None:
+        match request:
+            case WrittenOrder():
+                self.stands[request.client_order_id] = placed(request)
+            case WrittenList():
+                for number, order in enumerate(request.orders):
+                    waits = number > 0 and request.shape != "OCO"
+                    self.stands[order.client_order_id] = placed(order, "PENDING_NEW" if waits else "NEW", number + 1)
+            case Replacement():
+                self.end(request.target.client_order_id)
+                self.stands[request.order.client_order_id] = placed(request.order, number=2)
+            case Amendment():
+                name = request.target.client_order_id
+                self.stands[name] = replace(self.stands[name], quantity=request.quantity)
+
+    def _told(self, request: Written) -> Outcome:
+        if self.fate is Fate.UNKNOWN:
+            return Outcome(self.fate, reason="as told")
+        match request:
+            case WrittenOrder():
+                return Outcome(self.fate, self.stands.get(request.client_order_id), reason="as told")
+            case WrittenList():
+                found = (self.stands.get(each.client_order_id) for each in request.orders)
+                return Outcome(self.fate, legs=tuple(each for each in found if each is not None), reason="as told")
+            case Replacement():
+                old, new = (self.stands.get(each.client_order_id) for each in (request.target, request.order))
+                return Outcome(self.fate, new, target=old, reason="as told")
+            case Amendment():
+                accepted = self.stands[request.target.client_order_id] if self.fate is Fate.ACCEPTED else None
+                return Outcome(self.fate, accepted, reason="as told")
+
+    def end(self, name: str, status: str = "CANCELED") -> None:
+        self.stands[name] = replace(self.stands[name], status=status)
+
+    def trade(self, name: str, executed: str, status: str) -> Order:
+        """Have an order executed so far, and return how it stands."""
+        stands = self.stands[name]
+        spent = Quantity(Decimal(executed) * stands.price)
+        self.stands[name] = replace(stands, status=status, executed=Quantity(Decimal(executed)), quote_spent=spent)
+        return self.stands[name]
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:
         await gate()
         self.cancels.append(target)
         if self.held is not None:
             await self.held.wait()
+        if target.is_list:
+            return self._cancel_list(target)
         order = self.stands.get(target.client_order_id)
         if self.cancel_fate is Fate.ACCEPTED and order is not None:
             order = self.stands[target.client_order_id] = replace(order, status="CANCELED")
         return Outcome(self.cancel_fate, order if self.cancel_fate is not Fate.UNKNOWN else None, reason="as told")
+
+    def _cancel_list(self, target: Target) -> Outcome:
+        own = [name for name in self.stands if name.startswith(target.client_order_id)]
+        if self.cancel_fate is Fate.ACCEPTED or self.executes:
+            for name in own:
+                if self.stands[name].status not in FINAL_STATUS:
+                    self.end(name)
+        legs = tuple(self.stands[name] for name in own) if self.cancel_fate is Fate.ACCEPTED else ()
+        return Outcome(self.cancel_fate, legs=legs, reason="as told")
 
     async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:  # noqa: ARG002 - the port
         self.questions += 1
@@ -110,10 +174,10 @@ class Scripted:
         return Sourced(tuple(found[:limit]), "paper", "configured", NOW_MS)
 
 
-def placed(order: WrittenOrder, status: str = "NEW") -> Order:
+def placed(order: WrittenOrder, status: str = "NEW", number: int = 1) -> Order:
     nothing = order.quantity * 0
     return Order(
-        order_id=1,
+        order_id=number,
         client_order_id=order.client_order_id,
         symbol=order.symbol,
         side=order.side,

@@ -15,7 +15,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Fate, Gate, Kind, Outcome, Target, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.desk import Desk, Placed, written_order
+from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
@@ -26,6 +26,7 @@ from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
+from mcp_binance_server.trading.requests import written_order
 from support.clock import FakeClock
 from support.terms import NOW_MS, intent
 from trading.forking import Tell, forked

@@ -11,10 +11,11 @@ import pytest
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, WrittenOrder
 from mcp_binance_server.errors import ExchangeUnavailable
-from mcp_binance_server.trading.desk import Placed, written_order
+from mcp_binance_server.trading.desk import Placed
 from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, TradingIsStopped
 from mcp_binance_server.trading.journal.owner import is_dead, owner
 from mcp_binance_server.trading.judgement.policy import read_policy
+from mcp_binance_server.trading.requests import written_order
 from support.terms import NOW_MS, intent, terms
 from trading.bench import Bench, Scripted, opened_bench, placed
 
@@ -36,7 +37,7 @@ async def test_an_order_is_sent_and_written_down(bench: Bench) -> None:
 
 
 async def test_the_same_preview_asked_for_many_times_at_once_is_one_order(bench: Bench) -> None:
-    found: list[Placed] = []
+    found = list[Placed]()
 
     async def ask() -> None:
         found.append(await bench.place(intent()))

@@ -9,9 +9,8 @@ from random import Random
 import pytest
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.orders import Order, Report
+from mcp_binance_server.domain.orders import FINAL_STATUS, Order, Report
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.journal.records import FINAL_STATUS
 from mcp_binance_server.trading.lifecycle import Known
 
 HISTORIES = 3_000

@@ -10,12 +10,13 @@ import pytest
 
 from mcp_binance_server.domain.order_requests import Fate
 from mcp_binance_server.domain.orders import Order
-from mcp_binance_server.trading.desk import Desk, written_order
+from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.errands import LAST_MS
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.watching import WATCHED_MS
+from mcp_binance_server.trading.requests import written_order
 from support.terms import NOW_MS, intent
 from trading.bench import Bench, Scripted, opened_bench, placed
 

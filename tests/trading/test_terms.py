@@ -1,5 +1,6 @@
 """Terms: what is agreed to is one text, one id and one order, and a change of any of it is another."""
 
+import json
 from dataclasses import fields, replace
 from decimal import Decimal
 
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.judgement.terms import PREVIEW_ID, Terms, client_order_id
+from mcp_binance_server.trading.judgement.exits import Exits
+from mcp_binance_server.trading.judgement.terms import PREVIEW_ID, Terms, client_order_id, is_made_here, preview_of
 from support.terms import KEY, terms
 
 OTHERS: dict[str, object] = {
@@ -26,7 +28,14 @@ OTHERS: dict[str, object] = {
     "policy": "1" * 64,
     "expires_ms": 1,
     "nonce": "1",
+    "exits": Exits("OTO", Quantity(Decimal("0.001")), take_profit=Price(Decimal(70000))),
+    "replaces": "mbp-aaaaaaaaaaaaaaaaaaaa",
+    "amends": True,
 }
+EXITS = [
+    Exits("OCO", Quantity(Decimal("0.001")), Price(Decimal(70000)), Price(Decimal(50000)), Price(Decimal("49000.5"))),
+    Exits("OPO", Quantity(Decimal("0.001")), stop=Price(Decimal(50000)), stop_limit=Price(Decimal(49000))),
+]
 
 
 def test_every_member_is_tried_with_another_value() -> None:
@@ -61,6 +70,35 @@ def test_what_is_written_is_read_again(price: Decimal, quantity: Decimal) -> Non
 
     assert read == made
     assert read.preview_id(KEY) == made.preview_id(KEY)
+
+
+@pytest.mark.parametrize("exits", EXITS)
+def test_exits_and_what_is_replaced_are_read_again(exits: Exits) -> None:
+    made = terms(exits=exits, replaces="mbp-aaaaaaaaaaaaaaaaaaaa")
+
+    assert Terms.from_json(made.to_json()) == made
+
+
+def test_terms_without_exits_are_written_as_they_were_before_there_were_any() -> None:
+    told = json.loads(terms().to_json())
+
+    assert not {"exits", "replaces", "amends"} & told.keys()
+
+
+@pytest.mark.parametrize(
+    "name", ["mbl-aaaaaaaaaaaaaaaaaaaa", "mbl-aaaaaaaaaaaaaaaaaaaa-w", "mbl-aaaaaaaaaaaaaaaaaaaa-b"]
+)
+def test_an_order_of_a_list_is_known_by_its_id(name: str) -> None:
+    assert is_made_here(name)
+    assert preview_of(name, "live", "mainnet") == name.removeprefix("mbl-")
+
+
+@pytest.mark.parametrize(
+    "name", ["mbl-aaaaaaaaaaaaaaaaaaaa-c", "mbl-aaaaaaaaaaaaaaaaaa-w", "web-aaaaaaaaaaaaaaaaaaaa-w", "-w", ""]
+)
+def test_other_orders_are_not_taken_for_one(name: str) -> None:
+    assert not is_made_here(name)
+    assert preview_of(name, "live", "mainnet") is None
 
 
 def test_amounts_that_are_equal_are_equal_terms() -> None:

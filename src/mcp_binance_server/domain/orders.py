@@ -9,6 +9,8 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
 
 NOTHING = Quantity(Decimal(0))
+FINAL_STATUS = frozenset({"FILLED", "CANCELED", "REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
+"""The exchange's words for an order of which nothing more can come."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, Written
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 
@@ -19,7 +19,9 @@ class Broker(Protocol):
         """How long after it was signed an order may still come to light; before, that there is none proves nothing."""
         ...
 
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome: ...
+    async def place(self, request: Written, gate: Gate) -> Outcome:
+        """Send one order, a list of them, or a change of one."""
+        ...
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome: ...
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target
-from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.errands import Errands
-from mcp_binance_server.trading.journal.records import FINAL_STATUS, Intent
+from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.journal.watching import CancelState
 from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.settling import Settling
@@ -36,12 +36,13 @@ class Cancels:
         outcome = await self._sent(intent, visitor)
         if outcome.fate is Fate.NOT_SENT:
             return Placed(intent, outcome.reason)
-        state, order = CANCEL_OF[outcome.fate], outcome.order
+        state, orders = CANCEL_OF[outcome.fate], _orders(outcome)
         facts, now_ms = facts_of(outcome), self.settling.now_ms()
-        stands = await self.settling.watch.end_cancel(intent.preview_id, state, facts, order, now_ms)
-        if order is None or (state == "CANCEL_UNKNOWN" and order.status not in FINAL_STATUS):
-            self.errands.beside(partial(self.settling.follow_cancel, intent))
-        if order is not None and intent.state == "NOT_PLACED":
+        stands = await self.settling.watch.end_cancel(intent.preview_id, state, facts, now_ms, *orders)
+        is_open = any(each.status not in FINAL_STATUS for each in orders)
+        if not orders or (state == "CANCEL_UNKNOWN" and is_open):
+            self.errands.beside(partial(self.settling.follow_cancel, stands or intent))
+        if orders and intent.state == "NOT_PLACED":
             await self.look()
         return _told(stands or intent, outcome)
 
@@ -51,7 +52,7 @@ class Cancels:
         if outcome.fate is Fate.NOT_SENT:
             return Placed(found, outcome.reason)
         state, order, now_ms = CANCEL_OF[outcome.fate], outcome.order, self.settling.now_ms()
-        await self.settling.watch.end_cancel(found.preview_id, state, facts_of(outcome), None, now_ms)
+        await self.settling.watch.end_cancel(found.preview_id, state, facts_of(outcome), now_ms)
         if order is None:
             return _told(found, outcome)
         final_ms = now_ms if order.status in FINAL_STATUS else None
@@ -65,20 +66,29 @@ class Cancels:
             owner, now_ms = self.settling.ledger.owner, self.settling.now_ms()
             await self.settling.watch.ask_to_cancel(intent.preview_id, owner, visitor, now_ms)
 
-        target = Target(intent.terms.symbol, intent.client_order_id, intent.order_id)
+        is_list = intent.terms.exits is not None
+        target = Target(intent.terms.symbol, intent.client_order_id, None if is_list else intent.order_id, is_list)
         outcome = await self.once(partial(self.settling.broker_of(intent.terms.account).cancel, target), mark)
-        if outcome.fate is Fate.NOT_SENT or outcome.order is not None:
+        if outcome.fate is Fate.NOT_SENT or _orders(outcome):
             return outcome
         # Without an answer, or refused because there is no such order: the order tells, the cancel is not asked for.
-        return replace(outcome, order=await self._asked_once(intent))
+        found = await self._asked_once(intent)
+        return replace(outcome, legs=found) if is_list else replace(outcome, order=next(iter(found), None))
 
-    async def _asked_once(self, intent: Intent) -> Order | None:
+    async def _asked_once(self, intent: Intent) -> tuple[Order, ...]:
+        broker, found = self.settling.broker_of(intent.terms.account), list[Order]()
         with suppress(AppError), self.errands.breakable():
-            return await self.settling.broker_of(intent.terms.account).ask(intent.terms.symbol, intent.client_order_id)
-        return None
+            for name in intent.asked_ids:
+                order = await broker.ask(intent.terms.symbol, name)
+                found += [] if order is None else [order]
+        return tuple(found)
+
+
+def _orders(outcome: Outcome) -> tuple[Order, ...]:
+    return outcome.legs if outcome.order is None else (outcome.order,)
 
 
 def _told(stands: Intent, outcome: Outcome) -> Placed:
-    if stands.status == "CANCELED":
+    if stands.is_cancelled:
         return Placed(stands, outcome.reason, "CANCELLED")
-    return Placed(stands, outcome.reason, "CANCEL_UNKNOWN" if outcome.order is None else CANCEL_OF[outcome.fate])
+    return Placed(stands, outcome.reason, CANCEL_OF[outcome.fate] if _orders(outcome) else "CANCEL_UNKNOWN")

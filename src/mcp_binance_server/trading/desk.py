@@ -10,7 +10,7 @@ from itertools import chain, repeat
 import anyio
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target
 from mcp_binance_server.domain.orders import Order, Report
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
@@ -29,6 +29,7 @@ from mcp_binance_server.trading.judgement.stop import cause
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, is_made_here
 from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.reconciling import NEVER_PLACED, Reconciliation, StartStep
+from mcp_binance_server.trading.requests import request_of
 from mcp_binance_server.trading.settling import Settling
 
 LOG = logging.getLogger(__name__)
@@ -189,7 +190,7 @@ class Desk:
         if intent is None or not self._is_own(intent.terms) or intent.knows(order):
             return
         try:
-            if order.status == "REJECTED":
+            if order.status == "REJECTED" and intent.terms.exits is None:
                 await self.ledger.move(intent.preview_id, "REJECTED", {"reason": report.reason}, self.now_ms())
             else:
                 await self.watch.learn(intent.preview_id, order, self.now_ms())
@@ -309,8 +310,8 @@ class Desk:
             await self.ledger.mark_sent(intent.preview_id, self.now_ms())
             is_marked = True
 
-        order = written_order(intent.terms, intent.client_order_id)
-        outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), mark)
+        request = request_of(intent.terms, intent.client_order_id)
+        outcome = await self._once(partial(self.broker_of(intent.terms.account).place, request), mark)
         if not is_marked and outcome.fate is not Fate.NOT_SENT:
             outcome = await self._unmarked(intent, outcome)
         return Placed(await self._written_down(intent.preview_id, outcome), outcome.reason)
@@ -321,11 +322,13 @@ class Desk:
         await self.ledger.move(intent.preview_id, "SENT", {"found": "an answer before the mark"}, self.now_ms())
         why = f"order {intent.client_order_id} left without being marked as sent"
         await self.ledger.stop(why, "the desk", self.now_ms())
-        return replace(outcome, fate=Fate.UNKNOWN, order=None)
+        return replace(outcome, fate=Fate.UNKNOWN, order=None, legs=())
 
     async def _written_down(self, preview_id: PreviewId, outcome: Outcome) -> Intent:
         facts = facts_of(outcome)
-        stands = await self.ledger.move(preview_id, STATE_OF[outcome.fate], facts, self.now_ms(), outcome.order)
+        orders = outcome.legs if outcome.order is None else (outcome.order,)
+        state, now_ms = STATE_OF[outcome.fate], self.now_ms()
+        stands = await self.ledger.move(preview_id, state, facts, now_ms, *orders, target=outcome.target)
         if outcome.fate is Fate.UNKNOWN:
             self._ask_for(stands)
         if outcome.fate in (Fate.UNKNOWN, Fate.REFUSED):
@@ -359,11 +362,3 @@ class Desk:
     async def _reason(self, intent: Intent) -> str:
         said = [each.told for each in await self.reader.history(intent.preview_id) if each.state == intent.state]
         return str(said[-1].get("reason", "")) if said else ""
-
-
-def written_order(terms: Terms, client_order_id: str) -> WrittenOrder:
-    """Return the order as it is sent: no market order leaves with an open price."""
-    kind, time_in_force = ("LIMIT", "IOC") if terms.is_market else (terms.kind, terms.time_in_force)
-    return WrittenOrder(
-        client_order_id, terms.symbol, terms.side, kind, time_in_force, terms.quantity, terms.price, terms.stop_price
-    )

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from mcp_binance_server.domain.money import Quantity
-from mcp_binance_server.domain.orders import NOTHING, Order, Report
-from mcp_binance_server.trading.journal.records import FINAL_STATUS
+from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order, Report
 
 # A status that nobody knows counts as that of an order on the book: the exchange adds words without notice.
 STAGES = {"PENDING_NEW": 0, "PARTIALLY_FILLED": 2} | dict.fromkeys(FINAL_STATUS, 3)

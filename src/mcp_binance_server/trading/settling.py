@@ -1,18 +1,18 @@
 """What nobody knows the end of: asked for until it is known, or can no longer come; never sent again."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, groupby, repeat
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead
-from mcp_binance_server.trading.journal.records import FINAL_STATUS, STANDING, IllegalMove, Intent
+from mcp_binance_server.trading.journal.records import STANDING, IllegalMove, Intent
 from mcp_binance_server.trading.journal.watching import WATCHED_MS, OrderWatch
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
@@ -71,7 +71,7 @@ class Settling:
         if stands is not None and not stands.is_unresolved:
             return True  # the exchange has told it unasked, or another process knows more
         is_over = self.now_ms() >= over_ms  # when it was asked, not when the answer came
-        order = await broker.ask(intent.terms.symbol, intent.client_order_id)
+        order = await self._asked(intent, broker)
         try:
             if order is not None:
                 await self.watch.learn(intent.preview_id, order, self.now_ms())
@@ -82,28 +82,40 @@ class Settling:
             return True
         return order is not None or is_over
 
+    async def _asked(self, intent: Intent, broker: Broker) -> Order | None:
+        """Return what shows that a request was carried out: its order, the first of its list, or one made smaller."""
+        order = await broker.ask(intent.terms.symbol, intent.order_ids[0])
+        if order is not None and intent.terms.amends and order.quantity != intent.terms.quantity:
+            return None
+        return order
+
     async def end_cancels_left(self, is_own: Callable[[Terms], bool]) -> None:
         """Write what became of the cancels of dead processes: the order tells, the cancel is not asked for."""
         for left in await self.watch.cancels_left():
             intent, folder = left.intent, self.ledger.store.folder
             if is_own(intent.terms) and left.owner != self.ledger.owner and is_dead(folder, left.owner):
-                order = await self.broker_of(intent.terms.account).ask(intent.terms.symbol, intent.client_order_id)
-                state = "CANCELLED" if order is not None and order.status == "CANCELED" else "CANCEL_UNKNOWN"
+                orders = await self._all_asked(intent)
+                state = "CANCELLED" if any(each.status == "CANCELED" for each in orders) else "CANCEL_UNKNOWN"
                 facts = {"found": "left behind"}
-                await self.watch.end_cancel(intent.preview_id, state, facts, order, self.now_ms())
+                await self.watch.end_cancel(intent.preview_id, state, facts, self.now_ms(), *orders)
 
     async def follow_cancel(self, intent: Intent) -> None:
         """Ask for an order whose cancel had no answer, until it is over or the cancel can no longer come."""
-        broker, since_ms = self.broker_of(intent.terms.account), self.now_ms()
+        horizon_ms, since_ms = self.broker_of(intent.terms.account).horizon_ms, self.now_ms()
         for pause_ms in pauses():
             await self.clock.sleep_ms(pause_ms)
             with suppress(AppError):
-                order = await broker.ask(intent.terms.symbol, intent.client_order_id)
-                if order is not None:
+                orders = await self._all_asked(intent)
+                for order in orders:
                     await self.watch.learn(intent.preview_id, order, self.now_ms())
-                is_over = order is not None and order.status in FINAL_STATUS
-                if is_over or self.now_ms() - since_ms >= broker.horizon_ms:
+                is_over = bool(orders) and all(each.status in FINAL_STATUS for each in orders)
+                if is_over or self.now_ms() - since_ms >= horizon_ms:
                     return
+
+    async def _all_asked(self, intent: Intent) -> list[Order]:
+        broker = self.broker_of(intent.terms.account)
+        found = [await broker.ask(intent.terms.symbol, name) for name in intent.asked_ids]
+        return [each for each in found if each is not None]
 
     async def follow(self, intents: Collection[Intent]) -> None:
         """Ask how open orders stand, those of one account and symbol together.
@@ -121,21 +133,25 @@ class Settling:
             shown = {each.client_order_id: each for each in await broker.open_orders(symbol)}
             for intent in own:
                 try:
-                    await self._follow(intent, shown.get(intent.client_order_id), broker)
+                    await self._follow(intent, shown, broker)
                 except AppError as error:
                     failure = error
         if failure is not None:
             raise failure
 
-    async def _follow(self, intent: Intent, order: Order | None, broker: Broker) -> None:
-        if order is None:  # over, or gone
-            order = await broker.ask(intent.terms.symbol, intent.client_order_id)
-        if order is None:
+    async def _follow(self, intent: Intent, shown: Mapping[str, Order], broker: Broker) -> None:
+        is_found = False
+        for name in intent.asked_ids:
+            order = shown.get(name) or await broker.ask(intent.terms.symbol, name)  # over, or gone
+            if order is None or (intent.terms.amends and order.quantity != intent.terms.quantity):
+                continue
+            is_found = True
+            if not intent.knows(order):
+                await self.watch.learn(intent.preview_id, order, self.now_ms())
+        if is_found:
+            self.missed_since_ms.pop(intent.preview_id, None)
+        else:
             await self._miss(intent, broker)
-            return
-        self.missed_since_ms.pop(intent.preview_id, None)
-        if not intent.knows(order):
-            await self.watch.learn(intent.preview_id, order, self.now_ms())
 
     async def _miss(self, intent: Intent, broker: Broker) -> None:
         # Who asks while an order moves from the open ones to the old ones may find it in neither, for once.

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
+from mcp_binance_server.trading.requests import written_order
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.trading.approvals import APPROVER_FILE, NewApprover, new_approver
-from mcp_binance_server.trading.desk import written_order
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import Event, all_events
 from mcp_binance_server.trading.journal.ledger import HostLedger

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from mcp_binance_server.trading.requests import written_order
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import PlacedOrder
 from mcp_binance_server.surface.tools.trading.outcomes import order_outcome
 from mcp_binance_server.surface.views.trading.orders import outcome_step, outcome_summary, outcome_text
-from mcp_binance_server.trading.desk import written_order
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import Intent, IntentState
 from mcp_binance_server.trading.journal.store import opened_store

@@ -100,7 +100,7 @@ class Trading:
             order = reported("CANCELED", "0")
             await self.step(lambda ledger: OrderWatch(ledger.store).ask_to_cancel(new.preview_id, "me", "me", NOW_MS))
             await self.step(
-                lambda ledger: OrderWatch(ledger.store).end_cancel(new.preview_id, "CANCELLED", {}, order, NOW_MS)
+                lambda ledger: OrderWatch(ledger.store).end_cancel(new.preview_id, "CANCELLED", {}, NOW_MS, order)
             )
 
     async def stop(self) -> None:

@@ -212,8 +212,9 @@ def taken_back(path: Path, version: int) -> dict[str, list[tuple[object, ...]]]:
     db = sqlite3.connect(path)
     for later in range(version, NEWEST):
         for statement in VERSIONS[later]:
-            _, what, name, *_ = statement.split()
-            db.execute(f"DROP {what} IF EXISTS {name}")
+            verb, what, name, *rest = statement.split()
+            undo = f"ALTER TABLE {name} DROP COLUMN {rest[2]}" if verb == "ALTER" else f"DROP {what} IF EXISTS {name}"
+            db.execute(undo)
     db.execute(f"PRAGMA user_version={version}")
     db.commit()
     found = contents(db, version)
@@ -222,9 +223,16 @@ def taken_back(path: Path, version: int) -> dict[str, list[tuple[object, ...]]]:
 
 
 def contents(db: sqlite3.Connection, version: int) -> dict[str, list[tuple[object, ...]]]:
+    """Return what is in the tables of a version, but for the columns that came later."""
     names = [name for each in range(version) for name in tables_of(each)]
-    query = "SELECT * FROM {} ORDER BY 1"
-    return {name: db.execute(query.format(name)).fetchall() for name in names}
+    later = [each.split() for since in VERSIONS[version:] for each in since if each.startswith("ALTER")]
+
+    def columns(name: str) -> str:
+        listed = (row[1] for row in db.execute(f"PRAGMA table_info({name})"))
+        return ", ".join(each for each in listed if not any((w[2], w[5]) == (name, each) for w in later))
+
+    query = "SELECT {} FROM {} ORDER BY 1"
+    return {name: db.execute(query.format(columns(name), name)).fetchall() for name in names}
 
 
 @pytest.mark.parametrize("version", range(1, NEWEST))

@@ -15,7 +15,7 @@ from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Kind, Target
-from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.endpoints import NETWORKS, host_of
 from mcp_binance_server.exchange.spot.account import AccountClient
@@ -26,7 +26,7 @@ from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
-from mcp_binance_server.trading.journal.records import FINAL_STATUS, Intent, NewIntent
+from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import Policy

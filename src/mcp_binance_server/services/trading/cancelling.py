@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from mcp_binance_server.domain.order_requests import Target
+from mcp_binance_server.domain.orders import FINAL_STATUS
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.trading.answers import Cancellation, CancelledAll, KeptOpen, PlacedOrder
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.trading.errors import CANCEL, OrderDeclined, OrderDenied
-from mcp_binance_server.trading.journal.records import FINAL_STATUS, Intent
+from mcp_binance_server.trading.journal.records import Intent
 from mcp_binance_server.trading.reconciling import TradedAccount, found_intent, terms_of
 
 IS_STOP = "it is a stop, and its cancel is asked for: cancel_order with its client_order_id"

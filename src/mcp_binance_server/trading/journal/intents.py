@@ -1,14 +1,14 @@
 """Intents in their table, and every step that one can take. Work for the store's thread."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
 from mcp_binance_server.domain.money import Quantity, written
-from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.limits import give_back
 from mcp_binance_server.trading.journal.records import (
-    FINAL_STATUS,
     NEVER_EXECUTED,
     NEXT,
     STANDING,
@@ -25,18 +25,29 @@ from mcp_binance_server.trading.journal.records import (
 )
 from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.judgement.charges import given_back
+from mcp_binance_server.trading.judgement.exits import Exits, Leg, ListStanding, standing_of, with_leg
 from mcp_binance_server.trading.judgement.policy import Way
-from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, without_suffix
 
+# The word for a change of an order that was made: the exchange has none.
+AMENDED = "AMENDED"
 INTENT_COLUMNS = (
     "id, client_order_id, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, "
-    "prepared_ms, updated_ms, final_ms"
+    "prepared_ms, updated_ms, final_ms, legs, quantity"
 )
 
 
 def find(rows: Rows, preview_id: str) -> Intent | None:
     row = rows.execute(f"SELECT {INTENT_COLUMNS} FROM intent WHERE id=?", (preview_id,)).fetchone()
     return None if row is None else to_intent(row)
+
+
+def named(rows: Rows, client_order_id: str) -> Intent | None:
+    """Return the intent that an order is of: by its own id, or as one of a list."""
+    query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
+    names = dict.fromkeys((client_order_id, without_suffix(client_order_id)))
+    found = (rows.execute(query, (name,)).fetchone() for name in names)
+    return next((to_intent(row) for row in found if row is not None), None)
 
 
 def insert(rows: Rows, new: NewIntent, owner: str, now_ms: int) -> Intent:
@@ -71,29 +82,93 @@ def move(rows: Rows, preview_id: PreviewId, state: IntentState, facts: Mapping[s
 
 
 def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
+    """Write what the exchange says of an order; knowledge only grows."""
     stands = _found(rows, preview_id)
+    if stands.terms.exits is not None:
+        return _follow_leg(rows, stands, stands.terms.exits, order, now_ms)
+    if stands.terms.amends:
+        return _follow_amended(rows, stands, order, now_ms)
     is_open = stands.final_ms is None or (stands.state in STANDING and stands.status not in FINAL_STATUS)
     is_news = is_open and (order.status, order.executed) != (stands.status, stands.executed)
     if not is_news or order.executed < stands.executed:
         return stands
     is_final = order.status in FINAL_STATUS
+    told = ListStanding(
+        order.status, order.order_id, order.executed, order.quote_spent, is_settled=is_final, is_final=is_final
+    )
+    return _stand(rows, stands, told, now_ms, is_settled_now=is_final)
+
+
+def follow_named(rows: Rows, account: str, order: Order, now_ms: int) -> None:
+    """Write what an answer to another request says of an order; one that is not in the journal is left alone."""
+    found = named(rows, order.client_order_id)
+    if found is not None and found.terms.account == account and found.state in STANDING:
+        follow(rows, found.preview_id, order, now_ms)
+
+
+def _follow_leg(rows: Rows, stands: Intent, exits: Exits, order: Order, now_ms: int) -> Intent:
+    legs = with_leg(stands.legs, order) if order.client_order_id in stands.order_ids else stands.legs
+    if legs == stands.legs:
+        return stands
+    before, after = standing_of(exits, stands.legs), standing_of(exits, legs)
+    rows.execute("UPDATE intent SET legs=? WHERE id=?", (legs_json(legs), stands.preview_id))
+    return _stand(rows, stands, after, now_ms, is_settled_now=after.is_settled and not before.is_settled)
+
+
+def _follow_amended(rows: Rows, stands: Intent, order: Order, now_ms: int) -> Intent:
+    """End a change of an order that the exchange has made; the order itself goes on under its own intent."""
+    if stands.final_ms is not None:
+        return stands
+    target = named(rows, order.client_order_id)
+    if target is not None and target.terms.account == stands.terms.account:
+        facts = {"quantity": written(order.quantity), "by": stands.preview_id}
+        rows.execute("UPDATE intent SET quantity=? WHERE id=?", (written(order.quantity), target.preview_id))
+        append(rows, now_ms, target.preview_id, AMENDED, facts)
+        follow_named(rows, stands.terms.account, order, now_ms)
+    told = ListStanding(AMENDED, order.order_id, NOTHING, NOTHING, is_settled=True, is_final=True)
+    return _stand(rows, stands, told, now_ms, is_settled_now=True)
+
+
+def _stand(rows: Rows, stands: Intent, told: ListStanding, now_ms: int, *, is_settled_now: bool) -> Intent:
     rows.execute(
         "UPDATE intent SET status=?, order_id=?, executed=?, spent=?, updated_ms=?, final_ms=? WHERE id=?",
         (
-            order.status,
-            order.order_id,
-            written(order.executed),
-            written(order.quote_spent),
+            told.status,
+            told.order_id,
+            written(told.executed),
+            written(told.spent),
             now_ms,
-            now_ms if is_final else None,
-            preview_id,
+            now_ms if told.is_final else None,
+            stands.preview_id,
         ),
     )
-    if is_final:
-        give_back(rows, stands, given_back(stands.counted, stands.terms.quantity, order.executed))
-    facts = {"status": order.status, "executed": written(order.executed), "spent": written(order.quote_spent)}
-    append(rows, now_ms, preview_id, "STATUS", facts)
-    return _found(rows, preview_id)
+    if is_settled_now:
+        give_back(rows, stands, given_back(stands.counted, stands.terms.quantity, told.executed))
+    moved = _found(rows, stands.preview_id)
+    facts: dict[str, Any] = {"status": told.status, "executed": written(told.executed), "spent": written(told.spent)}
+    append(rows, now_ms, stands.preview_id, "STATUS", facts | ({"legs": legs_json(moved.legs)} if moved.legs else {}))
+    return moved
+
+
+def legs_json(legs: tuple[Leg, ...]) -> str:
+    """Write the orders of a list so that equal ones are equal texts."""
+    told = [[name, number, status, written(executed), written(spent)] for name, number, status, executed, spent in legs]
+    return json.dumps(told, separators=(",", ":"))
+
+
+def legs_in(value: object) -> tuple[Leg, ...]:
+    """Read what `legs_json` wrote.
+
+    Raises:
+        ValueError: it is not that.
+    """
+    if value == "[]":
+        return ()
+    found = json.loads(text_in(value))
+    return tuple(
+        Leg(text_in(name), count_in(number), text_in(status), Quantity(amount_in(executed)), Quantity(amount_in(spent)))
+        for name, number, status, executed, spent in found
+    )
 
 
 def unresolved(rows: Rows, account: str | None) -> list[Intent]:
@@ -106,7 +181,8 @@ def unresolved(rows: Rows, account: str | None) -> list[Intent]:
 
 def to_intent(row: tuple[Any, ...]) -> Intent:
     preview_id, name, visitor, owner, state, status, order_id, executed, spent, counted, way, terms, *times = row
-    prepared_ms, updated_ms, final_ms = times
+    prepared_ms, updated_ms, final_ms, legs, quantity = times
+    agreed, stands = Terms.from_json(terms), Quantity(amount_in(quantity))
     return Intent(
         PreviewId(preview_id),
         text_in(name),
@@ -119,17 +195,19 @@ def to_intent(row: tuple[Any, ...]) -> Intent:
         Quantity(amount_in(spent)),
         count_in(counted),
         one_of(way, get_args(Way)),  # type: ignore[arg-type] # likewise
-        Terms.from_json(terms),
+        agreed,
         moment_in(prepared_ms),
         moment_in(updated_ms),
         None if final_ms is None else moment_in(final_ms),
+        legs_in(legs),
+        None if stands == agreed.quantity else stands,
     )
 
 
 def _add(rows: Rows, new: NewIntent, owner: str, state: IntentState, times_ms: tuple[int, int]) -> None:
     terms, (prepared_ms, now_ms) = new.terms, times_ms
     rows.execute(
-        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'[]')",
         (
             new.preview_id, new.client_order_id, terms.account, new.visitor, owner, terms.symbol, new.asset,
             terms.side, state, "", None, str(terms.quantity), "0", "0", terms.counted, new.way, terms.to_json(),

@@ -7,7 +7,7 @@ from typing import Any
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.journal.agreements import PreviewIsDeclined, is_declined
 from mcp_binance_server.trading.journal.chain import append
-from mcp_binance_server.trading.journal.intents import adopt, find, follow, insert, move, unresolved
+from mcp_binance_server.trading.journal.intents import adopt, find, follow, follow_named, insert, move, unresolved
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, count, require_room, take, used_of
 from mcp_binance_server.trading.journal.reading import OrderPast, past_of
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
@@ -118,9 +118,12 @@ class HostLedger:
         state: IntentState,
         facts: Mapping[str, Any],
         now_ms: int,
-        order: Order | None = None,
+        *orders: Order,
+        target: Order | None = None,
     ) -> Intent:
-        """Write what became of an intent, and how its order stands if that was told; the same again changes nothing.
+        """Write what became of an intent, and how its orders stand if that was told; the same again changes nothing.
+
+        `target` is the order that it was to replace, if the answer said how that stands.
 
         Raises:
             IllegalMove: that cannot follow on what stands.
@@ -128,7 +131,11 @@ class HostLedger:
 
         def work(rows: Rows) -> Intent:
             moved = move(rows, preview_id, state, facts, now_ms)
-            return moved if order is None else follow(rows, preview_id, order, now_ms)
+            if target is not None:
+                follow_named(rows, moved.terms.account, target, now_ms)
+            for order in orders:
+                moved = follow(rows, preview_id, order, now_ms)
+            return moved
 
         return await self.store.write(work)
 

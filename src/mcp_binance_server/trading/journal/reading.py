@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
-from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, to_intent
+from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, legs_in, named, to_intent
 from mcp_binance_server.trading.journal.limits import PositionRoom, open_buys, used_of
 from mcp_binance_server.trading.journal.records import (
     LAST_MOMENT_MS,
@@ -72,18 +72,16 @@ class JournalReader:
         return await self.store.read(work)
 
     async def by_client_order_id(self, account: str, client_order_id: str) -> Intent | None:
-        query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND client_order_id=?"
-        row = await self.store.read(lambda rows: rows.execute(query, (account, client_order_id)).fetchone())
-        return None if row is None else to_intent(row)
+        """Return the intent of an account that an order is of: its own, or that of its list."""
+        found = await self.of_any_account(client_order_id)
+        return found if found is not None and found.terms.account == account else None
 
     async def states_of(self, client_order_ids: Collection[str]) -> dict[str, IntentState]:
         """Return the states of those orders that are in the journal, whosever they are."""
 
         def work(rows: Rows) -> dict[str, IntentState]:
-            query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
-            found = (rows.execute(query, (each,)).fetchone() for each in client_order_ids)
-            intents = [to_intent(row) for row in found if row is not None]
-            return {each.client_order_id: each.state for each in intents}
+            found = {each: named(rows, each) for each in client_order_ids}
+            return {name: intent.state for name, intent in found.items() if intent is not None}
 
         return await self.store.read(work)
 
@@ -104,9 +102,7 @@ class JournalReader:
 
     async def of_any_account(self, client_order_id: str) -> Intent | None:
         """Return an intent whoever it was for; only for who runs this machine."""
-        query = f"SELECT {INTENT_COLUMNS} FROM intent WHERE client_order_id=?"
-        row = await self.store.read(lambda rows: rows.execute(query, (client_order_id,)).fetchone())
-        return None if row is None else to_intent(row)
+        return await self.store.read(lambda rows: named(rows, client_order_id))
 
     async def tally(self) -> dict[IntentState, int]:
         """Count the intents of every account by their state."""
@@ -155,13 +151,17 @@ class JournalReader:
         """Return what was traded since the day began, by symbol."""
 
         def work(rows: Rows) -> list[Traded]:
-            query = "SELECT symbol, side, executed, spent FROM intent WHERE account=? AND prepared_ms>=?"
+            query = "SELECT symbol, side, executed, spent, legs FROM intent WHERE account=? AND prepared_ms>=?"
             sums: dict[str, list[Decimal]] = {}
-            for symbol, side, executed, spent in rows.execute(query, (account, now_ms // DAY_MS * DAY_MS)):
+            for symbol, side, executed, spent, legs in rows.execute(query, (account, now_ms // DAY_MS * DAY_MS)):
                 own = sums.setdefault(symbol, [Decimal(0)] * 4)
                 first = 0 if side == "BUY" else 2
                 own[first] += amount_in(executed)
                 own[first + 1] += amount_in(spent)
+                if first == 0:  # what the exits of an entry have sold; a pair that sells is counted as a whole
+                    for each in legs_in(legs):
+                        own[2] += 0 if each.is_entry else each.executed
+                        own[3] += 0 if each.is_entry else each.spent
             return [Traded(symbol, *own) for symbol, own in sums.items()]
 
         return await self.store.read(work)

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Literal
 
 from mcp_binance_server.domain.money import Quantity
-from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order
+from mcp_binance_server.trading.judgement.exits import Leg
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
@@ -29,7 +30,6 @@ MOST_DIGITS = 40
 LAST_MOMENT_MS = 253_402_300_799_999
 # The exchange has it, as far as we know.
 STANDING: frozenset[IntentState] = frozenset({"ACKED", "ADOPTED"})
-FINAL_STATUS = frozenset({"FILLED", "CANCELED", "REJECTED", "EXPIRED", "EXPIRED_IN_MATCH"})
 
 
 class IllegalMove(Exception):
@@ -50,7 +50,10 @@ class NewIntent:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One intent as it stands; `status` is the exchange's word for its order, "" while nobody has said one."""
+    """One intent as it stands; `status` is the exchange's word for its order, "" while nobody has said one.
+
+    Of a list it is the entry's, or the word for a pair as a whole; `legs` are its orders, as far as they are known.
+    """
 
     preview_id: PreviewId
     client_order_id: str
@@ -67,6 +70,40 @@ class Intent:
     prepared_ms: int
     updated_ms: int
     final_ms: int | None
+    legs: tuple[Leg, ...] = ()
+    amended: Quantity | None = None
+    """What it was made smaller to, if it was."""
+
+    @property
+    def quantity(self) -> Quantity:
+        return self.terms.quantity if self.amended is None else self.amended
+
+    @property
+    def order_ids(self) -> tuple[str, ...]:
+        """The ids that its orders have at the exchange."""
+        return self.terms.order_ids(self.client_order_id)
+
+    @property
+    def asked_ids(self) -> tuple[str, ...]:
+        """Those of its orders that are not known to be over."""
+        over = {each.client_order_id for each in self.legs if each.is_final}
+        return tuple(each for each in self.order_ids if each not in over)
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.status == "CANCELED" or any(each.status == "CANCELED" for each in self.legs)
+
+    @property
+    def unprotected(self) -> Quantity:
+        """What the entry of a list has bought and no exit sells: exits start once it is filled, and not before."""
+        exits = self.terms.exits
+        if exits is None or not exits.has_entry or not self.executed:
+            return NOTHING
+        ends = [each for each in self.legs if not each.is_entry]
+        is_sold = bool(ends) and any(
+            each.executed or each.status not in (*FINAL_STATUS, "PENDING_NEW") for each in ends
+        )
+        return NOTHING if is_sold else self.executed
 
     @property
     def average_price(self) -> Decimal | None:
@@ -77,7 +114,10 @@ class Intent:
         return self.state in UNRESOLVED
 
     def knows(self, order: Order) -> bool:
-        """Whether what is said of its order is known already."""
+        """Whether what is said of its order, or of one of its list, is known already."""
+        if self.terms.exits is not None:
+            found = (each for each in self.legs if each.client_order_id == order.client_order_id)
+            return self.state in STANDING and any(each.knows(order) for each in found)
         return self.state in STANDING and (self.status, self.executed) == (order.status, order.executed)
 
 

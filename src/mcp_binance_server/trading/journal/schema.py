@@ -57,6 +57,8 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
     ),
     # What is not over is looked for at every order, of one account or of all; what is over only becomes more.
     ("CREATE INDEX intent_not_over ON intent (prepared_ms) WHERE final_ms IS NULL",),
+    # The orders of a list as they stand; an order that is no list has none.
+    ("ALTER TABLE intent ADD COLUMN legs TEXT NOT NULL DEFAULT '[]'",),
 )
 NEWEST = len(VERSIONS)
 

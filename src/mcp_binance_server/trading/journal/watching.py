@@ -47,7 +47,7 @@ class OrderWatch:
         return await self.store.read(work)
 
     async def learn(self, preview_id: PreviewId, order: Order, now_ms: int) -> Intent:
-        """Write that the exchange has the order, and how it stands.
+        """Write that the exchange has the order, or one of its list, and how it stands.
 
         Raises:
             IllegalMove: the journal knows for sure that it never was.
@@ -69,13 +69,15 @@ class OrderWatch:
         await self.store.write(lambda rows: append(rows, now_ms, preview_id, CANCEL_ASKED, facts))
 
     async def end_cancel(
-        self, preview_id: PreviewId, state: CancelState, facts: Mapping[str, Any], order: Order | None, now_ms: int
+        self, preview_id: PreviewId, state: CancelState, facts: Mapping[str, Any], now_ms: int, *orders: Order
     ) -> Intent | None:
-        """Write what became of a cancel, and of its order if the exchange said so; return how that stands."""
+        """Write what became of a cancel, and of its orders if the exchange said so; return how that stands."""
 
         def work(rows: Rows) -> Intent | None:
             append(rows, now_ms, preview_id, state, facts)
-            return find(rows, preview_id) if order is None else _learn(rows, preview_id, order, now_ms)
+            for order in orders:
+                _learn(rows, preview_id, order, now_ms)
+            return find(rows, preview_id)
 
         return await self.store.write(work)
 

@@ -114,7 +114,8 @@ def _of_the_chain(rows: Rows) -> Iterator[str]:
 def _of_the_orders(rows: Rows) -> Iterator[str]:
     """Compare each order with what its events say of it."""
     query = (
-        "SELECT id, client_order_id, state, status, executed, spent, terms FROM intent WHERE id>? ORDER BY id LIMIT ?"
+        "SELECT id, client_order_id, state, status, executed, spent, legs, terms FROM intent WHERE id>? "
+        "ORDER BY id LIMIT ?"
     )
     after = ""
     while True:
@@ -138,14 +139,15 @@ def _of_the_orders(rows: Rows) -> Iterator[str]:
 
 
 def _told(events: list[Event]) -> list[str]:
-    state, status, executed, spent, terms = "", "", "0", "0", ""
+    state, status, executed, spent, legs, terms = "", "", "0", "0", "[]", ""
     for each in events:
         facts = _facts(each)
         state = each.state if each.state in NEXT else state
         terms = terms or str(facts.get("terms", ""))
         if each.state == "STATUS":
             status, executed, spent = (str(facts.get(name)) for name in ("status", "executed", "spent"))
-    return [state, status, executed, spent, terms]
+            legs = str(facts.get("legs", "[]"))
+    return [state, status, executed, spent, legs, terms]
 
 
 def _facts(event: Event) -> dict[str, Any]:
@@ -156,9 +158,10 @@ def _facts(event: Event) -> dict[str, Any]:
 
 
 def _words(stands: list[str]) -> str:
-    state, status, executed, spent, terms = stands
+    state, status, executed, spent, legs, terms = stands
     agreed = sha256(terms.encode()).hexdigest()[:8]
-    return f"{' '.join(filter(None, (state, status))) or 'nothing'}, {executed} for {spent}, terms {agreed}"
+    listed = "" if legs == "[]" else f", its list {legs}"
+    return f"{' '.join(filter(None, (state, status))) or 'nothing'}, {executed} for {spent}{listed}, terms {agreed}"
 
 
 def _event(seq: int, at_ms: int) -> str:

@@ -11,8 +11,9 @@ from hashlib import sha256
 from typing import Literal, NewType
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce
+from mcp_binance_server.domain.order_requests import Side, TermsKind, TimeInForce
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.trading.judgement.exits import SUFFIXES, Exits
 from mcp_binance_server.trading.judgement.intent import MARKET
 from mcp_binance_server.trading.judgement.preview import written
 
@@ -24,6 +25,7 @@ ID_CHARACTERS = 20
 MOST_CHARACTERS = 80
 # An order's terms are read again at each of its steps, and beside those that follow it within seconds.
 MOST_READ = 1_024
+LATER = ("exits", "replaces", "amends")
 # Nothing else that the same keys sign can be taken for one of these.
 _PREVIEW, _APPROVAL = b"mcp-binance-server preview v1\0", b"mcp-binance-server order approval v1\0"
 # By these an order of ours is known at the exchange, also when every store is lost.
@@ -37,7 +39,8 @@ class Terms:
     """Everything that a person agrees to; a change of any of it is another order.
 
     `price` is the limit, or of a market order the worst price that may be paid; `counted` is what limits take for it,
-    in whole hundredths of the counting asset, and `policy` the hash of the rules it was shown under.
+    in whole hundredths of the counting asset, and `policy` the hash of the rules it was shown under. `replaces` is the
+    id of an open order that this one stands in for, or that only becomes smaller (`amends`).
     """
 
     account: str
@@ -45,7 +48,7 @@ class Terms:
     network: str
     symbol: Symbol
     side: Side
-    kind: Kind
+    kind: TermsKind
     time_in_force: TimeInForce
     quantity: Quantity
     price: Price
@@ -54,11 +57,20 @@ class Terms:
     policy: str
     expires_ms: int
     nonce: str
+    exits: Exits | None = None
+    replaces: str | None = None
+    amends: bool = False
 
     @property
     def value(self) -> Quantity:
         """The most that is spent, or the least that is received, in the quote asset and without fees."""
-        return Quantity(self.quantity * self.price)
+        return Quantity(self.quantity * self.worst)
+
+    @property
+    def worst(self) -> Price:
+        """The worst price that its quantity may be traded at; a pair sells at its stop's limit at the least."""
+        is_pair = self.exits is not None and not self.exits.has_entry
+        return (self.exits.stop_limit if is_pair and self.exits else None) or self.price
 
     @property
     def is_market(self) -> bool:
@@ -66,7 +78,16 @@ class Terms:
 
     @property
     def is_stop(self) -> bool:
-        return self.stop_price is not None
+        """Whether it protects somebody: to take it away is asked for."""
+        return self.stop_price is not None or (self.exits is not None and self.exits.stop is not None)
+
+    def order_ids(self, client_order_id: str) -> tuple[str, ...]:
+        """Return the ids of its orders at the exchange: one, or those of its list."""
+        if self.amends and self.replaces is not None:
+            return (self.replaces,)
+        if self.exits is None:
+            return (client_order_id,)
+        return tuple(client_order_id + suffix for suffix in self.exits.suffixes)
 
     @property
     def amounts_json(self) -> str:
@@ -77,6 +98,8 @@ class Terms:
     def to_json(self) -> str:
         """Write the terms so that equal terms are equal texts."""
         told = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        # What most orders do not have is left out: terms of before it was thought of read as they were written.
+        told = {name: value for name, value in told.items() if name not in LATER or value}
         return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
     @classmethod
@@ -103,7 +126,8 @@ def _read(text: str) -> Terms:
     try:
         told = dict[str, object](json.loads(text))
         amounts = {name: _amount(told[name]) for name in ("quantity", "price", "stop_price")}
-        made = Terms(**{**told, **amounts})  # type: ignore[arg-type] # what came out of it goes back in
+        exits = {"exits": _exits(told["exits"])} if "exits" in told else {}
+        made = Terms(**{**told, **amounts, **exits})  # type: ignore[arg-type] # what came out of it goes back in
     except (TypeError, KeyError, ArithmeticError) as error:
         raise ValueError("not the terms of an order") from error
     if made.to_json() != text:
@@ -117,15 +141,25 @@ def client_order_id(terms: Terms, preview_id: PreviewId) -> str:
 
 
 def preview_of(client_order_id: str, mode: TradingMode, network: str) -> PreviewId | None:
-    """Return the preview that an order of this mode and network was of; None if its id was not made here."""
+    """Return the preview that an order of this mode and network was of; None if its id was not made here.
+
+    An order of a list has an id of its own here: its list may be lost, and it stands alone.
+    """
     prefix = _prefix(mode, network)
     rest = client_order_id.removeprefix(prefix)
-    return PreviewId(rest) if rest != client_order_id and re.fullmatch(PREVIEW_ID, rest) else None
+    is_ours = rest != client_order_id and re.fullmatch(PREVIEW_ID, without_suffix(rest))
+    return PreviewId(rest) if is_ours else None
 
 
 def is_made_here(client_order_id: str) -> bool:
     """Whether it has the form of an id of ours, in whichever mode; others may have taken the form."""
-    return client_order_id.startswith(_PREFIXES) and re.fullmatch(PREVIEW_ID, client_order_id[4:]) is not None
+    name = without_suffix(client_order_id)
+    return name.startswith(_PREFIXES) and re.fullmatch(PREVIEW_ID, name[4:]) is not None
+
+
+def without_suffix(client_order_id: str) -> str:
+    """Return the id of the list that an order is of; of other orders their own."""
+    return client_order_id[:-2] if client_order_id.endswith(SUFFIXES) else client_order_id
 
 
 def _prefix(mode: TradingMode, network: str) -> str:
@@ -133,7 +167,15 @@ def _prefix(mode: TradingMode, network: str) -> str:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, Exits):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     return written(value) if isinstance(value, Decimal) else value
+
+
+def _exits(told: object) -> Exits:
+    said = dict[str, object](told)  # type: ignore[call-overload] # what is none ends as other terms that are none
+    amounts = {name: _amount(amount) for name, amount in said.items() if name != "shape"}
+    return Exits(shape=said["shape"], **amounts)  # type: ignore[arg-type] # likewise
 
 
 def _amount(text: object) -> Decimal | None:

@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce, WrittenOrder
-from mcp_binance_server.domain.orders import Fill, Order
+from mcp_binance_server.domain.orders import FINAL_STATUS, Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.journal.records import FINAL_STATUS, amount_in, count_in, moment_in, one_of, text_in
+from mcp_binance_server.trading.journal.records import amount_in, count_in, moment_in, one_of, text_in
 from mcp_binance_server.trading.journal.store import Rows
 from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.paper.account import PaperAccount

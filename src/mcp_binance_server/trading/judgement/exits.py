@@ -1,0 +1,110 @@
+"""Orders that end a position, placed with its entry or as a pair: what they are, and how all of a list stands. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import ListShape
+from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order
+
+# What follows the id of a list in the ids of its orders.
+ENTRY, ABOVE, BELOW = "-w", "-a", "-b"
+SUFFIXES = (ENTRY, ABOVE, BELOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Exits:
+    """Where a position is sold: above for a profit, below to limit a loss; one of the two ends the other.
+
+    `stop` is the price that triggers, `stop_limit` the least that is then taken. A `quantity` of which the exchange
+    sells what the entry has received, if that is less, is an upper bound.
+    """
+
+    shape: ListShape
+    quantity: Quantity
+    take_profit: Price | None = None
+    stop: Price | None = None
+    stop_limit: Price | None = None
+
+    @property
+    def has_entry(self) -> bool:
+        return self.shape != "OCO"
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Name its orders as they are sent: the entry, above, below."""
+        wanted = (self.has_entry, self.take_profit is not None, self.stop is not None)
+        return tuple(suffix for suffix, is_there in zip(SUFFIXES, wanted, strict=True) if is_there)
+
+
+class Leg(NamedTuple):
+    """One order of a list as it stands."""
+
+    client_order_id: str
+    order_id: int
+    status: str
+    executed: Quantity
+    spent: Quantity
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in FINAL_STATUS
+
+    @property
+    def is_entry(self) -> bool:
+        return self.client_order_id.endswith(ENTRY)
+
+    def knows(self, order: Order) -> bool:
+        """Whether what is said of it is known already, or older than that; a final status stays."""
+        is_same = (order.status, order.executed) == (self.status, self.executed)
+        return is_same or self.is_final or order.executed < self.executed
+
+
+def with_leg(legs: tuple[Leg, ...], order: Order) -> tuple[Leg, ...]:
+    """Return the orders of a list with what is said of one of them; knowledge only grows."""
+    stands = {each.client_order_id: each for each in legs}
+    known = stands.get(order.client_order_id)
+    if known is not None and known.knows(order):
+        return legs
+    name = order.client_order_id
+    stands[name] = Leg(name, order.order_id, order.status, order.executed, order.quote_spent)
+    return tuple(sorted(stands.values(), key=lambda each: SUFFIXES.index(each.client_order_id[-2:])))
+
+
+@dataclass(frozen=True, slots=True)
+class ListStanding:
+    """A list as one order: what its entry has traded, or what a pair has; `is_settled` once that cannot change."""
+
+    status: str
+    order_id: int | None
+    executed: Quantity
+    spent: Quantity
+    is_settled: bool
+    is_final: bool
+
+
+def standing_of(exits: Exits, legs: tuple[Leg, ...]) -> ListStanding:
+    """Return how a list stands, by those of its orders that are known."""
+    is_final = len(legs) == len(exits.suffixes) and all(each.is_final for each in legs)
+    if exits.has_entry:
+        entry = next((each for each in legs if each.is_entry), None)
+        if entry is None:
+            return ListStanding("", None, NOTHING, NOTHING, is_settled=False, is_final=False)
+        return ListStanding(entry.status, entry.order_id, entry.executed, entry.spent, entry.is_final, is_final)
+    traded = next((each for each in legs if each.executed), None)
+    executed, spent = _sum(each.executed for each in legs), _sum(each.spent for each in legs)
+    order_id = None if traded is None else traded.order_id
+    return ListStanding(_pair_status(legs, traded), order_id, executed, spent, is_final, is_final)
+
+
+def _pair_status(legs: tuple[Leg, ...], traded: Leg | None) -> str:
+    if traded is not None:
+        return traded.status
+    still_open = [each.status for each in legs if not each.is_final]
+    said = still_open or [each.status for each in legs]
+    return "CANCELED" if "CANCELED" in said else said[0] if said else ""
+
+
+def _sum(amounts: Iterable[Quantity]) -> Quantity:
+    return Quantity(sum(amounts, NOTHING))
