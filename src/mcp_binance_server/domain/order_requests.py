@@ -11,7 +11,7 @@ from mcp_binance_server.domain.symbols import Symbol
 
 Side = Literal["BUY", "SELL"]
 Kind = Literal["LIMIT", "MARKET", "LIMIT_MAKER", "STOP_LOSS_LIMIT", "TAKE_PROFIT_LIMIT"]
-TermsKind = Kind | Literal["OCO"]
+TermsKind = Literal[Kind, "OCO"]
 """What somebody can ask for: one order, or a pair of which one ends the other."""
 TimeInForce = Literal["GTC", "IOC", "FOK"]
 ListShape = Literal["OCO", "OTO", "OTOCO", "OPO", "OPOCO"]

@@ -45,7 +45,9 @@ class TradingSide:
     def service(self, trying: PreviewService) -> TradingService:
         """Return the service that places what this preview service tries out."""
         upstream, client = self.upstream, self.upstream.client
-        drafter = Drafter(self.desk.mode, upstream.caller.network.name, self.policy, client)
+        drafter = Drafter(
+            self.desk.mode, upstream.caller.network.name, self.policy, client, upstream.caller.time.now_ms
+        )
         store, time = self.desk.ledger.store, upstream.caller.time
         surveyor = Surveyor(drafter, self.desk, JournalReader(store), client, upstream.directory, time)
         # A preview is placed by the process that made it: nobody else needs its key.

@@ -99,7 +99,7 @@ def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_w
 def _start(
     upstream: Upstream, rules: OpenRules, broker: SpotBroker, account: TradedAccount, first: tuple[StartStep, ...]
 ) -> Reconciliation:
-    drafter = Drafter(account.mode, account.network, rules.policy, upstream.client)
+    drafter = Drafter(account.mode, account.network, rules.policy, upstream.client, upstream.caller.time.now_ms)
 
     async def worth_of(order: Order) -> OrderWorth:
         listed = await upstream.directory.find(order.symbol)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
-from mcp_binance_server.trading.requests import written_order
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.trading.approvals import APPROVER_FILE, NewApprover, new_approver
@@ -21,6 +20,7 @@ from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.requests import written_order
 from support.terms import intent
 
 WorkT = TypeVar("WorkT")

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mcp_binance_server.trading.requests import written_order
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import PlacedOrder
@@ -14,6 +13,7 @@ from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.records import Intent, IntentState
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.reconciling import NOBODY
+from mcp_binance_server.trading.requests import written_order
 from support.paper import RESTING, SYMBOL, Told, paper_trader
 from support.terms import NOW_MS, intent
 from surface.trading.test_pages import differences

@@ -1,8 +1,10 @@
 """An order tried out against the live book and the account's balances; nothing here can send one."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
-from mcp_binance_server.domain.account import Account
+from mcp_binance_server.domain.account import Account, Balance
 from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import BookSnapshot, Sourced
 from mcp_binance_server.domain.money import Quantity
@@ -28,8 +30,10 @@ class PreviewService:
     directory: Directory
     account: AccountReader
 
-    async def preview(self, text: str, intent: OrderIntent) -> PreviewedOrder:
-        """Say what an order on the symbol a caller wrote would do.
+    async def preview(
+        self, text: str, intent: OrderIntent, released: Mapping[str, Quantity] = MappingProxyType({})
+    ) -> PreviewedOrder:
+        """Say what an order on the symbol a caller wrote would do; `released` is what another one gives free for it.
 
         Raises:
             InvalidArguments: an amount is missing, zero, or not for this type; found out without any request.
@@ -43,10 +47,10 @@ class PreviewService:
         touch = Touch.of(book.value)
         if touch.is_crossed:
             raise ExchangeUnavailable(reason="the order book it sent is crossed")
-        verdict = _kept(rules, intent, check(rules, intent, touch))
-        account = await self._account()
+        verdict = kept_to(rules, intent, check(rules, intent, touch))
+        account = _with_free(await self._account(), released)
         if account is not None:
-            _kept(rules, intent, check(rules, intent, touch, _held(account, rules.base)))
+            kept_to(rules, intent, check(rules, intent, touch, _held(account, rules.base)))
         return PreviewedOrder(
             preview(rules, verdict.order, book.value, account),
             verdict.changes,
@@ -68,6 +72,17 @@ class PreviewService:
         return (await self.account.account()).value if self.account.has_key else None
 
 
+def _with_free(account: Account | None, released: Mapping[str, Quantity]) -> Account | None:
+    if account is None or not released:
+        return account
+
+    def freed(held: Balance) -> Balance:
+        more = min(held.locked, released.get(held.asset, held.locked * 0))
+        return Balance(held.asset, Quantity(held.free + more), Quantity(held.locked - more))
+
+    return replace(account, balances=tuple(map(freed, account.balances)))
+
+
 def _require_amounts(intent: OrderIntent) -> None:
     if problems := intent.problems():
         listed = "; ".join(f"{argument}: {problem}" for argument, problem in problems.items())
@@ -82,7 +97,12 @@ def _require_open(rules: SymbolRules, intent: OrderIntent) -> None:
         raise OrderRuleBroken(rule=shut.rule, received=shut.received, limit=shut.limit)
 
 
-def _kept(rules: SymbolRules, asked: OrderIntent, verdict: FilterVerdict) -> FilterVerdict:
+def kept_to(rules: SymbolRules, asked: OrderIntent, verdict: FilterVerdict) -> FilterVerdict:
+    """Return the verdict on an order that keeps to the rules.
+
+    Raises:
+        OrderRuleBroken: it does not.
+    """
     if not verdict.broken:
         return verdict
     first, *others = verdict.broken

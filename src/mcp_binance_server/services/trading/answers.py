@@ -84,6 +84,10 @@ class PlacedOrder:
     reason: str = ""
     fees: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
     is_cancel_unknown: bool = False
+    gone: Intent | None = None
+    """The order that was cancelled for this one, which was then refused: nothing stands in its place."""
+    as_before: KeptPreview | None = None
+    """What is left of that one, ready to be placed again."""
 
     @property
     def outcome(self) -> OrderOutcomeName:

@@ -1,16 +1,18 @@
 """An order that was tried out, written as the terms that a person agrees to."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from secrets import token_hex
 
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step
-from mcp_binance_server.domain.order_requests import Side, TimeInForce
+from mcp_binance_server.domain.order_requests import Side, TermsKind, TimeInForce
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.exchange.spot.rest import SpotClient
 from mcp_binance_server.services.trading.counting import counted_in
 from mcp_binance_server.trading.errors import OrderDenied
+from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.guards import worst_price
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.judgement.preview import Preview, PreviewedOrder
@@ -21,6 +23,17 @@ NONE = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
+class OrderPlan:
+    """How long an order stays, and what is sent with it or instead of another; a pair has a type of its own."""
+
+    time_in_force: TimeInForce
+    kind: TermsKind | None = None
+    exits: Exits | None = None
+    replaces: str | None = None
+    amends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Drafter:
     """Writes terms for one mode, network and policy; other quotes are valued at the prices of now."""
 
@@ -28,8 +41,10 @@ class Drafter:
     network: str
     policy: Policy
     market: SpotClient
+    now_ms: Callable[[], int]
+    """Exchange time."""
 
-    async def terms(self, tried: PreviewedOrder, time_in_force: TimeInForce, account: str, now_ms: int) -> Terms:
+    async def terms(self, tried: PreviewedOrder, plan: OrderPlan, account: str) -> Terms:
         """Return what would be sent, and what limits take for it.
 
         Raises:
@@ -38,7 +53,7 @@ class Drafter:
         shown = tried.preview
         order, rules = shown.order, shown.rules
         quantity = order.quantity or (shown.fill.base if shown.fill else Quantity(NONE))
-        price = order.price or self._worst(shown)
+        price = order.price or self.worst(shown)
         with localcontext(prec=EXACT_DIGITS):
             # A sale is worth what buyers pay now, where that is more than its own limit.
             counts_at = max(price, shown.touch.bid or price) if order.side == "SELL" else price
@@ -49,15 +64,18 @@ class Drafter:
             network=self.network,
             symbol=rules.symbol,
             side=order.side,
-            kind=order.kind,
-            time_in_force="IOC" if order.kind == "MARKET" else time_in_force,
+            kind=plan.kind or order.kind,
+            time_in_force="IOC" if order.kind == "MARKET" else plan.time_in_force,
             quantity=quantity,
             price=price,
-            stop_price=order.stop_price,
+            stop_price=plan.exits.stop if plan.kind == "OCO" and plan.exits is not None else order.stop_price,
             counted=counted,
             policy=self.policy.digest,
-            expires_ms=now_ms + self.policy.confirm.expires_secs * 1000,
+            expires_ms=self.now_ms() + self.policy.confirm.expires_secs * 1000,
             nonce=token_hex(8),
+            exits=plan.exits,
+            replaces=plan.replaces,
+            amends=plan.amends,
         )
 
     async def counted(self, quote: str, amount: Quantity) -> int:
@@ -85,7 +103,8 @@ class Drafter:
             value = Quantity(order.quantity * order.price)
         return OrderWorth(rules.base, await self.counted(rules.quote, value))
 
-    def _worst(self, shown: Preview) -> Price:
+    def worst(self, shown: Preview) -> Price:
+        """Return the worst price that a market order may be filled at; zero where the book has no two sides."""
         middle = shown.touch.mid
         if middle is None or shown.fill is None:
             return Price(NONE)  # the guard of the book denies it

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 
 import anyio
 
@@ -11,7 +12,6 @@ from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Quantity, floor_to_step
 from mcp_binance_server.domain.order_requests import Side, TimeInForce
 from mcp_binance_server.domain.orders import Fill
-from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError, InvalidArguments
 from mcp_binance_server.services.account.preview import PreviewService
@@ -26,7 +26,9 @@ from mcp_binance_server.services.trading.answers import (
     TradingStatus,
 )
 from mcp_binance_server.services.trading.figures import TradingFigures
+from mcp_binance_server.services.trading.planning import PLAIN, Planner, Wish
 from mcp_binance_server.services.trading.previews import KeptPreview, Previews
+from mcp_binance_server.services.trading.refusals import left_of, refusal, stopped_error
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
 from mcp_binance_server.services.trading.trader import OWNER, Trader
 from mcp_binance_server.services.trading.updates import OrderPage, OrderUpdates
@@ -37,27 +39,21 @@ from mcp_binance_server.trading.errors import (
     ApprovalImpossible,
     AskedTooOften,
     OrderDeclined,
-    OrderDenied,
-    OrderUnresolved,
     PreviewNotFound,
-    PreviewStale,
-    TradingNotReady,
-    TradingStopped,
 )
 from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
 from mcp_binance_server.trading.journal.ledger import GuardDenied
 from mcp_binance_server.trading.journal.limits import LimitPassed
-from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
+from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.judgement.charges import DAY_MS, charges, standing
-from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, Situation, denials, denied_by
+from mcp_binance_server.trading.judgement.guards import BROUGHT, Denied, denials, denied_by
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.policy import Policy, Way
 from mcp_binance_server.trading.judgement.preview import walk
-from mcp_binance_server.trading.judgement.terms import PreviewId, TradingMode, client_order_id
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, client_order_id
 from mcp_binance_server.trading.reconciling import NOBODY
 
-MARKET_MOVED = frozenset({"book", "collar", "slippage"})
 MOST_DECLINED, DECLINED_MS = 3, 600_000
 # How long a preview waits for a server that is just starting.
 START_SECS = 2.0
@@ -103,15 +99,17 @@ class TradingService:
     def now_ms(self) -> int:
         return self.surveyor.time.now_ms()
 
-    async def preview(self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC") -> TradablePreview:
-        """Try an order out, and keep it to be placed if nothing speaks against it."""
+    async def preview(
+        self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: Wish = PLAIN
+    ) -> TradablePreview:
+        """Try an order out, with what is wanted beside it, and keep it to be placed if nothing speaks against it."""
         with anyio.move_on_after(START_SECS):  # a first question must not be refused for coming early
             await self.desk.ready()
-        tried = await self.trying.preview(text, intent)
-        shown = tried.preview
         account = BROUGHT if self.trader.is_refused else self.trader.account
-        terms = await self.surveyor.drafter.terms(tried, time_in_force, account, self.now_ms())
-        way = self.policy.way(self.mode, terms.counted)
+        planner = Planner(self.surveyor.drafter, self.surveyor.reader)
+        planned = await planner.planned(self.trying, text, intent, time_in_force, wish, account)
+        tried, terms, shown = planned.tried, planned.terms, planned.tried.preview
+        way = await self._way(terms)
         seen = Seen(shown.touch, shown.fill, tried.as_of_ms)
         found = await self.surveyor.situation(terms, seen, shown.rules.base, way, self.trying.account)
         denied = denials(found)
@@ -120,7 +118,7 @@ class TradingService:
         if not denied:
             self.begin_feed(terms.symbol)
             kept = await self.previews.keep(terms, self.trader.visitor, shown.rules.base, self.now_ms())
-        return TradablePreview(tried, terms, kept, way, _left(found), denied, self.policy.counting_asset)
+        return TradablePreview(tried, terms, kept, way, left_of(found), denied, self.policy.counting_asset)
 
     async def agreement(self, preview_id: PreviewId) -> Agreement | PlacedOrder:
         """Return who must still agree to a preview, or what became of it if it was placed.
@@ -137,7 +135,7 @@ class TradingService:
         if kept is None:
             raise PreviewNotFound
         self._require_open(kept)
-        way = self.policy.way(self.mode, kept.terms.counted)
+        way = await self._way(kept.terms)
         if way == "policy":
             return self._agreement(kept, way, is_given=True)
         if await self.agreements.is_declined(kept.preview_id):
@@ -309,12 +307,43 @@ class TradingService:
                 paid = fees.get(each.commission_asset, NOTHING)
                 fees[each.commission_asset] = Quantity(paid + each.commission)
         venue, is_unknown = self.broker.venue, placed.cancel == "CANCEL_UNKNOWN"
-        return PlacedOrder(intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown)
+        gone = await self._gone(intent)
+        kept = None if gone is None else await self._as_before(gone)
+        return PlacedOrder(intent, rules, self.mode, venue, self.now_ms(), placed.reason, fees, is_unknown, gone, kept)
+
+    async def _gone(self, intent: Intent) -> Intent | None:
+        """Return the order that was cancelled for one that was then refused: nothing stands in its place."""
+        if intent.terms.replaces is None or intent.state != "REJECTED":
+            return None
+        old = await self.surveyor.reader.by_client_order_id(intent.terms.account, intent.terms.replaces)
+        is_gone = old is not None and old.status == "CANCELED" and old.updated_ms >= intent.prepared_ms
+        return old if is_gone else None
+
+    async def _as_before(self, gone: Intent) -> KeptPreview | None:
+        """Keep what is left of an order that is gone, to be placed again if its user wants that."""
+        terms = gone.terms
+        if terms.kind == "OCO":
+            return None  # a list is never replaced
+        left = Quantity(gone.quantity - gone.executed)
+        again = OrderIntent(terms.side, terms.kind, left, price=terms.price, stop_price=terms.stop_price)
+        with suppress(AppError):  # what became of it must be told, whatever can be done about it
+            return (await self.preview(terms.symbol, again, terms.time_in_force)).kept
+        return None
 
     async def _fills(self, intent: Intent) -> tuple[Fill, ...]:
-        if not intent.executed or intent.order_id is None:
-            return ()
-        return (await self.trying.account.fills(intent.terms.symbol, MOST_FILLS, intent.order_id)).value
+        numbers = [each.order_id for each in intent.legs if each.executed] or [intent.order_id]
+        fills = self.trying.account.fills
+        wanted = [each for each in numbers if each is not None] if intent.executed else []
+        found = [(await fills(intent.terms.symbol, MOST_FILLS, each)).value for each in wanted]
+        return tuple(chain.from_iterable(found))
+
+    async def _way(self, terms: Terms) -> Way:
+        """Say who must agree: to take a stop away is asked for as if it were placed."""
+        old = None
+        if terms.replaces is not None:
+            old = await self.surveyor.reader.by_client_order_id(terms.account, terms.replaces)
+        protects = old.terms.counted if old is not None and old.terms.is_stop else 0
+        return self.policy.way(self.mode, max(terms.counted, protects))
 
     def _agreement(self, kept: KeptPreview, way: Way, *, is_given: bool) -> Agreement:
         return Agreement(kept, way, is_given, self.policy.counting_asset)
@@ -350,36 +379,4 @@ class TradingService:
     async def _refused(self, kept: KeptPreview, denied: Denied) -> AppError:
         await self.desk.deny(kept.preview_id, denied)
         self.figures.count_denials((denied,))
-        if denied.guard == "ready":
-            return TradingNotReady(step=self.desk.waits_for or "the server is ready")
-        if denied.guard == "unresolved":
-            return OrderUnresolved(client_order_id=denied.client_order_id or "")
-        if denied.guard == "stop" and (stopped := await self.desk.ledger.stopped()) is not None:
-            return stopped_error(stopped)
-        if denied.guard in MARKET_MOVED:
-            return PreviewStale(guard=denied.guard, received=denied.received, limit=denied.limit)
-        return refusal(denied)
-
-
-def refusal(denied: Denied) -> OrderDenied:
-    """Say which guard does not allow it, and what it would."""
-    return OrderDenied(
-        guard=denied.guard,
-        received=denied.received,
-        limit=denied.limit,
-        left=denied.left,
-        client_order_id=denied.client_order_id,
-    )
-
-
-def stopped_error(stopped: Stopped) -> TradingStopped:
-    """Say that nothing is placed, why, and since when."""
-    return TradingStopped(why=stopped.why, since=f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M:%S} UTC")
-
-
-def _left(found: Situation) -> dict[str, str]:
-    return {
-        each.name: each.told(max(0, each.most - found.used.get(each.name, 0)))
-        for each in found.charges
-        if each.most is not None
-    }
+        return refusal(denied, self.desk.waits_for, await self.desk.ledger.stopped())

@@ -210,7 +210,7 @@ def _add(rows: Rows, new: NewIntent, owner: str, state: IntentState, times_ms: t
         "INSERT INTO intent VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'[]')",
         (
             new.preview_id, new.client_order_id, terms.account, new.visitor, owner, terms.symbol, new.asset,
-            terms.side, state, "", None, str(terms.quantity), "0", "0", terms.counted, new.way, terms.to_json(),
+            terms.side, state, "", None, str(terms.quantity), "0", "0", terms.taken, new.way, terms.to_json(),
             prepared_ms, now_ms, None,
         ),
     )  # fmt: skip

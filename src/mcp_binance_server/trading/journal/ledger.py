@@ -79,7 +79,7 @@ class HostLedger:
             account = new.terms.account
             take(rows, account, charges, now_ms)
             if room is not None:
-                require_room(rows, account, room, new.terms.counted)
+                require_room(rows, account, room, new.terms.taken)
             return insert(rows, new, self.owner, now_ms), True
 
         return await self.store.write(work)

@@ -10,7 +10,7 @@ import sqlite3
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.chain import broken_lately
 from mcp_binance_server.trading.journal.folder import keep_way_to, require_private
 from mcp_binance_server.trading.journal.last_written import LastWritten, keep_up
-from mcp_binance_server.trading.journal.schema import Rows, bring_up_to_date, require_known
+from mcp_binance_server.trading.journal.schema import NEWEST, Rows, bring_up_to_date, require_known
 
 WorkT = TypeVar("WorkT")
 
@@ -177,7 +177,23 @@ def _open_to_read(folder: Path) -> Store:
         inode = (folder / FILE).stat().st_ino
     except PermissionError as error:
         raise JournalUnavailable(reason="it cannot be opened", fix=f"Run this as the owner of {folder}") from error
-    return _connected(folder, inode, _known)
+    store = _connected(folder, inode, _known)
+    return store if store.version_found == NEWEST else _copied(store)
+
+
+def _copied(store: Store) -> Store:
+    """Bring an older journal up to date in memory: the file is left as it is."""
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        store.db.backup(copy)
+        bring_up_to_date(copy)
+        copy.execute("PRAGMA query_only=ON")
+    except sqlite3.Error as error:
+        copy.close()
+        raise unavailable(store.folder, error) from error
+    finally:
+        store.db.close()
+    return replace(store, db=copy)
 
 
 def _connected(folder: Path, inode: int, prepare: Callable[[Rows], int]) -> Store:

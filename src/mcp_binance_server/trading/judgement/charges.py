@@ -46,9 +46,10 @@ def charges(terms: Terms, policy: Policy, way: Way) -> tuple[Charge, ...]:
     return (
         Charge("orders_per_minute", "minute", "count", 1, limits.orders_per_minute),
         Charge("orders_per_day", "day", "count", 1, limits.orders_per_day),
-        Charge("open_orders", "open", "count", 1, limits.open_orders),
+        # What takes the place of another is open instead of it.
+        Charge("open_orders", "open", "count", 0 if terms.replaces else 1, limits.open_orders),
         *(
-            Charge(name, "day", "money", terms.counted, most.get(name, limits.per_symbol_day))
+            Charge(name, "day", "money", terms.taken, most.get(name, limits.per_symbol_day))
             for name in daily_money(terms, way)
         ),
     )

@@ -110,9 +110,8 @@ def symbol(at: Situation) -> Denied | None:
 
 def kind(at: Situation) -> Denied | None:
     allowed = at.policy.limits.types
-    if at.terms.kind not in allowed:
-        return Denied("type", at.terms.kind, ", ".join(sorted(allowed)) or "no type")
-    return None
+    others = [each for each in at.terms.kinds if each not in allowed]
+    return Denied("type", ", ".join(others), ", ".join(sorted(allowed)) or "no type") if others else None
 
 
 def per_order(at: Situation) -> Denied | None:
@@ -139,7 +138,7 @@ def position(at: Situation) -> Denied | None:
     most = at.policy.limits.position.get(at.asset)
     if most is None or at.terms.side == "SELL":
         return None
-    after = at.held + at.open_buys + at.terms.counted
+    after = at.held + at.open_buys + at.terms.taken
     if after <= most:
         return None
     left = max(0, most - at.held - at.open_buys)
@@ -162,15 +161,21 @@ def book(at: Situation) -> Denied | None:
 
 
 def collar(at: Situation) -> Denied | None:
+    terms, exits = at.terms, at.terms.exits
+    outside = _outside(at.policy, terms.side, terms.price, terms.stop_price or at.touch.mid)
+    if outside is None and exits is not None and exits.stop_limit is not None:
+        return _outside(at.policy, "SELL", exits.stop_limit, exits.stop)
+    return outside
+
+
+def _outside(policy: Policy, side: Side, price: Price, reference: Price | None) -> Denied | None:
     with localcontext(prec=DIGITS):
-        edge = collar_edge(at.policy, at.terms.side, at.terms.stop_price or at.touch.mid)
-        if edge is None:
+        edge = collar_edge(policy, side, reference)
+        is_outside = edge is not None and (price > edge if side == "BUY" else price < edge)
+        if edge is None or not is_outside:
             return None
-        is_outside = at.terms.price > edge if at.terms.side == "BUY" else at.terms.price < edge
-        if not is_outside:
-            return None
-        word = "at most" if at.terms.side == "BUY" else "at least"
-        return Denied("collar", f"price {written(at.terms.price)}", f"{word} {written(edge)}")
+        word = "at most" if side == "BUY" else "at least"
+        return Denied("collar", f"price {written(price)}", f"{word} {written(edge)}")
 
 
 def collar_edge(policy: Policy, side: Side, reference: Price | None) -> Price | None:
@@ -251,6 +256,6 @@ def _is_same(one: Terms, other: Terms) -> bool:
     def order(terms: Terms) -> tuple[object, ...]:
         # A market order's worst price follows the book: who asks twice has another one each time.
         price = None if terms.is_market else terms.price
-        return terms.symbol, terms.side, terms.kind, terms.quantity, price, terms.stop_price
+        return terms.symbol, terms.side, terms.kind, terms.quantity, price, terms.stop_price, terms.exits
 
     return order(one) == order(other)

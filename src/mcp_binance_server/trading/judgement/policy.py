@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal, cast, get_args
 
 from mcp_binance_server.domain.money import STABLECOINS
-from mcp_binance_server.domain.order_requests import Kind
+from mcp_binance_server.domain.order_requests import TermsKind
 from mcp_binance_server.domain.symbols import fold, is_plausible
 from mcp_binance_server.trading.judgement.terms import TradingMode
 
@@ -18,7 +18,7 @@ Way = Literal["policy", "client", "apart"]
 Ask = Literal["default", "always"]
 Cancellable = Literal["own", "all"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[TermsKind, ...] = get_args(TermsKind)
 CENT = Decimal("0.01")
 MOST_DIGITS = 15
 MOST_ORDERS = 100_000
@@ -38,7 +38,7 @@ class TradingLimits:
     """The most of each; amounts are whole hundredths of the counting asset, None is no limit."""
 
     symbols: frozenset[str] | None = None
-    types: frozenset[Kind] = frozenset(KINDS)
+    types: frozenset[TermsKind] = frozenset(KINDS)
     per_order: int | None = None
     per_day: int | None = None
     per_symbol_day: int | None = None

@@ -81,6 +81,20 @@ class Terms:
         """Whether it protects somebody: to take it away is asked for."""
         return self.stop_price is not None or (self.exits is not None and self.exits.stop is not None)
 
+    @property
+    def taken(self) -> int:
+        """What limits of money take for it: an order that only becomes smaller was counted as it was."""
+        return 0 if self.amends else self.counted
+
+    @property
+    def kinds(self) -> tuple[TermsKind, ...]:
+        """Every type that is sent for it; a pair is a type of its own."""
+        if self.exits is None or not self.exits.has_entry:
+            return (self.kind,)
+        above: tuple[TermsKind, ...] = () if self.exits.take_profit is None else ("LIMIT_MAKER",)
+        below: tuple[TermsKind, ...] = () if self.exits.stop is None else ("STOP_LOSS_LIMIT",)
+        return (self.kind, *above, *below)
+
     def order_ids(self, client_order_id: str) -> tuple[str, ...]:
         """Return the ids of its orders at the exchange: one, or those of its list."""
         if self.amends and self.replaces is not None:

@@ -12,6 +12,7 @@ from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer
 from mcp_binance_server.surface.tools.rows import omitted
 from mcp_binance_server.surface.views.markdown import exact, exact_average, instant
+from mcp_binance_server.surface.views.trading.orders import LEGS, leg_words
 from mcp_binance_server.surface.views.trading.terms import confirmed_words, money_notes, order_words
 from mcp_binance_server.words import word
 
@@ -35,6 +36,9 @@ class OrderOutcome(Answer):
     executed: str | None = omitted()
     spent: SkipJsonSchema[str | None] = omitted()
     average_price: str | None = omitted()
+    legs: SkipJsonSchema[dict[str, str] | None] = omitted()
+    unprotected: SkipJsonSchema[str | None] = omitted()
+    gone: SkipJsonSchema[str | None] = omitted()
     fees: dict[str, str] | None = omitted()
     confirmed_by: SkipJsonSchema[str | None] = omitted()
     reason: SkipJsonSchema[str | None] = omitted()
@@ -82,6 +86,9 @@ def order_outcome(placed: PlacedOrder, outcome: OutcomeName, summary: str, step:
         executed=exact(intent.executed),
         spent=exact(intent.spent),
         average_price=None if average is None else exact_average(average, placed.rules.tick),
+        legs={LEGS[each.client_order_id[-2:]]: leg_words(each, placed.rules) for each in intent.legs} or None,
+        unprotected=exact(intent.unprotected) if intent.unprotected else None,
+        gone=None if placed.gone is None else order_words(placed.gone.terms, placed.rules.base),
         fees={asset: exact(amount) for asset, amount in placed.fees.items()} or None,
         confirmed_by=confirmed_words(intent),
         reason=word(placed.reason) or None,

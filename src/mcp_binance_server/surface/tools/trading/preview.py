@@ -1,15 +1,19 @@
 """The tool that tries an order out where orders can be placed: it says how, and keeps what it showed for that."""
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
+from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.order_requests import TermsKind
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.trading.answers import TradablePreview
-from mcp_binance_server.surface.arguments import DECIMAL
+from mcp_binance_server.services.trading.planning import Wish
+from mcp_binance_server.surface.arguments import DECIMAL, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.orders.preview import (
@@ -19,7 +23,7 @@ from mcp_binance_server.surface.tools.orders.preview import (
     intent_of,
     preview_answer,
 )
-from mcp_binance_server.surface.tools.rows import omitted, optional
+from mcp_binance_server.surface.tools.rows import ClientOrderId, omitted, optional
 from mcp_binance_server.surface.tools.trading.outcomes import trading_of
 from mcp_binance_server.surface.views.markdown import exact, instant
 from mcp_binance_server.surface.views.trading.preview import (
@@ -33,24 +37,53 @@ from mcp_binance_server.surface.views.trading.terms import CONFIRMATION
 from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.preview import written
+from mcp_binance_server.trading.judgement.terms import Terms
 
-ALL = "all"
+ALL, OCO = "all", "OCO"
+ReplacedId = Annotated[ClientOrderId, Field(description="client_order_id of an open order to stand in for")]
 AmountOrAll = Annotated[str, DECIMAL, Field(pattern=r"^((?i:all)|[0-9]{1,20}(\.[0-9]{1,20})?)$")]
 
 
 class PreviewTradableOrder(PreviewOrder):
+    type: TermsKind = "LIMIT"  # type: ignore[assignment] # wider: a pair is no order of its own
     quantity: AmountOrAll | None = optional("Of the base asset, decimal text; 'all' sells what is free")
+    stop_price: DecimalText | None = optional("Of stops and OCO")
     time_in_force: TimeInForce | None = optional("GTC unless told otherwise")
+    take_profit: DecimalText | None = optional("BUY: sell here once filled")
+    stop_loss: DecimalText | None = optional("BUY: and here if it falls")
+    replaces: ReplacedId | None = None
 
     @model_validator(mode="after")
     def _stays(self) -> Self:
-        if self.time_in_force is not None and self.type in ("MARKET", "LIMIT_MAKER"):
+        if self.time_in_force is not None and self.type in ("MARKET", "LIMIT_MAKER", OCO):
             raise PydanticCustomError("no_time_in_force", "{kind} has no time in force", {"kind": self.type})
+        return self
+
+    @model_validator(mode="after")
+    def _pairs(self) -> Self:
+        if self.type != OCO:
+            return self
+        if None in (self.quantity, self.price, self.stop_price):
+            raise PydanticCustomError("pair", "OCO needs quantity, price (take profit) and stop_price")
+        if self.quote_quantity is not None or self.take_profit is not None or self.stop_loss is not None:
+            raise PydanticCustomError("pair", "OCO takes quantity, price and stop_price alone")
         return self
 
     @property
     def is_all(self) -> bool:
         return self.quantity is not None and self.quantity.lower() == ALL
+
+    @property
+    def wish(self) -> Wish:
+        """What is wanted beside the order itself."""
+        is_pair = self.type == OCO
+        stop = self.stop_price if is_pair else self.stop_loss
+        return Wish(is_pair, _price(self.take_profit), _price(stop), self.replaces)
+
+    @property
+    def plain(self) -> "PreviewTradableOrder":
+        """The order alone: of a pair the part above."""
+        return self.model_copy(update={"type": "LIMIT_MAKER", "stop_price": None}) if self.type == OCO else self
 
 
 class TradablePreviewAnswer(PreviewAnswer):
@@ -68,8 +101,8 @@ class TradablePreviewAnswer(PreviewAnswer):
 
 async def preview_tradable_order(context: Context, arguments: PreviewTradableOrder) -> ToolAnswer:
     trading = trading_of(context)
-    intent = await _intent(context, arguments)
-    shown = await trading.preview(arguments.symbol, intent, arguments.time_in_force or "GTC")
+    intent = await _intent(context, arguments.plain)
+    shown = await trading.preview(arguments.symbol, intent, arguments.time_in_force or "GTC", arguments.wish)
     summary = preview_summary(shown)
     touch = shown.tried.preview.touch
     is_quiet = touch.bid is None or touch.ask is None
@@ -88,7 +121,13 @@ async def _intent(context: Context, arguments: PreviewTradableOrder) -> OrderInt
 
 def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
     tried, terms = preview_answer(shown.tried), shown.terms
-    order = {**tried.order, "quantity": written(terms.quantity), "time_in_force": terms.time_in_force}
+    order = {
+        **tried.order,
+        "type": terms.kind,
+        "quantity": written(terms.quantity),
+        "time_in_force": terms.time_in_force,
+        **_beside(terms),
+    }
     return TradablePreviewAnswer(
         **tried.model_dump(exclude={"order", "notes"}),
         order=order,
@@ -104,6 +143,25 @@ def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
         refused_by=[denied_words(each) for each in shown.denied],
         next_step=preview_step(shown),
     )
+
+
+def _beside(terms: Terms) -> dict[str, str]:
+    exits = terms.exits
+    told: dict[str, Decimal | None] = {}
+    if exits is not None:
+        told = {
+            "take_profit": exits.take_profit,
+            "stop": exits.stop,
+            "stop_limit": exits.stop_limit,
+            "exit_quantity": exits.quantity,
+        }
+    listed = {} if exits is None else {"list": exits.shape}
+    replaced = {} if terms.replaces is None else {"amends" if terms.amends else "replaces": terms.replaces}
+    return {**{name: written(amount) for name, amount in told.items() if amount is not None}, **listed, **replaced}
+
+
+def _price(text: str | None) -> Price | None:
+    return None if text is None else Price(Decimal(text))
 
 
 PREVIEW_TRADABLE_ORDER = ToolSpec(

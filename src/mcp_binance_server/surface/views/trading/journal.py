@@ -28,6 +28,7 @@ HISTORY = {
     "UNKNOWN": "outcome not known; asked for",
     "NOT_PLACED": "not found, most likely not executed; watched for a day",
     "ADOPTED": "found at the exchange, was not in this journal",
+    "AMENDED": "made smaller",
     "CANCEL_ASKED": "cancel sent",
     "CANCELLED": "cancelled",
     "CANCEL_REFUSED": "cancel refused",
@@ -117,7 +118,7 @@ def _event_words(event: Event) -> str:
     told = event.told
     if event.state == "STATUS":
         return f"{word(str(told.get('status', '')))}, executed {word(str(told.get('executed', '')))}"
-    said = [word(str(told[name])) for name in ("guard", "reason", "found", "asked") if told.get(name)]
+    said = [word(str(told[name])) for name in ("guard", "reason", "found", "asked", "quantity") if told.get(name)]
     about = f' ("{", ".join(said)}")' if said else ""
     return f"{HISTORY.get(event.state, event.state)}{about}"
 

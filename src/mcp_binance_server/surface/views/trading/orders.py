@@ -5,6 +5,7 @@ from typing import Literal
 
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.services.trading.answers import CancelledAll, PlacedOrder
 from mcp_binance_server.services.trading.previews import KeptPreview
 from mcp_binance_server.surface.views.markdown import exact, instant, next_step, plain
@@ -14,8 +15,10 @@ from mcp_binance_server.surface.views.trading.terms import (
     mode_word,
     order_words,
     unformatted,
+    unprotected_words,
     where_from,
 )
+from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Leg
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.words import word
 
@@ -28,28 +31,48 @@ DOES = {
     "PENDING_NEW": "on its way to the market",
     "NEW": "open, it waits for its price",
 }
+LEGS = {ENTRY: "Entry", ABOVE: "Take profit", BELOW: "Stop"}
 ASK_AGAIN_SECS = 5
 
 
 def outcome_summary(placed: PlacedOrder) -> str:
     """Say in one line what became of an order."""
-    intent = placed.intent
-    mode, name = mode_word(placed.mode, placed.venue), intent.client_order_id
-    said = _quoted(placed.reason)
+    return f"{mode_word(placed.mode, placed.venue)}: {_became(placed)}"
+
+
+def _became(placed: PlacedOrder) -> str:
+    intent, said = placed.intent, _quoted(placed.reason)
+    name = intent.client_order_id
     match placed.outcome:
         case "placed":
-            return f"{mode}: order {name} is {intent.status or 'accepted'}: {_filled(placed)}."
+            return _stands(placed)
         case "rejected":
-            return f"{mode}: not placed. It was refused{said}."
+            return _refused(placed)
         case "not_sent" | "waiting_for_approval":
-            return f"{mode}: not placed. Nothing was sent{said}."
+            return f"not placed. Nothing was sent{said}."
         case "unknown" if intent.state == "NOT_PLACED":
             return (
-                f"{mode}: DO NOT PLACE IT AGAIN. Order {name} was not found, most likely not executed; "
-                "it is watched for a day."
+                f"DO NOT PLACE IT AGAIN. Order {name} was not found, most likely not executed; it is watched for a day."
             )
         case "unknown":
-            return f"{mode}: DO NOT PLACE IT AGAIN. It may stand at {_venue(placed)}: order {name}."
+            return f"DO NOT PLACE IT AGAIN. It may stand at {_venue(placed)}: order {name}."
+
+
+def _stands(placed: PlacedOrder) -> str:
+    intent = placed.intent
+    if intent.terms.amends:
+        return f"order {intent.terms.replaces} is now of {exact(intent.terms.quantity)} {plain(placed.rules.base)}."
+    bare = unprotected_words(intent, placed.rules.base)
+    stands = f"order {intent.client_order_id} is {intent.status or 'accepted'}: {_filled(placed)}."
+    return f"{stands} {bare}." if bare else stands
+
+
+def _refused(placed: PlacedOrder) -> str:
+    said = _quoted(placed.reason)
+    if placed.gone is None:
+        return f"not placed. It was refused{said}."
+    gone = placed.gone.client_order_id
+    return f"ORDER {gone} IS GONE and nothing stands in its place. It was cancelled, and the new one refused{said}."
 
 
 def outcome_step(placed: PlacedOrder) -> str:
@@ -63,6 +86,11 @@ def outcome_step(placed: PlacedOrder) -> str:
             return f"tell the user; {look} looks again. A new order is the user's decision: both may be executed"
         case "unknown":
             return f"{look} in {ASK_AGAIN_SECS} s; place_order again with the same preview_id is safe, it only asks"
+        case "rejected" if placed.gone is not None:
+            if placed.as_before is None:
+                return "tell the user at once; preview_order tries the order that is gone out again"
+            again = next_step("place_order", preview_id=placed.as_before.preview_id)
+            return f"tell the user at once; {again} places the order that is gone again, if the user wants that"
         case _:
             return "preview_order with that corrected, if the user still wants it"
 
@@ -78,6 +106,8 @@ def outcome_text(placed: PlacedOrder, summary: str, step: str) -> str:
         f"**Client order ID**: {intent.client_order_id}",
         *([f"**Order ID**: {intent.order_id}"] if intent.order_id is not None else []),
         f"**Status**: {intent.status} (journal: {intent.state})" if intent.status else f"**Journal**: {intent.state}",
+        *(f"**{LEGS[each.client_order_id[-2:]]}**: {leg_words(each, rules)}" for each in intent.legs),
+        *([f"**Gone**: {order_words(placed.gone.terms, rules.base)}"] if placed.gone is not None else []),
         f"**Executed**: {exact(intent.executed)} {plain(rules.base)} for {exact(intent.spent)} {plain(rules.quote)}",
         *([f"**Average price**: {averaged(average, rules)}"] if average is not None else []),
         *([f"**Fees**: {fees_words(placed.fees)}"] if placed.fees else []),
@@ -121,7 +151,7 @@ def waiting_text(kept: KeptPreview, base: str, venue: Venue, told: tuple[str, st
 
 def cancel_outcome(placed: PlacedOrder) -> CancelOutcome:
     """Tell what a cancel that was sent came to."""
-    if placed.intent.status == "CANCELED":
+    if placed.intent.is_cancelled and placed.intent.final_ms is not None:
         return "cancelled"
     if placed.intent.final_ms is not None:
         return "already_over"
@@ -183,6 +213,12 @@ def cancelled_all_text(found: CancelledAll, summary: str) -> str:
     return "\n".join(lines)
 
 
+def leg_words(leg: Leg, rules: SymbolRules) -> str:
+    """Write one order of a list as it stands."""
+    traded = f", {exact(leg.executed)} {plain(rules.base)} for {exact(leg.spent)} {plain(rules.quote)}"
+    return f"{leg.client_order_id} {leg.status}{traded if leg.executed else ''}"
+
+
 def fees_words(fees: Mapping[str, Quantity]) -> str:
     return ", ".join(f"{exact(amount)} {plain(asset)}" for asset, amount in fees.items())
 
@@ -195,8 +231,8 @@ def _filled(placed: PlacedOrder) -> str:
         return (
             f"nothing was {done}" if intent.final_ms is not None else DOES.get(intent.status, "nothing is filled yet")
         )
-    whole = intent.executed == intent.terms.quantity
-    share = exact(intent.executed) if whole else f"{exact(intent.executed)} of {exact(intent.terms.quantity)}"
+    whole = intent.executed == intent.quantity
+    share = exact(intent.executed) if whole else f"{exact(intent.executed)} of {exact(intent.quantity)}"
     return f"{share} {plain(rules.base)} {done} at {averaged(average, rules)} {plain(rules.quote)}"
 
 

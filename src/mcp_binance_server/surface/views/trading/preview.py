@@ -6,6 +6,7 @@ from mcp_binance_server.surface.views.orders.preview import BNB_DISCOUNT, SIMULA
 from mcp_binance_server.surface.views.trading.terms import (
     AFTERWARDS,
     CONFIRMATION,
+    exit_notes,
     mode_word,
     money_notes,
     order_words,
@@ -56,7 +57,7 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
     lines = [
         summary,
         "",
-        f"**Order**: {heading.removeprefix(HEADING)}",
+        f"**Order**: {_order(shown, heading.removeprefix(HEADING))}",
         *facts,
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
         f"**Counts**: {cents_text(terms.counted)} {plain(shown.counting_asset)}",
@@ -78,9 +79,17 @@ def tradable_notes(shown: TradablePreview) -> list[str]:
     """
     on_paper = (SIMULATED_MARKET, BNB_DISCOUNT) if shown.terms.mode == "paper" else ()
     told = [each for each in preview_notes(shown.tried) if each not in on_paper]
+    told += exit_notes(shown.terms)
     if shown.terms.mode in ("practice", "live"):
         told.append(self_trade_mode(shown.tried.preview.rules).told)
     return [*told, *money_notes(shown.terms.mode, shown.tried.venue)]
+
+
+def _order(shown: TradablePreview, tried: str) -> str:
+    """Return the order that was tried, or all that is sent where that is more."""
+    terms = shown.terms
+    is_more = terms.exits is not None or terms.replaces is not None
+    return order_words(terms, shown.tried.preview.rules.base) if is_more else tried
 
 
 def _placeable(shown: TradablePreview, preview_id: str) -> list[str]:

@@ -7,7 +7,7 @@ from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
 from mcp_binance_server.domain.symbols import SymbolRules, is_plausible
 from mcp_binance_server.services.trading.answers import Cancellation
 from mcp_binance_server.surface.views.markdown import exact, stamp
-from mcp_binance_server.surface.views.trading.terms import priced
+from mcp_binance_server.surface.views.trading.terms import UNPROTECTED, exits_words, priced
 from mcp_binance_server.trading.judgement.policy import cents_text
 from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.judgement.terms import Terms
@@ -25,6 +25,7 @@ def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: 
         f"{mode}: place this order?{_stake(terms, 'It is paid with real money')}",
         f"{terms.side} {exact(terms.quantity)} {base} ({word(terms.symbol)})",
         _kind(terms, quote),
+        *_beside(terms, quote),
         f"{_bound(terms)} {priced(terms.value)} {quote}, {_fee(terms, base, quote, rates or USUAL)}",
         f"Counts as {cents_text(terms.counted)} {word(counting_asset)} of your limits",
         f"Valid until {stamp(terms.expires_ms)}",
@@ -39,6 +40,7 @@ def cancel_question(wanted: Cancellation, mode: str) -> str:
         f"{mode}: cancel this stop?{_stake(terms, 'It protects real money')}",
         f"{terms.side} {exact(terms.quantity)} {_asset(rules.base)} ({word(terms.symbol)})",
         _kind(terms, _asset(rules.quote)),
+        *_beside(terms, _asset(rules.quote)),
         f"Filled so far: {exact(wanted.intent.executed)} {_asset(rules.base)}; the rest would no longer be protected",
         f"Order {wanted.intent.client_order_id}",
     ]
@@ -54,7 +56,21 @@ def _stake(terms: Terms, real: str) -> str:
     return f" {real if terms.mode == 'live' else 'No real money is moved'}."
 
 
+def _beside(terms: Terms, quote: str) -> list[str]:
+    """Say what is sent with it, or taken away for it."""
+    exits = terms.exits
+    told: list[str] = []
+    if exits is not None and exits.has_entry:
+        told = [f"Once it is filled: SELL, {exits_words(exits)} {quote}", UNPROTECTED]
+    if terms.replaces is not None:
+        gone = f"Cancels order {terms.replaces} first; if this one is then refused, neither stands"
+        told.append(f"Only makes order {terms.replaces} smaller" if terms.amends else gone)
+    return told
+
+
 def _kind(terms: Terms, quote: str) -> str:
+    if terms.kind == "OCO" and terms.exits is not None:
+        return f"OCO, one ends the other: {exits_words(terms.exits)} {quote}"
     at = f"{priced(terms.price)} {quote}"
     if terms.is_market:
         return f"MARKET, filled at once at {at} or better; what is not, expires"

@@ -5,8 +5,15 @@ from collections.abc import Iterable
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.services.trading.answers import LimitUse, TradingStatus
 from mcp_binance_server.surface.views.markdown import exact, instant, plain
-from mcp_binance_server.surface.views.trading.terms import mode_word, unformatted, where_from
+from mcp_binance_server.surface.views.trading.terms import (
+    exits_words,
+    mode_word,
+    unformatted,
+    unprotected_words,
+    where_from,
+)
 from mcp_binance_server.trading.journal.records import Intent, Waiting
+from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 from mcp_binance_server.words import word
@@ -19,6 +26,7 @@ HONEST = (
 )
 POLLED = "Binance does not tell of open orders by itself now: they are asked for, and news of them may be late."
 NO_LIMIT = "no limit"
+LEG_WORDS = {ABOVE: "take profit", BELOW: "stop"}
 NO_STAKE = ", without real money"
 
 
@@ -126,7 +134,13 @@ def lost_words(status: TradingStatus) -> str:
 def open_words(intent: Intent) -> str:
     """Write one order of the status in a line."""
     executed = f", executed {exact(intent.executed)}" if intent.executed else ""
-    return f"{intent.client_order_id}: {terms_words(intent.terms)}, {intent.status or intent.state}{executed}"
+    smaller = "" if intent.amended is None else f" (now of {exact(intent.amended)})"
+    legs = "".join(
+        f"; {LEG_WORDS[each.client_order_id[-2:]]} {each.status}" for each in intent.legs if not each.is_entry
+    )
+    bare = unprotected_words(intent, "")
+    stands = f"{terms_words(intent.terms)}{smaller}, {intent.status or intent.state}{executed}{legs}"
+    return f"{intent.client_order_id}: {stands}{bare and f'; {bare}'}"
 
 
 def unresolved_words(intent: Intent) -> str:
@@ -149,7 +163,13 @@ def waiting_words(waiting: Waiting) -> str:
 
 def terms_words(terms: Terms) -> str:
     """Write an order in few words."""
+    if terms.amends:
+        return f"reduce {terms.replaces} to {exact(terms.quantity)} {plain(terms.symbol)}"
     stop = f" stop {exact(terms.stop_price)}" if terms.stop_price is not None else ""
+    if terms.exits is not None and terms.exits.has_entry:
+        stop = f", exits: {exits_words(terms.exits)}"
+    elif terms.replaces is not None:
+        stop += f", instead of {terms.replaces}"
     at = f"at {exact(terms.price)}{stop}"
     return f"{terms.side} {exact(terms.quantity)} {plain(terms.symbol)} {terms.kind} {at}"
 

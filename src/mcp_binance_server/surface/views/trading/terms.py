@@ -8,6 +8,7 @@ from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import exact, instant, plain, price_places
 from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
@@ -29,6 +30,12 @@ BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apa
 # Who agreed to an order that was found at the exchange is in another journal, or lost.
 FOUND, BRIEF_FOUND = "not known; it was found at the exchange and was not in this journal", "not known"
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
+UNPROTECTED = "A part-filled entry is unprotected: its exits start only once all of it is filled."
+JUMPED = "A stop can be jumped over: below its limit nothing is sold."
+KEEPS_PLACE = "The order becomes smaller and keeps its id and its place in the queue."
+IN_ITS_PLACE = (
+    "The old order is cancelled first. Should the new one then be refused, neither stands, and the answer says so."
+)
 AFTERWARDS: dict[Way, str] = {
     "policy": "nobody is asked again",
     "client": "it asks the user first",
@@ -59,13 +66,53 @@ def confirmed_words(intent: Intent) -> str:
 
 def order_words(terms: Terms, base: str) -> str:
     """Write an order in one line: `BUY 0.01 BTC LIMIT at 50,000.00, GTC (BTCUSDT)`."""
+    if terms.amends:
+        return f"reduce {terms.replaces} to {exact(terms.quantity)} {plain(base)} ({plain(terms.symbol)})"
+    if terms.kind == "OCO" and terms.exits is not None:
+        return f"SELL {exact(terms.quantity)} {plain(base)} OCO: {exits_words(terms.exits)} ({plain(terms.symbol)})"
     what = f"{terms.side} {exact(terms.quantity)} {plain(base)} {terms.kind}"
     at = f"at {priced(terms.price)}"
     if terms.is_market:
-        return f"{what} {at} or better, {terms.time_in_force} ({plain(terms.symbol)})"
+        return f"{what} {at} or better, {terms.time_in_force}{_beside(terms, base)} ({plain(terms.symbol)})"
     stop = f", once {priced(terms.stop_price)} is reached" if terms.stop_price is not None else ""
     stays = "" if terms.kind == "LIMIT_MAKER" else f", {terms.time_in_force}"
-    return f"{what} {at}{stop}{stays} ({plain(terms.symbol)})"
+    return f"{what} {at}{stop}{stays}{_beside(terms, base)} ({plain(terms.symbol)})"
+
+
+def exits_words(exits: Exits) -> str:
+    """Write where a position is ended."""
+    above = "" if exits.take_profit is None else f"take profit at {priced(exits.take_profit)}"
+    below = ""
+    if exits.stop is not None and exits.stop_limit is not None:
+        below = f"stop at {priced(exits.stop)}, then at {priced(exits.stop_limit)} or better"
+    return " or ".join(filter(None, (above, below)))
+
+
+def exit_notes(terms: Terms) -> list[str]:
+    """Say what exits do not promise, and what becomes of an order that another one replaces."""
+    exits = terms.exits
+    entry = [UNPROTECTED] if exits is not None and exits.has_entry else []
+    stop = [JUMPED] if exits is not None and exits.stop is not None else []
+    if terms.replaces is None:
+        return [*entry, *stop]
+    return [KEEPS_PLACE if terms.amends else IN_ITS_PLACE]
+
+
+def unprotected_words(intent: Intent, base: str) -> str:
+    """Say how much was bought that no exit sells; "" where there is none such."""
+    amount = intent.unprotected
+    if not amount:
+        return ""
+    until = "exits start once the entry is filled" if intent.final_ms is None else "the list is over, no exit sells it"
+    return f"UNPROTECTED: {exact(amount)} {plain(base)} bought; {until}"
+
+
+def _beside(terms: Terms, base: str) -> str:
+    if terms.exits is not None:
+        sold = "what was received" if terms.exits.shape.startswith("OPO") else f"{exact(terms.exits.quantity)}"
+        asset = "" if terms.exits.shape.startswith("OPO") else f" {plain(base)}"
+        return f"; once filled SELL {sold}{asset}: {exits_words(terms.exits)}"
+    return "" if terms.replaces is None else f", instead of {terms.replaces}"
 
 
 def priced(value: Decimal, tick: Decimal = Decimal(0)) -> str:

@@ -1,0 +1,237 @@
+"""What somebody wants beside one plain order: exits with it, a pair, or one in another's place; as exact terms."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
+
+from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step
+from mcp_binance_server.domain.order_requests import ListShape, TermsKind, TimeInForce
+from mcp_binance_server.domain.symbols import Ability, SymbolRules
+from mcp_binance_server.errors import InvalidArguments
+from mcp_binance_server.services.account.preview import PreviewService, kept_to
+from mcp_binance_server.services.errors import OrderRuleBroken
+from mcp_binance_server.services.trading.drafting import Drafter, OrderPlan, on_grid
+from mcp_binance_server.trading.errors import OrderDenied
+from mcp_binance_server.trading.journal.reading import JournalReader
+from mcp_binance_server.trading.journal.records import STANDING, Intent
+from mcp_binance_server.trading.judgement.exits import Exits
+from mcp_binance_server.trading.judgement.filters import check
+from mcp_binance_server.trading.judgement.guards import PERCENT
+from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
+from mcp_binance_server.trading.judgement.preview import BPS, USUAL, PreviewedOrder
+from mcp_binance_server.trading.judgement.terms import Terms
+
+REPLACES = "replaces"
+# A stop can be jumped over: its limit is so many times as far away as a market order may slip.
+STOP_SLIPS = 4
+FLAGS: Mapping[Ability, str] = {
+    "oco": "ocoAllowed",
+    "oto": "otoAllowed",
+    "opo": "opoAllowed",
+    "amend": "amendAllowed",
+    "replace": "cancelReplaceAllowed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted beside the order itself."""
+
+    is_pair: bool = False
+    take_profit: Price | None = None
+    stop_loss: Price | None = None
+    replaces: str | None = None
+
+    @property
+    def has_exits(self) -> bool:
+        return self.take_profit is not None or self.stop_loss is not None
+
+
+PLAIN = Wish()
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An order that was tried out, and everything that would be sent with it."""
+
+    tried: PreviewedOrder
+    terms: Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Makes terms of what is wanted, by the rules of the symbol and of the operator."""
+
+    drafter: Drafter
+    reader: JournalReader
+
+    async def planned(  # noqa: PLR0917 - an order, what is wanted with it, and for whom
+        self, trying: PreviewService, text: str, intent: OrderIntent, stays: TimeInForce, wish: Wish, account: str
+    ) -> Planned:
+        """Try an order out with all that is wanted beside it, and write its terms.
+
+        Raises:
+            InvalidArguments: these wishes do not go together.
+            OrderRuleBroken: the exchange would refuse a part of it, or does not allow it on this symbol.
+            OrderDenied: the order to be replaced is none that can be.
+        """
+        _require_sense(intent, wish)
+        old = None if wish.replaces is None else await self._replaced(wish.replaces, account)
+        rules = await trying.directory.find(text)
+        if old is not None:
+            _require_same(old, rules, intent)
+        tried = await trying.preview(text, intent, {} if old is None else released(old, rules))
+        plan = OrderPlan(stays)
+        if wish.is_pair:
+            plan = replace(plan, kind="OCO", exits=self._pair(tried, wish))
+        elif wish.has_exits:
+            plan = replace(plan, exits=await self._exits(trying, tried, wish))
+        elif old is not None:
+            plan = replace(plan, replaces=old.client_order_id, amends=_amends(old, tried, stays))
+        terms = await self.drafter.terms(tried, plan, account)
+        return Planned(tried, terms)
+
+    async def _replaced(self, name: str, account: str) -> Intent:
+        found = await self.reader.by_client_order_id(account, name)
+        is_open = found is not None and found.final_ms is None and found.state in STANDING
+        if found is None or not is_open or found.terms.exits is not None or found.terms.amends:
+            limit = "one open order that was placed here, and is not one of a list"
+            raise OrderDenied(guard=REPLACES, received="an order that is not", limit=limit)
+        return found
+
+    def _pair(self, tried: PreviewedOrder, wish: Wish) -> Exits:
+        order, rules = tried.preview.order, tried.preview.rules
+        _require(rules, "oco")
+        stop = Price(wish.stop_loss or Decimal(0))
+        below = self._stop(rules, stop, order.quantity or Quantity(Decimal(0)), tried.preview.touch)
+        return Exits("OCO", _amount(below), order.price, below.stop_price, below.price)
+
+    async def _exits(self, trying: PreviewService, tried: PreviewedOrder, wish: Wish) -> Exits:
+        shown = tried.preview
+        rules, order = shown.rules, shown.order
+        entry = order.price or self.drafter.worst(shown)
+        bought = order.quantity or (shown.fill.base if shown.fill else Quantity(Decimal(0)))
+        _require_around(entry, wish)
+        has_both = wish.take_profit is not None and wish.stop_loss is not None
+        if has_both:
+            _require(rules, "oco")
+        takes_what_came = "opo" in rules.allows
+        if not takes_what_came:
+            _require(rules, "oto")
+            bought = await self._without_fee(trying, rules, bought)
+        # What is tried is the market of the moment at which exits start: the entry has just been filled.
+        then = Touch(entry, entry)
+        above = None if wish.take_profit is None else _above(rules, wish.take_profit, bought, then)
+        below = None if wish.stop_loss is None else self._stop(rules, wish.stop_loss, bought, then)
+        return Exits(
+            _shape(takes_what_came=takes_what_came, has_both=has_both),
+            bought,
+            None if above is None else above.price,
+            None if below is None else below.stop_price,
+            None if below is None else below.price,
+        )
+
+    async def _without_fee(self, trying: PreviewService, rules: SymbolRules, bought: Quantity) -> Quantity:
+        """Return what is surely there to sell: who buys without BNB receives less than was bought."""
+        has_key = trying.account.has_key
+        rates = ((await trying.account.account()).value.commission if has_key else None) or USUAL
+        with localcontext(prec=EXACT_DIGITS):
+            return floor_to_step(Quantity(bought * (1 - max(rates.maker, rates.taker))), rules.step)
+
+    def _stop(self, rules: SymbolRules, stop: Price, quantity: Quantity, touch: Touch) -> OrderIntent:
+        limits = self.drafter.policy.limits
+        with localcontext(prec=EXACT_DIGITS):
+            away = min(limits.slippage_bps * STOP_SLIPS / BPS, limits.collar_percent / PERCENT)
+            least = on_grid("SELL", Price(stop * (1 - away)), rules.tick)
+        order = OrderIntent("SELL", "STOP_LOSS_LIMIT", quantity, price=least, stop_price=stop)
+        return _kept("stop_loss", rules, order, touch)
+
+
+def released(old: Intent, rules: SymbolRules) -> dict[str, Quantity]:
+    """Return what an open order holds back and gives free when another takes its place."""
+    left = old.quantity - old.executed
+    with localcontext(prec=EXACT_DIGITS):
+        return (
+            {rules.base: Quantity(left)}
+            if old.terms.side == "SELL"
+            else {rules.quote: Quantity(left * old.terms.price)}
+        )
+
+
+def _shape(*, takes_what_came: bool, has_both: bool) -> ListShape:
+    if has_both:
+        return "OPOCO" if takes_what_came else "OTOCO"
+    return "OPO" if takes_what_came else "OTO"
+
+
+def _above(rules: SymbolRules, price: Price, quantity: Quantity, touch: Touch) -> OrderIntent:
+    return _kept("take_profit", rules, OrderIntent("SELL", "LIMIT_MAKER", quantity, price=price), touch)
+
+
+def _kept(name: str, rules: SymbolRules, order: OrderIntent, touch: Touch) -> OrderIntent:
+    try:
+        return kept_to(rules, order, check(rules, order, touch)).order
+    except OrderRuleBroken as error:
+        raise OrderRuleBroken(
+            rule=error.rule, received=f"{name}: {error.received}", limit=error.limit, reason=error.reason
+        ) from None
+
+
+def _amount(order: OrderIntent) -> Quantity:
+    return order.quantity or Quantity(Decimal(0))
+
+
+def _amends(old: Intent, tried: PreviewedOrder, stays: TimeInForce) -> bool:
+    """Tell whether only the quantity becomes smaller, which keeps the order's place in the queue."""
+    order, terms, rules = tried.preview.order, old.terms, tried.preview.rules
+    kind: TermsKind = order.kind
+    is_same = (kind, order.price, order.stop_price) == (terms.kind, terms.price, terms.stop_price)
+    is_smaller = order.quantity is not None and old.executed < order.quantity < old.quantity
+    stays_so = kind == "LIMIT_MAKER" or stays == terms.time_in_force
+    if is_same and is_smaller and stays_so and "amend" in rules.allows:
+        return True
+    _require(rules, "replace")
+    return False
+
+
+def _require(rules: SymbolRules, ability: Ability) -> None:
+    if ability not in rules.allows:
+        raise OrderRuleBroken(rule=FLAGS[ability], received=f"such an order on {rules.symbol}", limit="plain orders")
+
+
+def _require_same(old: Intent, rules: SymbolRules, intent: OrderIntent) -> None:
+    if (old.terms.symbol, old.terms.side) != (rules.symbol, intent.side):
+        limit = f"{old.terms.side} on {old.terms.symbol}, as the order that it replaces"
+        raise OrderDenied(guard=REPLACES, received=f"{intent.side} on {rules.symbol}", limit=limit)
+
+
+def _require_around(entry: Price, wish: Wish) -> None:
+    found: dict[str, str] = {}
+    if wish.take_profit is not None and wish.take_profit <= entry:
+        found["take_profit"] = f"must be above the price of the entry, {entry:f}"
+    if wish.stop_loss is not None and wish.stop_loss >= entry:
+        found["stop_loss"] = f"must be below the price of the entry, {entry:f}"
+    _refuse(found)
+
+
+def _require_sense(intent: OrderIntent, wish: Wish) -> None:
+    found: dict[str, str] = {}
+    if wish.is_pair and intent.side != "SELL":
+        found["side"] = "OCO sells what is held: SELL"
+    if wish.has_exits and not wish.is_pair:
+        if intent.side != "BUY":
+            found["side"] = "take_profit and stop_loss end what is bought: BUY"
+        if intent.kind not in ("LIMIT", "LIMIT_MAKER", "MARKET"):
+            found["type"] = "an entry with exits is LIMIT, LIMIT_MAKER or MARKET"
+    if wish.replaces is not None and (wish.is_pair or wish.has_exits or intent.kind == "MARKET"):
+        found[REPLACES] = "one order with a price of its own takes the place of another"
+    _refuse(found)
+
+
+def _refuse(found: Mapping[str, str]) -> None:
+    if found:
+        listed = "; ".join(f"{argument}: {problem}" for argument, problem in found.items())
+        raise InvalidArguments(
+            summary=f"Invalid arguments for preview_order: {listed}",
+            errors=tuple({"argument": argument, "problem": problem} for argument, problem in found.items()),
+        )

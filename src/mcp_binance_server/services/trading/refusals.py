@@ -1,0 +1,50 @@
+"""What a refused order is told: which guard, what it would allow, and how much of each limit is left."""
+
+from mcp_binance_server.domain.periods import moment_of
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.trading.errors import (
+    OrderDenied,
+    OrderUnresolved,
+    PreviewStale,
+    TradingNotReady,
+    TradingStopped,
+)
+from mcp_binance_server.trading.journal.records import Stopped
+from mcp_binance_server.trading.judgement.guards import Denied, Situation
+
+MARKET_MOVED = frozenset({"book", "collar", "slippage"})
+
+
+def refusal(denied: Denied, waits_for: str = "", stopped: Stopped | None = None) -> AppError:
+    """Say which guard does not allow it, and what it would; a market that moved and a stop have errors of their own."""
+    match denied.guard:
+        case "ready":
+            return TradingNotReady(step=waits_for or "the server is ready")
+        case "unresolved":
+            return OrderUnresolved(client_order_id=denied.client_order_id or "")
+        case "stop" if stopped is not None:
+            return stopped_error(stopped)
+        case guard if guard in MARKET_MOVED:
+            return PreviewStale(guard=guard, received=denied.received, limit=denied.limit)
+        case guard:
+            return OrderDenied(
+                guard=guard,
+                received=denied.received,
+                limit=denied.limit,
+                left=denied.left,
+                client_order_id=denied.client_order_id,
+            )
+
+
+def stopped_error(stopped: Stopped) -> TradingStopped:
+    """Say that nothing is placed, why, and since when."""
+    return TradingStopped(why=stopped.why, since=f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M:%S} UTC")
+
+
+def left_of(found: Situation) -> dict[str, str]:
+    """Say what is left of each limit that an order takes from."""
+    return {
+        each.name: each.told(max(0, each.most - found.used.get(each.name, 0)))
+        for each in found.charges
+        if each.most is not None
+    }
