@@ -27,6 +27,17 @@ class DeskOrder(msgspec.Struct, forbid_unknown_fields=True):
     orders_1d: int | None = None
 
 
+class SymbolFlags(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="camel"):
+    """What a symbol allows, in the words of exchangeInfo; what is not named stays."""
+
+    symbol: str
+    oco_allowed: bool | None = None
+    oto_allowed: bool | None = None
+    opo_allowed: bool | None = None
+    amend_allowed: bool | None = None
+    cancel_replace_allowed: bool | None = None
+
+
 class HandOrder(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """An order that somebody places by hand, without a key; account 0 is the first, 1 that of the first guest."""
 
@@ -72,6 +83,7 @@ class OrderControl:
             Route("/orders", self.state, methods=["GET"]),
             Route("/orders", self.set_knobs, methods=["POST"]),
             Route("/orders", self.wipe, methods=["DELETE"]),
+            Route("/orders/flags", self.set_flags, methods=["POST"]),
             Route("/orders/executions", self.executions, methods=["GET"]),
             Route("/orders/new", self.place, methods=["POST"]),
             Route("/orders/cancel", self.cancel, methods=["POST"]),
@@ -93,6 +105,7 @@ class OrderControl:
                     order.told().body() | {"account": self._number(order.holder)}
                     for order in desk.records.orders.values()
                 ],
+                "lists": [one.body() | {"account": self._number(one.holder)} for one in desk.records.lists.values()],
             }
         )
 
@@ -107,6 +120,14 @@ class OrderControl:
             if limit is not None:
                 row["limit"] = limit
         return reply(DeskOrder(desk.engine_delay_ms, desk.visible_after_ms, *(row.limit for row in desk.ledger.limits)))
+
+    async def set_flags(self, request: Request) -> Response:
+        """Change what a symbol allows; exchangeInfo says it from then on."""
+        order = msgspec.json.decode(await request.body(), type=SymbolFlags)
+        record = next(one for one in self._desk.listing.records if one["symbol"] == self._symbol(order.symbol).name)
+        told: dict[str, object] = msgspec.to_builtins(order)
+        record |= {name: value for name, value in told.items() if value is not None}
+        return reply({name: record[name] for name in told})
 
     async def wipe(self, _request: Request) -> Response:
         """Forget every order and fill, and give the accounts what they began with; what was accepted is still told."""

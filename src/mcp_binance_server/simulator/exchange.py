@@ -18,6 +18,7 @@ from mcp_binance_server.simulator.market.scenario import SCENARIOS, Stage
 from mcp_binance_server.simulator.market.source import Changes, Depth, Said, Sources, Span
 from mcp_binance_server.simulator.orders.accounts import Account
 from mcp_binance_server.simulator.orders.desk import OrderDesk
+from mcp_binance_server.simulator.orders.list_desk import ListDesk
 from mcp_binance_server.simulator.orders.shown import Shown, lay_changes, lay_depth, lay_top
 from mcp_binance_server.simulator.visits import Hub, ReceivedRequest
 
@@ -65,6 +66,7 @@ class SimulatedExchange:
         self.requests: list[ReceivedRequest] = []
         self.listing = Listing()
         self.orders = OrderDesk(self.listing)
+        self.order_lists = ListDesk(self.orders)
         self.executions = self.orders.records.executions
         self.executions.listeners.append(lambda _: self.hub.wake())
         self.said = Said(REMEMBERED_EVENTS)

@@ -25,6 +25,7 @@ class Refusal(Exception):
         status: int = 400,
         retry_after_secs: int | None = None,
         retry_at_ms: int | None = None,
+        data: dict[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -32,6 +33,12 @@ class Refusal(Exception):
         self.status = status
         self.retry_after_secs = retry_after_secs
         self.retry_at_ms = retry_at_ms
+        self.data = data
+
+    def body(self) -> dict[str, object]:
+        """Return it as it is answered; `data` tells what became of the parts of a request."""
+        told: dict[str, object] = {"code": self.code, "msg": self.message}
+        return told if self.data is None else told | {"data": self.data}
 
 
 def illegal(name: str, legal_range: str) -> Refusal:
@@ -170,7 +177,7 @@ def json_answer(body: object, status: int = 200) -> Answer:
 def refused(refusal: Refusal) -> Answer:
     """Turn a refusal into its answer."""
     headers = {} if refusal.retry_after_secs is None else {"Retry-After": str(refusal.retry_after_secs)}
-    return Answer(refusal.status, msgspec.json.encode({"code": refusal.code, "msg": refusal.message}), headers=headers)
+    return Answer(refusal.status, msgspec.json.encode(refusal.body()), headers=headers)
 
 
 def page(status: int, title: str) -> Answer:

@@ -50,6 +50,10 @@ class Order:
     prevented: str = ZERO
     """How much of it was kept from trading with its own account."""
     prevented_match_id: int | None = None
+    list_id: int = -1
+    """The order list it belongs to."""
+    released_ms: int | None = None
+    """When the working order of its list let it loose; -1 while it is pending, None when it never was."""
 
     @property
     def open(self) -> bool:
@@ -63,21 +67,21 @@ class Order:
     @property
     def working(self) -> bool:
         """Tell whether it is on the book."""
-        return self.open and not self.waiting
+        return self.open and not self.waiting and self.status != "PENDING_NEW"
 
     @property
     def working_ms(self) -> int:
         """Since when it is on the book, or was tried against it; -1 when it never was."""
         if self.stop_price != ZERO:
             return -1 if self.triggered_ms is None else self.triggered_ms
-        return self.placed_ms
+        return self.placed_ms if self.released_ms is None else self.released_ms
 
     def body(self) -> dict[str, object]:
         """Return the order as the query endpoints answer it."""
         body: dict[str, object] = {
             "symbol": self.symbol,
             "orderId": self.order_id,
-            "orderListId": -1,
+            "orderListId": self.list_id,
             "clientOrderId": self.client_order_id,
             "price": self.price,
             "origQty": self.quantity,
@@ -91,7 +95,7 @@ class Order:
             "icebergQty": ZERO,
             "time": self.placed_ms,
             "updateTime": self.updated_ms,
-            "isWorking": not self.waiting,
+            "isWorking": not self.waiting and self.status != "PENDING_NEW",
             "workingTime": self.working_ms,
             "origQuoteOrderQty": self.quote_quantity,
             "selfTradePreventionMode": self.self_trade,
@@ -118,6 +122,7 @@ class Fill:
     time_ms: int
     buyer: bool
     maker: bool
+    list_id: int = -1
 
     def body(self) -> dict[str, object]:
         """Return the trade as myTrades answers it."""
@@ -125,7 +130,7 @@ class Fill:
             "symbol": self.symbol,
             "id": self.trade_id,
             "orderId": self.order_id,
-            "orderListId": -1,
+            "orderListId": self.list_id,
             "price": self.price,
             "qty": self.quantity,
             "quoteQty": self.value,

@@ -29,7 +29,7 @@ class OrderLedger:
 
     def __init__(self, rate_limits: list[dict[str, str | int]]) -> None:
         self._rows = rate_limits
-        self._counts: dict[tuple[str, OrderLimit], tuple[int, int]] = {}
+        self._counts: dict[tuple[str, int], tuple[int, int]] = {}  # by holder and length of the window
 
     @property
     def limits(self) -> list[OrderLimit]:
@@ -43,23 +43,23 @@ class OrderLedger:
 
     def count(self, holder: str, limit: OrderLimit, now_ms: int) -> int:
         """Return how many count in the window of the moment."""
-        window, count = self._counts.get((holder, limit), (0, 0))
+        window, count = self._counts.get((holder, limit.length_ms), (0, 0))
         return count if window == now_ms // limit.length_ms else 0
 
-    def spend(self, holder: str, now_ms: int) -> None:
-        """Count an order.
+    def spend(self, holder: str, now_ms: int, orders: int = 1) -> None:
+        """Count an order, or the orders of a list.
 
         Raises:
             Refusal: a window is full.
         """
         for limit in self.limits:
-            if self.count(holder, limit, now_ms) >= limit.limit:
+            if self.count(holder, limit, now_ms) + orders > limit.limit:
                 raise _too_many(limit, now_ms)
-        self._add(holder, 1, now_ms)
+        self._add(holder, orders, now_ms)
 
-    def give_back(self, holder: str, now_ms: int) -> None:
-        """Count one less: an order was filled for the first time."""
-        self._add(holder, -1, now_ms)
+    def give_back(self, holder: str, now_ms: int, orders: int = 1) -> None:
+        """Count less: an order was filled for the first time, or did not come to be."""
+        self._add(holder, -orders, now_ms)
 
     def headers(self, holder: str, now_ms: int) -> dict[str, str]:
         """Return the counts as a successful answer shows them."""
@@ -68,7 +68,7 @@ class OrderLedger:
     def _add(self, holder: str, orders: int, now_ms: int) -> None:
         for limit in self.limits:
             count = max(0, self.count(holder, limit, now_ms) + orders)
-            self._counts[holder, limit] = (now_ms // limit.length_ms, count)
+            self._counts[holder, limit.length_ms] = (now_ms // limit.length_ms, count)
 
 
 def _too_many(limit: OrderLimit, now_ms: int) -> Refusal:

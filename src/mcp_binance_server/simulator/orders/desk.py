@@ -39,7 +39,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Which order is meant: by one of its ids, or by both; `only` is the status it must have."""
+    """Which order or list is meant: by one of its ids, or by both; `only` is the status it must have."""
 
     symbol: str
     order_id: int | None
@@ -106,30 +106,42 @@ class OrderDesk:
         record = next(record for record in self.listing.records if record["symbol"] == symbol.name)
         return msgspec.convert(record, SymbolRules)
 
-    def usual_client_id(self) -> str:
-        """Return the id of an order that was sent without one."""
-        return f"sim{self._next_order:019}"
+    def usual_client_id(self, place: int = 0) -> str:
+        """Return the id of an order that was sent without one, of a list the first or a later one."""
+        return f"sim{self._next_order + place:019}"
 
-    def check(self, account: Account, wanted: Wanted, now_ms: int) -> None:
+    def check(self, account: Account, wanted: Wanted, now_ms: int, before: tuple[Wanted, ...] = ()) -> None:
         """Check an order as far as it is checked before it reaches the engine; order/test goes no further.
+
+        `before` are the orders of the same list that count already.
 
         Raises:
             Refusal: it would not reach the engine.
         """
         self.engine.settle(now_ms)
         rules, symbol = self.rules(wanted.symbol), wanted.symbol
-        average = self.engine.crowd.average(symbol, rules.average_minutes, now_ms) if symbol.trading else None
-        if average is None:
-            raise rejected("Market is closed.")
+        average = self.average(wanted, now_ms)
         open_orders = self.records.open_orders(account.holder, symbol.name)
         check_filters(
             wanted,
             rules.filters,
             average=average,
-            open_orders=len(open_orders),
-            open_stops=sum(order.kind in STOPS for order in open_orders),
+            open_orders=len(open_orders) + len(before),
+            open_stops=sum(order.kind in STOPS for order in (*open_orders, *before)),
         )
         check_position(wanted, rules.filters, account.total(symbol.base), open_orders)
+
+    def average(self, wanted: Wanted, now_ms: int) -> int:
+        """Return the price that filters compare with.
+
+        Raises:
+            Refusal: the market does not trade.
+        """
+        symbol, minutes = wanted.symbol, self.rules(wanted.symbol).average_minutes
+        average = self.engine.crowd.average(symbol, minutes, now_ms) if symbol.trading else None
+        if average is None:
+            raise rejected("Market is closed.")
+        return average
 
     def place(self, account: Account, wanted: Wanted, now_ms: int, *, by_hand: bool = False) -> LiveOrder:
         """Take an order, and match it.
@@ -138,28 +150,46 @@ class OrderDesk:
             Refusal: it breaks a filter, or the engine rejects it.
         """
         self.check(account, wanted, now_ms)
-        order = LiveOrder(
-            wanted=wanted, number=self._next_order, holder=account.holder, placed_ms=now_ms, updated_ms=now_ms
-        )
-        self._next_order += 1
+        order = self.numbered(account, wanted, now_ms)
         try:
-            match, levels = self._judge(account, order, now_ms)
+            self.judge_ids(account, [wanted.client_order_id])
+            match, levels = self.meet(order, now_ms)
+            needed = wanted.needs(wanted.quantity)
+            if wanted.kind == "MARKET" and wanted.buys:
+                needed = -(-match.value // UNIT)
+            afford(account, wanted, needed)
         except Refusal as refusal:
             order.status = "REJECTED"
-            reason = REJECT_REASONS.get(refusal.message, "UNKNOWN_ERROR")
-            self.records.tell(order, "REJECTED", now_ms, Detail(reject_reason=reason))
+            self.records.tell(order, "REJECTED", now_ms, Detail(reject_reason=reject_reason(refusal)))
             raise
-        self.records.orders[order.number] = order
-        self.accepted.append(Accepted(wanted.client_order_id, order.number, wanted.symbol.name, now_ms, by_hand))
+        self.accept(order, by_hand=by_hand)
         if wanted.kind != "MARKET":
             order.locked = wanted.needs(wanted.quantity)
             account.lock(wanted.locked_asset, order.locked)
         self.records.tell(order, "NEW", now_ms)
+        self.start(order, match, levels, now_ms)
+        self.engine.follow_up(now_ms)
+        return order
+
+    def numbered(self, account: Account, wanted: Wanted, now_ms: int) -> LiveOrder:
+        """Return an order with the next number; nothing else knows it yet."""
+        self._next_order += 1
+        return LiveOrder(
+            wanted=wanted, number=self._next_order - 1, holder=account.holder, placed_ms=now_ms, updated_ms=now_ms
+        )
+
+    def accept(self, order: LiveOrder, *, by_hand: bool = False) -> None:
+        """Write down that an order was accepted."""
+        self.records.orders[order.number] = order
+        symbol, client_id = order.wanted.symbol.name, order.wanted.client_order_id
+        self.accepted.append(Accepted(client_id, order.number, symbol, order.placed_ms, by_hand))
+
+    def start(self, order: LiveOrder, match: Match, levels: list[Level], now_ms: int) -> None:
+        """Let an order meet the book, or wait for its trigger."""
         if order.waiting:
             self.engine.wait(order, now_ms)
         else:
             self.engine.execute(order, match, levels, now_ms)
-        return order
 
     def cancel(self, account: Account, named: Named, cancel_id: str, now_ms: int) -> Order:
         """Cancel an open order and return it, under the id it was placed with.
@@ -179,20 +209,43 @@ class OrderDesk:
                 return live.told()
         raise not_open()
 
-    def _judge(self, account: Account, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
-        wanted = order.wanted
+    def judge_ids(self, account: Account, client_ids: list[str]) -> None:
+        """Check that the account may trade, and that no open order has one of the ids.
+
+        Raises:
+            Refusal: it may not, or one has.
+        """
         if not account.portfolio.can_trade:
             raise rejected("This action is disabled on this account.")
-        if any(one.client_order_id == wanted.client_order_id for one in self.records.open_orders(account.holder)):
+        taken = {order.client_order_id for order in self.records.open_orders(account.holder)}
+        if len({*client_ids}) < len(client_ids) or not taken.isdisjoint(client_ids):
             raise rejected("Duplicate order sent.")
+
+    def meet(self, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
+        """Return what an order would meet now.
+
+        Raises:
+            Refusal: it must not meet that.
+        """
+        wanted = order.wanted
         if wanted.conditional and triggered(wanted, self.engine.crowd.last(wanted.symbol, now_ms) or 0):
             raise rejected("Order would trigger immediately.")
         match, levels = self.engine.match(order, now_ms)
         if wanted.kind == "LIMIT_MAKER" and match.steps:
             raise rejected("Order would immediately match and take.")
-        needed = wanted.needs(wanted.quantity)
-        if wanted.kind == "MARKET" and wanted.buys:
-            needed = -(-match.value // UNIT)
-        if account.free(wanted.locked_asset) < needed:
-            raise rejected("Account has insufficient balance for requested action.")
         return match, levels
+
+
+def afford(account: Account, wanted: Wanted, needed: int) -> None:
+    """Check that an account has what an order needs.
+
+    Raises:
+        Refusal: it has less.
+    """
+    if account.free(wanted.locked_asset) < needed:
+        raise rejected("Account has insufficient balance for requested action.")
+
+
+def reject_reason(refusal: Refusal) -> str:
+    """Return the word that user events have for a refusal."""
+    return REJECT_REASONS.get(refusal.message, "UNKNOWN_ERROR")

@@ -1,5 +1,6 @@
 """The matching engine at work: orders meet each other and the crowd, and what follows is written down."""
 
+from collections.abc import Callable
 from functools import partial
 
 from mcp_binance_server.simulator.market.listing import UNIT, Listing, Symbol, decimal_string
@@ -8,6 +9,7 @@ from mcp_binance_server.simulator.market.synthetic import Market
 from mcp_binance_server.simulator.orders.counts import OrderLedger
 from mcp_binance_server.simulator.orders.crowd_view import CrowdView, Print
 from mcp_binance_server.simulator.orders.execution import Prevention
+from mcp_binance_server.simulator.orders.lists import OrderList
 from mcp_binance_server.simulator.orders.matching import Level, Match, MatchingBook, Resting, Step, Taker
 from mcp_binance_server.simulator.orders.order import LiveOrder, Wanted
 from mcp_binance_server.simulator.orders.records import Detail, OrderRecords
@@ -18,6 +20,10 @@ COMMISSION_SHARE = 1_000  # one in a thousand of what is received
 UNFILLED_IOC = "UNFILLED_IOC_QUANTITY_EXPIRED"
 UNFILLED_FOK = "UNFILLED_FOK_ORDER_EXPIRED"
 NO_LIQUIDITY = "INSUFFICIENT_LIQUIDITY"
+OTHER_BEGAN = "OCO_TRIGGER"
+NEVER_BEGAN = "OTO_PHASE_ONE_EXPIRED"
+
+Release = Callable[[OrderList, int], None]
 
 
 class OrderEngine:
@@ -35,6 +41,9 @@ class OrderEngine:
         self._ledger = ledger
         self._books: dict[str, MatchingBook] = {}
         self._seen_ms: dict[str, int] = {}
+        self._ended: list[OrderList] = []
+        self.on_release: Release
+        """Put on the book what a list had pending: its working order is filled."""
         self._next_trade = FIRST_TRADE_ID
         self._next_match = 1
 
@@ -66,6 +75,7 @@ class OrderEngine:
             top = self.crowd.top(symbol, now_ms) if self.crowd.has_source(symbol) else None
             if top is not None:
                 self._serve(symbol, book.meet(*top), now_ms)
+                self.follow_up(now_ms)
 
     def strike(self, symbol: Symbol, one: Print) -> None:
         """Let one trade of the crowd pass through the book of a symbol, and pull the triggers it reaches."""
@@ -73,8 +83,21 @@ class OrderEngine:
         for order in self._waiting(symbol):
             if order.waiting and triggered(order.wanted, one.price):
                 order.triggered_ms = order.updated_ms = one.at_ms
+                self._begin(order, one.at_ms)
                 self._records.tell(order, "NEW", one.at_ms)
                 self.execute(order, *self.match(order, one.at_ms), one.at_ms)
+        self.follow_up(one.at_ms)
+
+    def follow_up(self, now_ms: int) -> None:
+        """Do what follows from the end of working orders, after everything that ended them."""
+        while self._ended:
+            listed = self._ended.pop(0)
+            if listed.working is not None and listed.working.status == "FILLED":
+                self.on_release(listed, now_ms)
+                continue
+            self._records.unreserve(listed)
+            for order in listed.pending:
+                self.expire(order, NEVER_BEGAN, now_ms)
 
     def match(self, order: LiveOrder, now_ms: int) -> tuple[Match, list[Level]]:
         """Return what an order would meet now, and the crowd's levels that this was worked out from."""
@@ -87,7 +110,7 @@ class OrderEngine:
         wanted, book = order.wanted, self.book(order.wanted.symbol)
         self._seen_ms.setdefault(wanted.symbol.name, now_ms)
         if wanted.time_in_force == "FOK" and match.traded < wanted.quantity:
-            self._expire(order, UNFILLED_FOK, now_ms)
+            self.expire(order, UNFILLED_FOK, now_ms)
             return
         book.commit(_taker(order), match, levels)
         for step in match.steps:
@@ -99,7 +122,7 @@ class OrderEngine:
             self._publish(wanted.symbol, now_ms)
             return
         if wanted.kind == "MARKET" or wanted.time_in_force == "IOC":
-            self._expire(order, NO_LIQUIDITY if wanted.kind == "MARKET" else UNFILLED_IOC, now_ms)
+            self.expire(order, NO_LIQUIDITY if wanted.kind == "MARKET" else UNFILLED_IOC, now_ms)
         else:
             ahead = self.crowd.ahead(wanted.symbol, wanted.price, now_ms, buys=wanted.buys)
             book.rest(Resting(order.number, order.holder, wanted.buys, wanted.price, order.left, ahead))
@@ -111,9 +134,13 @@ class OrderEngine:
         self._seen_ms.setdefault(order.wanted.symbol.name, now_ms)
 
     def cancel(self, order: LiveOrder, cancel_id: str, now_ms: int) -> None:
-        """Take an open order away."""
-        self._end(order, "CANCELED", now_ms)
-        self._records.tell(order, "CANCELED", now_ms, Detail(cancel_id=cancel_id))
+        """Take an open order away, and with it the list it belongs to."""
+        listed = self._records.lists.get(order.list_id)
+        if listed is not None:
+            self._records.unreserve(listed)
+        for one in [order] if listed is None else [one for one in listed.orders if one.open]:
+            self._end(one, "CANCELED", now_ms)
+            self._records.tell(one, "CANCELED", now_ms, Detail(cancel_id=cancel_id))
 
     def _matters(self, symbol: Symbol, low: int, high: int) -> bool:
         resting = self.book(symbol).orders.values()
@@ -143,6 +170,7 @@ class OrderEngine:
         wanted, value = order.wanted, price * quantity // UNIT
         if not order.executed:
             self._ledger.give_back(order.holder, now_ms)
+            self._begin(order, now_ms)
         order.executed += quantity
         order.value += value
         order.updated_ms = now_ms
@@ -160,10 +188,26 @@ class OrderEngine:
             time_ms=now_ms,
             buyer=wanted.buys,
             maker=maker,
+            list_id=order.list_id,
         )
         self._records.unlock(order)
         self._records.pay(order, fill)
         self._records.tell(order, "TRADE", now_ms, Detail(fill=fill))
+        self._note_end(order)
+
+    def _begin(self, order: LiveOrder, now_ms: int) -> None:
+        """End the other order of a pair: this one trades or was triggered, and what both had locked is its own."""
+        listed = self._records.lists.get(order.list_id)
+        other = None if listed is None else listed.partner(order)
+        if other is not None and other.open:
+            order.locked, other.locked = order.locked + other.locked, 0
+            self._records.unlock(order)
+            self.expire(other, OTHER_BEGAN, now_ms)
+
+    def _note_end(self, order: LiveOrder) -> None:
+        listed = self._records.lists.get(order.list_id)
+        if listed is not None and listed.working is order and not order.open:
+            self._ended.append(listed)
 
     def _prevent(self, order: LiveOrder, step: Step, now_ms: int) -> None:
         if step.maker is None:
@@ -176,6 +220,7 @@ class OrderEngine:
         ):
             if not amount:
                 continue
+            self._begin(one, now_ms)
             one.prevented += amount
             one.prevented_match_id, one.updated_ms = match, now_ms
             if not one.left:
@@ -193,11 +238,14 @@ class OrderEngine:
                 other_value=decimal_string(step.price * other_amount // UNIT),
             )
             self._records.tell(one, "TRADE_PREVENTION", now_ms, Detail(prevention=prevention))
+            self._note_end(one)
 
-    def _expire(self, order: LiveOrder, reason: str, now_ms: int) -> None:
+    def expire(self, order: LiveOrder, reason: str, now_ms: int) -> None:
+        """End an order by a rule of the exchange."""
         order.expiry_reason = reason
         self._end(order, "EXPIRED", now_ms)
         self._records.tell(order, "EXPIRED", now_ms)
+        self._note_end(order)
 
     def _end(self, order: LiveOrder, status: str, now_ms: int) -> None:
         order.status, order.updated_ms = status, now_ms

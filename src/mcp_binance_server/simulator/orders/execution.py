@@ -6,7 +6,7 @@ from typing import Literal
 
 from mcp_binance_server.simulator.market.portfolio import ZERO, Order
 
-ExecutionKind = Literal["NEW", "TRADE", "CANCELED", "EXPIRED", "REJECTED", "TRADE_PREVENTION"]
+ExecutionKind = Literal["NEW", "TRADE", "CANCELED", "REPLACED", "EXPIRED", "REJECTED", "TRADE_PREVENTION"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,21 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListStatus:
+    """How an order list stands; everything a listStatus says."""
+
+    list_id: int
+    contingency: str
+    status_type: str
+    order_status: str
+    client_list_id: str
+    symbol: str
+    orders: tuple[tuple[int, str], ...]
+    """The order ids and the client order ids."""
+    reject_reason: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """One step of one order: everything an executionReport and an outboundAccountPosition say."""
 
@@ -50,7 +65,7 @@ class Execution:
     client_order_id: str
     """`c`: of a cancel the id of the cancel, else that of the order."""
     original_client_order_id: str = ""
-    """`C`: of a cancel the id of the order, else nothing."""
+    """`C`: of a cancel the id of the order, of an amendment its earlier id, else nothing."""
     last_quantity: str = ZERO
     last_price: str = ZERO
     last_value: str = ZERO
@@ -62,6 +77,8 @@ class Execution:
     prevention: Prevention | None = None
     holdings: tuple[Holding, ...] = ()
     """The assets that changed with it; empty when none did."""
+    list_status: ListStatus | None = None
+    """How the list stands that the order belongs to, when that is told."""
 
     @property
     def expiry_reason(self) -> str | None:

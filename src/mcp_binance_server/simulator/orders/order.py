@@ -54,14 +54,21 @@ class LiveOrder:
     prevented_match_id: int | None = None
     triggered_ms: int | None = None
     expiry_reason: str | None = None
+    list_id: int = -1
+    released_ms: int | None = None
 
     @property
     def open(self) -> bool:
-        return self.status in {"NEW", "PARTIALLY_FILLED"}
+        return self.status in {"NEW", "PENDING_NEW", "PARTIALLY_FILLED"}
+
+    @property
+    def pending(self) -> bool:
+        """Tell whether it still waits for the working order of its list."""
+        return self.status == "PENDING_NEW"
 
     @property
     def waiting(self) -> bool:
-        return self.open and self.wanted.conditional and self.triggered_ms is None
+        return self.open and not self.pending and self.wanted.conditional and self.triggered_ms is None
 
     @property
     def left(self) -> int:
@@ -90,4 +97,6 @@ class LiveOrder:
             triggered_ms=self.triggered_ms,
             prevented=decimal_string(self.prevented),
             prevented_match_id=self.prevented_match_id,
+            list_id=self.list_id,
+            released_ms=self.released_ms,
         )

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from mcp_binance_server.simulator.market.listing import UNIT, Listing
 from mcp_binance_server.simulator.market.portfolio import ZERO, Fill, Order, Portfolio
 from mcp_binance_server.simulator.orders.accounts import Account, units
-from mcp_binance_server.simulator.orders.execution import Execution, ExecutionKind, Executions, Prevention
+from mcp_binance_server.simulator.orders.execution import Execution, ExecutionKind, Executions, ListStatus, Prevention
+from mcp_binance_server.simulator.orders.lists import OrderList
 from mcp_binance_server.simulator.orders.order import LiveOrder
 
 
@@ -17,6 +18,8 @@ class Detail:
     cancel_id: str | None = None
     reject_reason: str = "NONE"
     prevention: Prevention | None = None
+    earlier_id: str | None = None
+    list_status: ListStatus | None = None
 
 
 NOTHING_MORE = Detail()
@@ -28,6 +31,7 @@ class OrderRecords:
     def __init__(self, listing: Listing) -> None:
         self.executions = Executions()
         self.orders: dict[int, LiveOrder] = {}
+        self.lists: dict[int, OrderList] = {}
         self._listing = listing
         self._accounts: dict[str, Account] = {}
         self._seeded: dict[str, dict[int, Order]] = {}
@@ -37,7 +41,7 @@ class OrderRecords:
 
     def wipe(self) -> None:
         """Forget every account, order and fill; what was told stays written down."""
-        for kept in (self.orders, self._accounts, self._seeded, self._fills, self._over):
+        for kept in (self.orders, self.lists, self._accounts, self._seeded, self._fills, self._over):
             kept.clear()
 
     def account(self, holder: str, base: Portfolio) -> Account:
@@ -47,6 +51,10 @@ class OrderRecords:
             account = self._accounts[holder] = Account(holder, base)
             self._seeded[holder] = {order.order_id: order for order in base.orders}
         return account
+
+    def account_of(self, holder: str) -> Account:
+        """Return the account of a holder who has placed orders."""
+        return self._accounts[holder]
 
     def portfolio(self, holder: str, base: Portfolio) -> Portfolio:
         """Return what a holder has: the portfolio as it was, until the first order changes it."""
@@ -78,7 +86,8 @@ class OrderRecords:
 
     def unlock(self, order: LiveOrder) -> None:
         """Give back what an order needs no longer; what it spends is taken from that afterwards."""
-        needed = order.wanted.needs(order.left) if order.open and order.wanted.kind != "MARKET" else 0
+        holds = order.open and not order.pending and order.wanted.kind != "MARKET"
+        needed = order.wanted.needs(order.left) if holds else 0
         self._accounts[order.holder].release(order.wanted.locked_asset, order.locked - needed)
         order.locked = needed
 
@@ -89,6 +98,20 @@ class OrderRecords:
         account.spend(order.wanted.locked_asset, value if fill.buyer else quantity)
         account.receive(symbol.base if fill.buyer else symbol.quote, (quantity if fill.buyer else value) - fee)
         self._fills.setdefault(order.holder, []).append(fill)
+        listed = self.lists.get(order.list_id)
+        if listed is not None and listed.pays and listed.working is order:
+            # https://github.com/binance/binance-spot-api-docs/blob/master/faqs/opo.md: what is bought pays for what is
+            # pending; the commission comes out of what was free before, if there is enough and it is not BNB.
+            free_pays = symbol.base != "BNB" and account.free(symbol.base) >= quantity
+            kept = quantity if free_pays else quantity - fee
+            account.lock(symbol.base, kept)
+            listed.reserved += kept
+
+    def unreserve(self, listed: OrderList) -> int:
+        """Give free what the working order of a list bought for its pending ones; return how much that was."""
+        reserved, listed.reserved = listed.reserved, 0
+        self._accounts[listed.holder].release(listed.symbol.base, reserved)
+        return reserved
 
     def cancel_seeded(self, account: Account, order: Order, cancel_id: str, now_ms: int) -> Order:
         """Cancel an order that the portfolio came with: it never trades, but it locks."""
@@ -104,6 +127,12 @@ class OrderRecords:
 
     def tell(self, order: LiveOrder, kind: ExecutionKind, now_ms: int, detail: Detail = NOTHING_MORE) -> None:
         """Write down one step of an order."""
+        listed = self.lists.get(order.list_id)
+        if listed is not None:
+            listed.updated_ms = now_ms
+            if listed.done and not listed.told_done:
+                listed.told_done = True
+                detail = replace(detail, list_status=listed.status("ALL_DONE"))
         self._write(self._accounts[order.holder], order.told(), kind, now_ms, detail)
 
     def _write(self, account: Account, order: Order, kind: ExecutionKind, now_ms: int, detail: Detail) -> None:
@@ -116,7 +145,7 @@ class OrderRecords:
             kind=kind,
             order=order,
             client_order_id=detail.cancel_id or order.client_order_id,
-            original_client_order_id="" if detail.cancel_id is None else order.client_order_id,
+            original_client_order_id=_earlier_id(order, detail),
             last_quantity=ZERO if fill is None else fill.quantity,
             last_price=ZERO if fill is None else fill.price,
             last_value=ZERO if fill is None else fill.value,
@@ -127,5 +156,10 @@ class OrderRecords:
             reject_reason=detail.reject_reason,
             prevention=detail.prevention,
             holdings=account.changed(),
+            list_status=detail.list_status,
         )
         self.executions.add(execution)
+
+
+def _earlier_id(order: Order, detail: Detail) -> str:
+    return detail.earlier_id or ("" if detail.cancel_id is None else order.client_order_id)

@@ -20,6 +20,16 @@ class SymbolRules(msgspec.Struct, rename="camel"):
     default_self_trade_prevention_mode: str
     allowed_self_trade_prevention_modes: list[str]
     filters: list[Filter]
+    oco_allowed: bool = False
+    oto_allowed: bool = False
+    opo_allowed: bool = False
+    amend_allowed: bool = False
+    cancel_replace_allowed: bool = False
+
+    @property
+    def most_lists(self) -> int:
+        """How many lists an account may have open; 0 is any number."""
+        return max((int(entry["maxNumOrderLists"]) for entry in self.filters if "maxNumOrderLists" in entry), default=0)
 
     @property
     def average_minutes(self) -> int:

@@ -14,7 +14,9 @@ from mcp_binance_server.simulator.refusals import HTML_TYPE, Answer, header_list
 from mcp_binance_server.simulator.rest.delivery import deliver, hold_up, read_body, spoil
 from mcp_binance_server.simulator.rest.endpoints import RIGHTS, Call, Endpoint, flat
 from mcp_binance_server.simulator.rest.history import KLINES, TRADES
-from mcp_binance_server.simulator.rest.order_calls import WRITES
+from mcp_binance_server.simulator.rest.orders.calls import WRITES
+from mcp_binance_server.simulator.rest.orders.lists import LIST_READS, LIST_WRITES
+from mcp_binance_server.simulator.rest.orders.replacing import REPLACING
 from mcp_binance_server.simulator.rest.private import PRIVATE
 from mcp_binance_server.simulator.rest.signing import Params, authenticate, check_time
 from mcp_binance_server.simulator.rest.tickers import TICKERS
@@ -88,10 +90,13 @@ GENERAL = (
 
 
 ENDPOINTS: Mapping[str, Endpoint] = {
-    endpoint.path: endpoint for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE, *RIGHTS)
+    endpoint.path: endpoint for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE, *LIST_READS, *RIGHTS)
 }
-WRITTEN: Mapping[tuple[str, str], Endpoint] = {(endpoint.method, endpoint.path): endpoint for endpoint in WRITES}
-FREE = frozenset({"/api/v3/order"})  # since 2026-04-02 a successful order or cancel costs no weight
+WRITTEN: Mapping[tuple[str, str], Endpoint] = {
+    (endpoint.method, endpoint.path): endpoint for endpoint in (*WRITES, *LIST_WRITES, *REPLACING)
+}
+# Since 2026-04-02 a successful order, list or cancel costs no weight.
+COSTLY = frozenset({"/api/v3/order/test", "/api/v3/order/amend/keepPriority"})
 # The answer that an order would have had which a fault keeps from happening: to be cut or spoiled, never sent whole.
 NOT_EXECUTED = b'{"symbol":"BTCUSDT","orderId":1,"orderListId":-1,"clientOrderId":"never","transactTime":1784592123456}'
 TIMED_OUT = {
@@ -170,11 +175,8 @@ class Gateway:
         now_ms = self._exchange.now_ms()
         answer = Answer(200, NOT_EXECUTED)
         if fault is None or fault.executed is not False:
-            call = Call(self._exchange, params, now_ms, key)
-            body = endpoint.answer(call)
-            params.finish()
-            answer = replace(json_answer(body), headers=call.headers)
-            if endpoint.path in FREE:
+            answer = self._do(endpoint, Call(self._exchange, params, now_ms, key))
+            if answer.status == 200 and endpoint.path not in COSTLY:
                 self._exchange.meter.give_back(request.weight, now_ms)
                 request.weight = 0
         if fault is None or fault.executed is None:
@@ -182,6 +184,16 @@ class Gateway:
         if fault.kind == "status":
             return self._fault_status(fault, now_ms)
         return json_answer(TIMED_OUT, 503) if fault.kind == "delay" and not fault.executed else answer
+
+    def _do(self, endpoint: Endpoint, call: Call) -> Answer:
+        try:
+            body = endpoint.answer(call)
+        except refusals.Refusal as refusal:
+            if refusal.data is None:
+                raise
+            return replace(refused(refusal), headers=refused(refusal).headers | call.headers)
+        call.params.finish()
+        return replace(json_answer(body), headers=call.headers)
 
     def _fault_status(self, fault: Fault, now_ms: int) -> Answer:
         if fault.body is not None:

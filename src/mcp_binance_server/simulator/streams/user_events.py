@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from mcp_binance_server.simulator.market.portfolio import ZERO
 from mcp_binance_server.simulator.market.source import Event
-from mcp_binance_server.simulator.orders.execution import Execution, Prevention
+from mcp_binance_server.simulator.orders.execution import Execution, ListStatus, Prevention
 from mcp_binance_server.simulator.streams.session import encoded
 
 Body = dict[str, object]
 
-REPORT, POSITION = "user@executionReport", "user@outboundAccountPosition"
+REPORT, POSITION, LIST = "user@executionReport", "user@outboundAccountPosition", "user@listStatus"
 
 
 def user_events(execution: Execution) -> Iterator[tuple[str, Event]]:
@@ -17,6 +17,8 @@ def user_events(execution: Execution) -> Iterator[tuple[str, Event]]:
     yield REPORT, Event(encoded(execution_report(execution)))
     if execution.holdings:
         yield POSITION, Event(encoded(account_position(execution)))
+    if execution.list_status is not None:
+        yield LIST, Event(encoded(list_status(execution.list_status, execution.at_ms)))
 
 
 def execution_report(execution: Execution) -> Body:
@@ -34,7 +36,7 @@ def execution_report(execution: Execution) -> Body:
         "p": order.price,
         "P": order.stop_price,
         "F": ZERO,
-        "g": -1,
+        "g": order.list_id,
         "C": execution.original_client_order_id,
         "x": execution.kind,
         "X": order.status,
@@ -70,6 +72,23 @@ def account_position(execution: Execution) -> Body:
     """Write what the account has of the assets that changed."""
     held = [{"a": each.asset, "f": each.free, "l": each.locked} for each in execution.holdings]
     return {"e": "outboundAccountPosition", "E": execution.at_ms, "u": execution.at_ms, "B": held}
+
+
+def list_status(status: ListStatus, at_ms: int) -> Body:
+    """Write how an order list stands."""
+    return {
+        "e": "listStatus",
+        "E": at_ms,
+        "s": status.symbol,
+        "g": status.list_id,
+        "c": status.contingency,
+        "l": status.status_type,
+        "L": status.order_status,
+        "r": status.reject_reason,
+        "C": status.client_list_id,
+        "T": at_ms,
+        "O": [{"s": status.symbol, "i": number, "c": client_id} for number, client_id in status.orders],
+    }
 
 
 def _prevented(prevention: Prevention) -> Body:

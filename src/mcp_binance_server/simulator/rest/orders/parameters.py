@@ -1,6 +1,7 @@
 """The parameters of a new order, read as Binance reads them."""
 
 import re
+from dataclasses import dataclass
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.listing import Symbol
@@ -39,13 +40,43 @@ def read_order(params: Params, symbol: Symbol, rules: SymbolRules, usual_id: str
     Raises:
         Refusal: one is missing, malformed, or does not belong to this type.
     """
-    side, kind = params.required("side"), params.required("type")
+    return read_leg(params, OrderNames(), symbol, rules, usual_id)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderNames:
+    """What the parameters of an order are called: inside a list they begin with the place of the order in it."""
+
+    place: str = ""
+    side: str = "side"
+    quantity: str | None = "quantity"
+    """None when it has none: it sells what another has bought."""
+    types: frozenset[str] = TYPES
+
+    def of(self, name: str) -> str:
+        """Return the name of a parameter."""
+        return f"{self.place}{name[0].upper()}{name[1:]}" if self.place else name
+
+    @property
+    def client_id(self) -> str:
+        return self.of("clientOrderId") if self.place else "newClientOrderId"
+
+
+def read_leg(params: Params, names: OrderNames, symbol: Symbol, rules: SymbolRules, usual_id: str) -> Wanted:
+    """Read the parameters of an order that may be one of several.
+
+    Raises:
+        Refusal: one is missing, malformed, or does not belong to this type.
+    """
+    side, kind = params.required(names.side), params.required(names.of("type"))
     if side not in {"BUY", "SELL"}:
         raise Refusal(-1117, "Invalid side.")
     if kind not in TYPES:
         raise Refusal(-1116, "Invalid orderType.")
-    time_in_force = _time_in_force(params, kind)
-    client_id = read_client_id(params, "newClientOrderId") or usual_id
+    if kind not in names.types:
+        raise Refusal(-1014, "Unsupported order combination.")
+    time_in_force = _time_in_force(params, names.of("timeInForce"), kind)
+    client_id = read_client_id(params, names.client_id) or usual_id
     mode = params.text("selfTradePreventionMode") or rules.default_self_trade_prevention_mode
     if mode not in MODES:
         raise refusals.bad_value("selfTradePreventionMode")
@@ -60,28 +91,33 @@ def read_order(params: Params, symbol: Symbol, rules: SymbolRules, usual_id: str
         buys=side == "BUY",
         kind=kind,
         time_in_force=time_in_force,
-        quantity=_amount(params, "quantity", needed=True),
-        price=_amount(params, "price", needed=kind != "MARKET"),
-        stop=_amount(params, "stopPrice", needed=kind in STOPS),
+        quantity=0 if names.quantity is None else read_amount(params, names.quantity, needed=True),
+        price=read_amount(params, names.of("price"), needed=kind != "MARKET"),
+        stop=read_amount(params, names.of("stopPrice"), needed=kind in STOPS),
         client_order_id=client_id,
         self_trade=mode,
     )
 
 
-def _time_in_force(params: Params, kind: str) -> str:
-    value = params.text("timeInForce")
+def _time_in_force(params: Params, name: str, kind: str) -> str:
+    value = params.text(name)
     if kind in UNTIMED:
         if value is not None:
-            raise Refusal(-1106, "Parameter 'timeInForce' sent when not required.")
+            raise Refusal(-1106, f"Parameter '{name}' sent when not required.")
         return "GTC"
     if value is None:
-        raise refusals.missing("timeInForce")
+        raise refusals.missing(name)
     if value not in TIMES_IN_FORCE:
         raise Refusal(-1115, "Invalid timeInForce.")
     return value
 
 
-def _amount(params: Params, name: str, *, needed: bool) -> int:
+def read_amount(params: Params, name: str, *, needed: bool) -> int:
+    """Read a price or a quantity.
+
+    Raises:
+        Refusal: it is missing, malformed, or does not belong here.
+    """
     value = params.required(name) if needed else params.text(name)
     if value is None:
         return 0

@@ -4,9 +4,10 @@ from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.portfolio import ZERO, Order
 from mcp_binance_server.simulator.orders.desk import Named
 from mcp_binance_server.simulator.orders.execution import Execution
+from mcp_binance_server.simulator.orders.order import Wanted
 from mcp_binance_server.simulator.refusals import Refusal
 from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
-from mcp_binance_server.simulator.rest.order_parameters import read_client_id, read_order
+from mcp_binance_server.simulator.rest.orders.parameters import read_client_id, read_order
 from mcp_binance_server.simulator.rest.private import COMMISSION, DISCOUNT, NO_COMMISSION
 from mcp_binance_server.simulator.rest.signing import SIGNING, Params
 
@@ -28,16 +29,22 @@ ORDER_NAMES = (
 
 def new_order(call: Call) -> object:
     """Answer POST order."""
-    desk, symbol, response = call.exchange.orders, call.symbol(), _response(call.params)
+    desk, symbol, response = call.exchange.orders, call.symbol(), read_response(call.params)
     wanted = read_order(call.params, symbol, desk.rules(symbol), desk.usual_client_id())
     call.params.finish()
     account = call.exchange.order_account(call.key)
     desk.ledger.spend(account.holder, call.now_ms)
+    return place_counted(call, wanted, response)
+
+
+def place_counted(call: Call, wanted: Wanted, response: str | None) -> dict[str, object]:
+    """Place an order that counts already, and return the answer to it; only a successful one goes on counting."""
+    desk, account = call.exchange.orders, call.exchange.order_account(call.key)
     before = desk.records.executions.newest
     try:
         order = desk.place(account, wanted, call.now_ms)
     except Refusal:
-        desk.ledger.give_back(account.holder, call.now_ms)  # only successful orders count
+        desk.ledger.give_back(account.holder, call.now_ms)
         raise
     call.headers.update(desk.ledger.headers(account.holder, call.now_ms))
     executions = desk.records.executions.since(before, account.holder)
@@ -48,7 +55,7 @@ def new_order(call: Call) -> object:
 def try_order(call: Call) -> object:
     """Answer POST order/test: everything but the engine."""
     desk, symbol = call.exchange.orders, call.symbol()
-    _response(call.params)
+    read_response(call.params)
     wanted = read_order(call.params, symbol, desk.rules(symbol), desk.usual_client_id())
     rates = call.params.flag("computeCommissionRates", usual=False)
     desk.check(call.exchange.order_account(call.key), wanted, call.now_ms)
@@ -64,19 +71,37 @@ def try_order(call: Call) -> object:
 
 
 def cancel_order(call: Call) -> object:
-    """Answer DELETE order."""
+    """Answer DELETE order; an order of a list is answered as its list."""
     symbol, number = call.symbol(), call.params.whole("orderId")
     client_id = read_client_id(call.params, "origClientOrderId")
     if number is None and client_id is None:
         raise refusals.missing_either("origClientOrderId", "orderId")
     desk = call.exchange.orders
     cancel_id = read_client_id(call.params, "newClientOrderId") or desk.usual_client_id()
-    restriction = call.params.text("cancelRestrictions")
+    only = read_restriction(call.params)
+    call.params.finish()
+    named = Named(symbol.name, number, client_id, only)
+    return cancelled(call, desk.cancel(call.exchange.order_account(call.key), named, cancel_id, call.now_ms), cancel_id)
+
+
+def read_restriction(params: Params) -> str | None:
+    """Read which status an order must have to be cancelled."""
+    restriction = params.text("cancelRestrictions")
     if restriction not in {None, "ONLY_NEW", "ONLY_PARTIALLY_FILLED"}:
         raise Refusal(-1145, "cancelRestrictions has to be either ONLY_NEW or ONLY_PARTIALLY_FILLED.")
-    call.params.finish()
-    named = Named(symbol.name, number, client_id, None if restriction is None else restriction.removeprefix("ONLY_"))
-    order = desk.cancel(call.exchange.order_account(call.key), named, cancel_id, call.now_ms)
+    return None if restriction is None else restriction.removeprefix("ONLY_")
+
+
+def cancelled(call: Call, order: Order, cancel_id: str) -> dict[str, object]:
+    """Return the answer to a cancel of an order, or of the list it belongs to."""
+    listed = call.exchange.orders.records.lists.get(order.list_id)
+    if listed is None:
+        return _cancelled(order, cancel_id)
+    gone = [one.told() for one in listed.orders if one.status == "CANCELED"]
+    return listed.body() | {"orderReports": [_cancelled(one, cancel_id) for one in gone]}
+
+
+def _cancelled(order: Order, cancel_id: str) -> dict[str, object]:
     body = answer_of(order, [], "RESULT")
     del body["workingTime"]
     return {"symbol": order.symbol, "origClientOrderId": order.client_order_id} | body | {"clientOrderId": cancel_id}
@@ -87,7 +112,7 @@ def answer_of(order: Order, executions: list[Execution], response: str) -> dict[
     body: dict[str, object] = {
         "symbol": order.symbol,
         "orderId": order.order_id,
-        "orderListId": -1,
+        "orderListId": order.list_id,
         "clientOrderId": order.client_order_id,
         "transactTime": order.updated_ms,
     }
@@ -106,6 +131,8 @@ def answer_of(order: Order, executions: list[Execution], response: str) -> dict[
         "workingTime": order.working_ms,
         "selfTradePreventionMode": order.self_trade,
     }
+    if order.released_ms == -1 and order.quantity == ZERO:
+        del body["origQty"]  # it sells what its working order will have bought
     if response == "FULL":
         body["fills"] = [_fill(one) for one in executions if one.kind == "TRADE"]
     if order.stop_price != ZERO:
@@ -127,7 +154,8 @@ def _fill(execution: Execution) -> dict[str, object]:
     }
 
 
-def _response(params: Params) -> str | None:
+def read_response(params: Params) -> str | None:
+    """Read how much an answer is to say."""
     value = params.text("newOrderRespType")
     if value is not None and value not in RESPONSES:
         raise refusals.bad_value("newOrderRespType")

@@ -1,0 +1,1 @@
+"""The endpoints of orders: one by one, in lists, replaced."""

@@ -1,0 +1,164 @@
+"""The endpoints of order lists: a new one of each kind, a cancel, and what they are."""
+
+from collections.abc import Callable
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.market.listing import Symbol
+from mcp_binance_server.simulator.orders.desk import Named
+from mcp_binance_server.simulator.orders.lists import OrderList, WantedList
+from mcp_binance_server.simulator.orders.order import Wanted
+from mcp_binance_server.simulator.orders.rules import SymbolRules, rejected
+from mcp_binance_server.simulator.refusals import Refusal
+from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
+from mcp_binance_server.simulator.rest.orders.calls import answer_of, cancelled, read_response
+from mcp_binance_server.simulator.rest.orders.parameters import OrderNames, read_client_id, read_leg
+from mcp_binance_server.simulator.rest.signing import SIGNING
+
+Body = dict[str, object]
+
+LEG_NAMES = ("Type", "ClientOrderId", "Price", "StopPrice", "TimeInForce")
+LIST_NAMES = ("symbol", "listClientOrderId", "newOrderRespType", "selfTradePreventionMode")
+PAIR_TYPES = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT", "LIMIT_MAKER"})
+WORKING_TYPES = frozenset({"LIMIT", "LIMIT_MAKER"})
+
+
+def new_oco(call: Call) -> object:
+    """Answer POST orderList/oco."""
+    return _place(call, _read_oco)
+
+
+def _place(call: Call, read: Callable[[Call, Symbol, SymbolRules, str], WantedList]) -> Body:
+    desk, lists, symbol = call.exchange.orders, call.exchange.order_lists, call.symbol()
+    response, rules = read_response(call.params) or "RESULT", desk.rules(symbol)
+    client_id = read_client_id(call.params, "listClientOrderId") or lists.usual_client_id()
+    wanted = read(call, symbol, rules, client_id)
+    call.params.finish()
+    account, count = call.exchange.order_account(call.key), len(wanted.orders)
+    desk.ledger.spend(account.holder, call.now_ms, count)
+    before = desk.records.executions.newest
+    try:
+        listed = lists.place(account, wanted, call.now_ms)
+    except Refusal:
+        desk.ledger.give_back(account.holder, call.now_ms, count)
+        raise
+    # The answer shows pending orders as pending even if the working order is filled at once.
+    placed = listed.body() | {"transactionTime": call.now_ms}
+    pending = {order.number: order.told() for order in listed.pending}
+    lists.start(listed, call.now_ms)
+    call.headers.update(desk.ledger.headers(account.holder, call.now_ms))
+    executions = desk.records.executions.since(before, account.holder)
+    orders = [pending.get(order.number) or order.told() for order in listed.orders]
+    own = {order.order_id: [one for one in executions if one.order.order_id == order.order_id] for order in orders}
+    return placed | {"orderReports": [answer_of(order, own[order.order_id], response) for order in orders]}
+
+
+def _read_oco(call: Call, symbol: Symbol, rules: SymbolRules, client_id: str) -> WantedList:
+    if not rules.oco_allowed:
+        raise rejected("OCO orders are not supported for this symbol")
+    pair = _read_pair(call, symbol, rules, ("above", "below"), side="side", quantity="quantity", first=0)
+    return WantedList(client_list_id=client_id, working=None, others=pair)
+
+
+def _read_pair(
+    call: Call,
+    symbol: Symbol,
+    rules: SymbolRules,
+    places: tuple[str, str],
+    *,
+    side: str,
+    quantity: str | None,
+    first: int,
+) -> tuple[Wanted, Wanted]:
+    """Read the two orders of a pair; the stop loss comes first."""
+    for place in places:
+        if call.params.required(f"{place}Type") not in PAIR_TYPES:
+            raise Refusal(-1158, "Order type not supported in OCO.")
+    above, below = (
+        read_leg(
+            call.params,
+            OrderNames(place, side, quantity),
+            symbol,
+            rules,
+            call.exchange.orders.usual_client_id(first + number),
+        )
+        for number, place in enumerate(places)
+    )
+    upper, lower = ("stop loss", "profit") if above.buys else ("profit", "stop loss")
+    _check_place(above, upper)
+    _check_place(below, lower)
+    if not above.conditional and not below.conditional:
+        raise Refusal(-1168, "At least one OCO order must be contingent.")
+    return (above, below) if above.buys else (below, above)
+
+
+def _check_place(order: Wanted, place: str) -> None:
+    """Check that a stop loss stands on the side where it stops losses, and the other order opposite."""
+    side = "buy" if order.buys else "sell"
+    if order.kind.startswith("STOP_LOSS") == (place == "stop loss"):
+        return
+    if order.kind.startswith("STOP_LOSS"):
+        code, where = (-1196, "above") if order.buys else (-1197, "below")
+        raise Refusal(code, f"A stop loss order in a {side} OCO must be {where}.")
+    where = "below" if order.buys else "above"
+    if order.kind == "LIMIT_MAKER":
+        raise Refusal(-1165 if order.buys else -1166, f"A limit order in a {side} OCO must be {where}.")
+    raise Refusal(-1198 if order.buys else -1199, f"A take profit order in a {side} OCO must be {where}.")
+
+
+def cancel_list(call: Call) -> object:
+    """Answer DELETE orderList."""
+    symbol, number = call.symbol(), call.params.whole("orderListId")
+    client_id = read_client_id(call.params, "listClientOrderId")
+    if number is None and client_id is None:
+        raise refusals.missing_either("orderListId", "listClientOrderId")
+    cancel_id = read_client_id(call.params, "newClientOrderId") or call.exchange.orders.usual_client_id()
+    call.params.finish()
+    account = call.exchange.order_account(call.key)
+    named = Named(symbol.name, number, client_id)
+    listed = call.exchange.order_lists.cancel(account, named, cancel_id, call.now_ms)
+    return cancelled(call, listed.orders[0].told(), cancel_id)
+
+
+def one_list(call: Call) -> object:
+    """Answer orderList."""
+    number, client_id = call.params.whole("orderListId"), call.params.text("origClientOrderId")
+    if number is None and client_id is None:
+        raise refusals.missing_either("orderListId", "origClientOrderId")
+    call.exchange.orders.engine.settle(call.now_ms)
+    listed = call.exchange.order_lists.find(call.exchange.holder(call.key).api_key, number, client_id)
+    if listed is None or not call.exchange.orders.visible(listed.orders[0].told(), call.now_ms):
+        raise refusals.no_such_order()
+    return listed.body()
+
+
+def open_lists(call: Call) -> object:
+    """Answer openOrderList."""
+    call.exchange.orders.engine.settle(call.now_ms)
+    holder = call.exchange.holder(call.key).api_key
+    lists: list[OrderList] = [*call.exchange.orders.records.lists.values()]
+    return [listed.body() for listed in lists if listed.holder == holder and not listed.done]
+
+
+def _names(*places: str) -> tuple[str, ...]:
+    return (*LIST_NAMES, *(f"{place}{name}" for place in places for name in LEG_NAMES), *SIGNING)
+
+
+def _new(kind: str, names: tuple[str, ...], answer: Callable[[Call], object]) -> Endpoint:
+    return Endpoint(f"/api/v3/orderList/{kind}", names, flat(1), answer, signed=True, method="POST")
+
+
+LIST_WRITES = (
+    _new("oco", ("side", "quantity", *_names("above", "below")), new_oco),
+    Endpoint(
+        "/api/v3/orderList",
+        ("symbol", "orderListId", "listClientOrderId", "newClientOrderId", *SIGNING),
+        flat(1),
+        cancel_list,
+        signed=True,
+        method="DELETE",
+    ),
+)
+LIST_READS = (
+    Endpoint("/api/v3/orderList", ("orderListId", "origClientOrderId", *SIGNING), flat(4), one_list, signed=True),
+    Endpoint("/api/v3/openOrderList", SIGNING, flat(6), open_lists, signed=True),
+)

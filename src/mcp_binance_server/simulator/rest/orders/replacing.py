@@ -1,0 +1,100 @@
+"""The endpoints that change an open order: cancelReplace, and an amendment that keeps its place in the queue."""
+
+from collections.abc import Callable
+
+from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.orders.desk import Named
+from mcp_binance_server.simulator.orders.rules import rejected
+from mcp_binance_server.simulator.refusals import Refusal
+from mcp_binance_server.simulator.rest.endpoints import Call, Endpoint, flat
+from mcp_binance_server.simulator.rest.orders.calls import (
+    ORDER_NAMES,
+    cancelled,
+    place_counted,
+    read_response,
+    read_restriction,
+)
+from mcp_binance_server.simulator.rest.orders.parameters import read_client_id, read_order
+from mcp_binance_server.simulator.rest.signing import SIGNING
+
+Body = dict[str, object]
+
+REPLACE_NAMES = (
+    *ORDER_NAMES,
+    "cancelReplaceMode",
+    "cancelNewClientOrderId",
+    "cancelOrigClientOrderId",
+    "cancelOrderId",
+    "cancelRestrictions",
+    "orderRateLimitExceededMode",
+)
+
+
+def cancel_replace(call: Call) -> object:
+    """Answer POST order/cancelReplace: filters and counts come first, then the cancel, then the new order."""
+    params, desk, symbol = call.params, call.exchange.orders, call.symbol()
+    mode = params.required("cancelReplaceMode")
+    if mode not in {"STOP_ON_FAILURE", "ALLOW_FAILURE"}:
+        raise refusals.bad_value("cancelReplaceMode")
+    if (exceeded_mode := params.text("orderRateLimitExceededMode")) not in {None, "DO_NOTHING", "CANCEL_ONLY"}:
+        raise refusals.bad_value("orderRateLimitExceededMode")
+    number, client_id = params.whole("cancelOrderId"), read_client_id(params, "cancelOrigClientOrderId")
+    if number is None and client_id is None:
+        raise refusals.missing_either("cancelOrigClientOrderId", "cancelOrderId")
+    cancel_id = read_client_id(params, "cancelNewClientOrderId") or desk.usual_client_id(1)
+    named = Named(symbol.name, number, client_id, read_restriction(params))
+    response, rules = read_response(params), desk.rules(symbol)
+    wanted = read_order(params, symbol, rules, desk.usual_client_id())
+    params.finish()
+    if not rules.cancel_replace_allowed:
+        raise rejected("Order cancel-replace is not supported for this symbol.")
+    account = call.exchange.order_account(call.key)
+    desk.check(account, wanted, call.now_ms)
+    exceeded: Refusal | None = None
+    try:
+        desk.ledger.spend(account.holder, call.now_ms)
+    except Refusal as refusal:
+        if exceeded_mode != "CANCEL_ONLY":
+            raise
+        exceeded = refusal
+    cancel = _attempt(lambda: cancelled(call, desk.cancel(account, named, cancel_id, call.now_ms), cancel_id))
+    new: Body | Refusal | None = None
+    if not isinstance(cancel, Refusal) or mode == "ALLOW_FAILURE":
+        new = exceeded or _attempt(lambda: place_counted(call, wanted, response))
+    return _answer(cancel, new, exceeded if mode == "STOP_ON_FAILURE" else None)
+
+
+def _attempt(part: Callable[[], Body]) -> Body | Refusal:
+    try:
+        return part()
+    except Refusal as refusal:
+        return refusal
+
+
+def _answer(cancel: Body | Refusal, new: Body | Refusal | None, exceeded: Refusal | None) -> Body:
+    data: Body = {
+        "cancelResult": "FAILURE" if isinstance(cancel, Refusal) else "SUCCESS",
+        "newOrderResult": "NOT_ATTEMPTED" if new is None else "FAILURE" if isinstance(new, Refusal) else "SUCCESS",
+        "cancelResponse": cancel.body() if isinstance(cancel, Refusal) else cancel,
+        "newOrderResponse": new.body() if isinstance(new, Refusal) else new,
+    }
+    worked = [not isinstance(cancel, Refusal), isinstance(new, dict)]
+    if all(worked):
+        return data
+    status = 429 if exceeded is not None else 409 if any(worked) else 400
+    wait = None if exceeded is None else exceeded.retry_after_secs
+    if any(worked):
+        raise Refusal(-2021, "Order cancel-replace partially failed.", status=status, retry_after_secs=wait, data=data)
+    raise Refusal(-2022, "Order cancel-replace failed.", status=status, retry_after_secs=wait, data=data)
+
+
+REPLACING = (
+    Endpoint(
+        "/api/v3/order/cancelReplace",
+        (*REPLACE_NAMES, *SIGNING),
+        flat(1),
+        cancel_replace,
+        signed=True,
+        method="POST",
+    ),
+)
