@@ -1,6 +1,7 @@
 """The endpoints of order lists: a new one of each kind, a cancel, and what they are."""
 
 from collections.abc import Callable
+from functools import partial
 
 from mcp_binance_server.simulator import refusals
 from mcp_binance_server.simulator.market.listing import Symbol
@@ -19,6 +20,7 @@ Body = dict[str, object]
 LEG_NAMES = ("Type", "ClientOrderId", "Price", "StopPrice", "TimeInForce")
 LIST_NAMES = ("symbol", "listClientOrderId", "newOrderRespType", "selfTradePreventionMode")
 PAIR_TYPES = frozenset({"STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT", "LIMIT_MAKER"})
+WORKING_NAMES = ("workingSide", "workingQuantity")
 WORKING_TYPES = frozenset({"LIMIT", "LIMIT_MAKER"})
 
 
@@ -57,6 +59,48 @@ def _read_oco(call: Call, symbol: Symbol, rules: SymbolRules, client_id: str) ->
         raise rejected("OCO orders are not supported for this symbol")
     pair = _read_pair(call, symbol, rules, ("above", "below"), side="side", quantity="quantity", first=0)
     return WantedList(client_list_id=client_id, working=None, others=pair)
+
+
+def new_oto(call: Call) -> object:
+    """Answer POST orderList/oto."""
+    return _place(call, partial(_read_oto, pair=False, pays=False))
+
+
+def new_otoco(call: Call) -> object:
+    """Answer POST orderList/otoco."""
+    return _place(call, partial(_read_oto, pair=True, pays=False))
+
+
+def new_opo(call: Call) -> object:
+    """Answer POST orderList/opo."""
+    return _place(call, partial(_read_oto, pair=False, pays=True))
+
+
+def new_opoco(call: Call) -> object:
+    """Answer POST orderList/opoco."""
+    return _place(call, partial(_read_oto, pair=True, pays=True))
+
+
+def _read_oto(call: Call, symbol: Symbol, rules: SymbolRules, client_id: str, *, pair: bool, pays: bool) -> WantedList:
+    for allowed, name in ((rules.oto_allowed, "OTO"), (rules.opo_allowed or not pays, "OPO")):
+        if not allowed:
+            raise rejected(f"{name} orders are not supported for this symbol.")
+    if pair and not rules.oco_allowed:
+        raise rejected("OCO orders are not supported for this symbol")
+    usual = call.exchange.orders.usual_client_id
+    names = OrderNames("working", "workingSide", "workingQuantity", WORKING_TYPES)
+    working = read_leg(call.params, names, symbol, rules, usual())
+    quantity = None if pays else "pendingQuantity"
+    if pair:
+        places = ("pendingAbove", "pendingBelow")
+        others = _read_pair(call, symbol, rules, places, side="pendingSide", quantity=quantity, first=1)
+    else:
+        others = (read_leg(call.params, OrderNames("pending", "pendingSide", quantity), symbol, rules, usual(1)),)
+    if pays and not working.buys:
+        raise Refusal(-1222, "Working order in an OPO list must be a bid.")
+    if pays and others[0].buys:
+        raise Refusal(-1223, "Pending orders in an OPO list must be asks.")
+    return WantedList(client_list_id=client_id, working=working, others=others, pays=pays)
 
 
 def _read_pair(
@@ -149,6 +193,14 @@ def _new(kind: str, names: tuple[str, ...], answer: Callable[[Call], object]) ->
 
 LIST_WRITES = (
     _new("oco", ("side", "quantity", *_names("above", "below")), new_oco),
+    _new("oto", (*WORKING_NAMES, "pendingSide", "pendingQuantity", *_names("working", "pending")), new_oto),
+    _new(
+        "otoco",
+        (*WORKING_NAMES, "pendingSide", "pendingQuantity", *_names("working", "pendingAbove", "pendingBelow")),
+        new_otoco,
+    ),
+    _new("opo", (*WORKING_NAMES, "pendingSide", *_names("working", "pending")), new_opo),
+    _new("opoco", (*WORKING_NAMES, "pendingSide", *_names("working", "pendingAbove", "pendingBelow")), new_opoco),
     Endpoint(
         "/api/v3/orderList",
         ("symbol", "orderListId", "listClientOrderId", "newClientOrderId", *SIGNING),
