@@ -105,6 +105,11 @@ class OrderControl:
                     order.told().body() | {"account": self._number(order.holder)}
                     for order in desk.records.orders.values()
                 ],
+                "amended": [
+                    {"orderId": order.number, "from": one.earlier_id, "to": one.client_order_id}
+                    for order in desk.records.orders.values()
+                    for one in order.amendments
+                ],
                 "lists": [one.body() | {"account": self._number(one.holder)} for one in desk.records.lists.values()],
             }
         )

@@ -142,6 +142,13 @@ class OrderEngine:
             self._end(one, "CANCELED", now_ms)
             self._records.tell(one, "CANCELED", now_ms, Detail(cancel_id=cancel_id))
 
+    def resize(self, order: LiveOrder, now_ms: int) -> None:
+        """Show an order on the book as small as it now is; its place in the queue stays."""
+        resting = self.book(order.wanted.symbol).orders.get(order.number)
+        if resting is not None:
+            resting.left = order.left
+            self._publish(order.wanted.symbol, now_ms)
+
     def _matters(self, symbol: Symbol, low: int, high: int) -> bool:
         resting = self.book(symbol).orders.values()
         if any(order.price >= low if order.buys else order.price <= high for order in resting):
@@ -240,7 +247,7 @@ class OrderEngine:
             self._records.tell(one, "TRADE_PREVENTION", now_ms, Detail(prevention=prevention))
             self._note_end(one)
 
-    def expire(self, order: LiveOrder, reason: str, now_ms: int) -> None:
+    def expire(self, order: LiveOrder, reason: str | None, now_ms: int) -> None:
         """End an order by a rule of the exchange."""
         order.expiry_reason = reason
         self._end(order, "EXPIRED", now_ms)

@@ -47,7 +47,7 @@ class ListDesk:
         records.lists[listed.number] = listed
         for order in listed.orders:
             self._desk.accept(order)
-        _lock(account, [order for order in listed.orders if not order.pending])
+        records.hold([order for order in listed.orders if not order.pending])
         for order in listed.orders:
             last = order is listed.orders[-1]
             records.tell(order, "NEW", now_ms, Detail(list_status=listed.status() if last else None))
@@ -126,7 +126,7 @@ class ListDesk:
         begins = [order for order in listed.orders if not order.pending]
         for order in begins:
             desk.meet(order, now_ms)
-        afford(account, begins[0].wanted, max(_need(order) for order in begins))
+        afford(account, begins[0].wanted, max(order.needed for order in begins))
 
     def _judge_prices(self, listed: OrderList, now_ms: int) -> None:
         """Check that the pair is on both sides of the last price; of a pending pair only that it is in order."""
@@ -164,7 +164,7 @@ class ListDesk:
                 for one in (order, *(one for one in pending if one is not order)):
                     desk.engine.expire(one, REFUSED_LATER if one is order else OTHER_BEGAN, now_ms)
                 return
-        _lock(account, pending)
+        desk.records.hold(pending)
         for order in pending:
             desk.records.tell(order, "NEW", now_ms)
         for order in pending:
@@ -179,7 +179,7 @@ class ListDesk:
             self._judge_prices(listed, now_ms)
         match, _ = desk.meet(order, now_ms)
         bought = -(-match.value // UNIT) if wanted.kind == "MARKET" and wanted.buys else 0
-        afford(account, wanted, bought or max(_need(one) for one in listed.others))
+        afford(account, wanted, bought or max(one.needed for one in listed.others))
 
     def _sellable(self, wanted: Wanted, received: int) -> int:
         names = {"LOT_SIZE", "MARKET_LOT_SIZE"} if wanted.kind == "MARKET" else {"LOT_SIZE"}
@@ -187,15 +187,3 @@ class ListDesk:
             step = units(str(entry["stepSize"])) if entry["filterType"] in names else 0
             received -= received % step if step else 0
         return received
-
-
-def _lock(account: Account, orders: list[LiveOrder]) -> None:
-    """Set aside what orders need that are one order or a pair: of a pair only one can trade."""
-    most = max((order for order in orders if order.wanted.kind != "MARKET"), key=_need, default=None)
-    if most is not None:
-        most.locked = _need(most)
-        account.lock(most.wanted.locked_asset, most.locked)
-
-
-def _need(order: LiveOrder) -> int:
-    return order.wanted.needs(order.left)

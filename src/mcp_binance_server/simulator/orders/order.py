@@ -1,6 +1,6 @@
 """An order as the desk works on it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mcp_binance_server.simulator.market.listing import UNIT, Symbol, decimal_string
 from mcp_binance_server.simulator.market.portfolio import ZERO, Order
@@ -37,6 +37,18 @@ class Wanted:
         return -(-self.price * left // UNIT)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amendment:
+    """One time that an order was made smaller."""
+
+    execution: int
+    earlier_id: str
+    client_order_id: str
+    earlier_quantity: int
+    quantity: int
+    at_ms: int
+
+
 @dataclass(slots=True, kw_only=True)
 class LiveOrder:
     """An order since it was accepted."""
@@ -56,6 +68,7 @@ class LiveOrder:
     expiry_reason: str | None = None
     list_id: int = -1
     released_ms: int | None = None
+    amendments: list[Amendment] = field(default_factory=list[Amendment])
 
     @property
     def open(self) -> bool:
@@ -73,6 +86,11 @@ class LiveOrder:
     @property
     def left(self) -> int:
         return self.wanted.quantity - self.executed - self.prevented
+
+    @property
+    def needed(self) -> int:
+        """What must be set aside for what is left of it."""
+        return self.wanted.needs(self.left)
 
     def told(self) -> Order:
         """Return the order as it goes out."""

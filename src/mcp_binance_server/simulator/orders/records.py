@@ -1,5 +1,6 @@
 """What is written down of accounts and orders, and what the signed endpoints show of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mcp_binance_server.simulator.market.listing import UNIT, Listing
@@ -87,9 +88,20 @@ class OrderRecords:
     def unlock(self, order: LiveOrder) -> None:
         """Give back what an order needs no longer; what it spends is taken from that afterwards."""
         holds = order.open and not order.pending and order.wanted.kind != "MARKET"
-        needed = order.wanted.needs(order.left) if holds else 0
+        needed = order.needed if holds else 0
         self._accounts[order.holder].release(order.wanted.locked_asset, order.locked - needed)
         order.locked = needed
+
+    def hold(self, orders: Sequence[LiveOrder]) -> None:
+        """Set aside what one order needs or the dearer one of a pair, of which only one can trade."""
+        for order in orders:
+            self._accounts[order.holder].release(order.wanted.locked_asset, order.locked)
+            order.locked = 0
+        holding = [order for order in orders if order.wanted.kind != "MARKET" and not order.pending]
+        most = max(holding, key=lambda order: order.needed, default=None)
+        if most is not None:
+            most.locked = most.needed
+            self._accounts[most.holder].lock(most.wanted.locked_asset, most.locked)
 
     def pay(self, order: LiveOrder, fill: Fill) -> None:
         """Move what a fill moves."""

@@ -27,6 +27,13 @@ class SymbolRules(msgspec.Struct, rename="camel"):
     cancel_replace_allowed: bool = False
 
     @property
+    def most_amendments(self) -> int:
+        """How often one order may be made smaller."""
+        return max(
+            (int(entry["maxNumOrderAmends"]) for entry in self.filters if "maxNumOrderAmends" in entry), default=0
+        )
+
+    @property
     def most_lists(self) -> int:
         """How many lists an account may have open; 0 is any number."""
         return max((int(entry["maxNumOrderLists"]) for entry in self.filters if "maxNumOrderLists" in entry), default=0)

@@ -90,6 +90,8 @@ class Endpoint:
     answer: Callable[[Call], object]
     signed: bool = False
     method: str = "GET"
+    costs: Callable[[object], bool] = lambda _: False
+    """Whether a write that succeeded with this body still costs its weight: since 2026-04-02 most do not."""
 
     @property
     def writes(self) -> bool:

@@ -16,7 +16,7 @@ from mcp_binance_server.simulator.rest.endpoints import RIGHTS, Call, Endpoint, 
 from mcp_binance_server.simulator.rest.history import KLINES, TRADES
 from mcp_binance_server.simulator.rest.orders.calls import WRITES
 from mcp_binance_server.simulator.rest.orders.lists import LIST_READS, LIST_WRITES
-from mcp_binance_server.simulator.rest.orders.replacing import REPLACING
+from mcp_binance_server.simulator.rest.orders.replacing import AMENDMENTS, REPLACING
 from mcp_binance_server.simulator.rest.private import PRIVATE
 from mcp_binance_server.simulator.rest.signing import Params, authenticate, check_time
 from mcp_binance_server.simulator.rest.tickers import TICKERS
@@ -90,13 +90,12 @@ GENERAL = (
 
 
 ENDPOINTS: Mapping[str, Endpoint] = {
-    endpoint.path: endpoint for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE, *LIST_READS, *RIGHTS)
+    endpoint.path: endpoint
+    for endpoint in (*GENERAL, *TICKERS, *TRADES, *KLINES, *PRIVATE, *LIST_READS, *AMENDMENTS, *RIGHTS)
 }
 WRITTEN: Mapping[tuple[str, str], Endpoint] = {
     (endpoint.method, endpoint.path): endpoint for endpoint in (*WRITES, *LIST_WRITES, *REPLACING)
 }
-# Since 2026-04-02 a successful order, list or cancel costs no weight.
-COSTLY = frozenset({"/api/v3/order/test", "/api/v3/order/amend/keepPriority"})
 # The answer that an order would have had which a fault keeps from happening: to be cut or spoiled, never sent whole.
 NOT_EXECUTED = b'{"symbol":"BTCUSDT","orderId":1,"orderListId":-1,"clientOrderId":"never","transactTime":1784592123456}'
 TIMED_OUT = {
@@ -175,8 +174,8 @@ class Gateway:
         now_ms = self._exchange.now_ms()
         answer = Answer(200, NOT_EXECUTED)
         if fault is None or fault.executed is not False:
-            answer = self._do(endpoint, Call(self._exchange, params, now_ms, key))
-            if answer.status == 200 and endpoint.path not in COSTLY:
+            answer, free = _do(endpoint, Call(self._exchange, params, now_ms, key))
+            if free:
                 self._exchange.meter.give_back(request.weight, now_ms)
                 request.weight = 0
         if fault is None or fault.executed is None:
@@ -185,19 +184,22 @@ class Gateway:
             return self._fault_status(fault, now_ms)
         return json_answer(TIMED_OUT, 503) if fault.kind == "delay" and not fault.executed else answer
 
-    def _do(self, endpoint: Endpoint, call: Call) -> Answer:
-        try:
-            body = endpoint.answer(call)
-        except refusals.Refusal as refusal:
-            if refusal.data is None:
-                raise
-            return replace(refused(refusal), headers=refused(refusal).headers | call.headers)
-        call.params.finish()
-        return replace(json_answer(body), headers=call.headers)
-
     def _fault_status(self, fault: Fault, now_ms: int) -> Answer:
         if fault.body is not None:
             return Answer(fault.status, fault.body.encode(), HTML_TYPE, fault.headers)
         answer = json_answer({"code": fault.code, "msg": fault.msg}, fault.status)
         wait = {"Retry-After": str(self._exchange.meter.retry_after_secs(now_ms))}
         return replace(answer, headers=(wait if fault.status in {418, 429} else {}) | fault.headers)
+
+
+def _do(endpoint: Endpoint, call: Call) -> tuple[Answer, bool]:
+    """Return the answer to a write, and whether it costs nothing."""
+    try:
+        body = endpoint.answer(call)
+    except refusals.Refusal as refusal:
+        if refusal.data is None:
+            raise
+        answer = refused(refusal)  # a part of it may have happened: a fault may hide that as well
+        return replace(answer, headers=answer.headers | call.headers), False
+    call.params.finish()
+    return replace(json_answer(body), headers=call.headers), not endpoint.costs(body)

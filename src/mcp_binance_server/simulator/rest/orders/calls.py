@@ -178,5 +178,6 @@ WRITES = (
         try_order,
         signed=True,
         method="POST",
+        costs=lambda _: True,
     ),
 )

@@ -2,7 +2,12 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from mcp_binance_server.simulator import refusals
+from mcp_binance_server.simulator.market.listing import decimal_string
+from mcp_binance_server.simulator.market.portfolio import ZERO
+from mcp_binance_server.simulator.orders.amending import Amended, amend_order
 from mcp_binance_server.simulator.orders.desk import Named
 from mcp_binance_server.simulator.orders.rules import rejected
 from mcp_binance_server.simulator.refusals import Refusal
@@ -14,7 +19,7 @@ from mcp_binance_server.simulator.rest.orders.calls import (
     read_response,
     read_restriction,
 )
-from mcp_binance_server.simulator.rest.orders.parameters import read_client_id, read_order
+from mcp_binance_server.simulator.rest.orders.parameters import read_amount, read_client_id, read_order
 from mcp_binance_server.simulator.rest.signing import SIGNING
 
 Body = dict[str, object]
@@ -88,7 +93,91 @@ def _answer(cancel: Body | Refusal, new: Body | Refusal | None, exceeded: Refusa
     raise Refusal(-2022, "Order cancel-replace failed.", status=status, retry_after_secs=wait, data=data)
 
 
+def amend(call: Call) -> object:
+    """Answer PUT order/amend/keepPriority."""
+    params, desk, symbol = call.params, call.exchange.orders, call.symbol()
+    number, client_id = params.whole("orderId"), read_client_id(params, "origClientOrderId")
+    if number is None and client_id is None:
+        raise refusals.missing_either("origClientOrderId", "orderId")
+    new_id = read_client_id(params, "newClientOrderId") or desk.usual_client_id()
+    quantity = read_amount(params, "newQty", needed=True)
+    params.finish()
+    account = call.exchange.order_account(call.key)
+    order = amend_order(desk, account, Named(symbol.name, number, client_id), Amended(quantity, new_id), call.now_ms)
+    made, told = order.amendments[-1], order.told()
+    amended: Body = {
+        "symbol": told.symbol,
+        "orderId": told.order_id,
+        "orderListId": told.list_id,
+        "origClientOrderId": made.earlier_id,
+        "clientOrderId": told.client_order_id,
+        "price": told.price,
+        "qty": told.quantity,
+        "executedQty": told.executed,
+        "preventedQty": told.prevented,
+        "quoteOrderQty": told.quote_quantity,
+        "cumulativeQuoteQty": told.executed_value,
+        "status": told.status,
+        "timeInForce": told.time_in_force,
+        "type": told.kind,
+        "side": told.side,
+        "selfTradePreventionMode": told.self_trade,
+    }
+    if told.stop_price != ZERO:
+        amended["stopPrice"] = told.stop_price
+    if told.working_ms != -1:
+        amended["workingTime"] = told.working_ms
+    body: Body = {"transactTime": call.now_ms, "executionId": made.execution, "amendedOrder": amended}
+    listed = desk.records.lists.get(order.list_id)
+    if listed is not None:
+        left_out = {"listStatusType", "transactionTime"}
+        body["listStatus"] = {name: value for name, value in listed.body().items() if name not in left_out}
+    return body
+
+
+def amendments(call: Call) -> object:
+    """Answer order/amendments."""
+    symbol, number = call.symbol(), call.params.whole("orderId")
+    if number is None:
+        raise refusals.missing("orderId")
+    first, limit = call.params.whole("fromExecutionId") or 0, call.params.limit(500, 1000)
+    order = call.exchange.orders.records.orders.get(number)
+    if order is None or order.holder != call.exchange.holder(call.key).api_key:
+        return []
+    made = [one for one in order.amendments if one.execution >= first]
+    return [
+        {
+            "symbol": symbol.name,
+            "orderId": number,
+            "executionId": one.execution,
+            "origClientOrderId": one.earlier_id,
+            "newClientOrderId": one.client_order_id,
+            "origQty": decimal_string(one.earlier_quantity),
+            "newQty": decimal_string(one.quantity),
+            "time": one.at_ms,
+        }
+        for one in made[:limit]
+    ]
+
+
+def _still_open(body: object) -> bool:
+    # It costs nothing only if the order ends by it.
+    shown = msgspec.convert(body, dict[str, object])["amendedOrder"]
+    return msgspec.convert(shown, dict[str, object])["status"] != "EXPIRED"
+
+
+AMEND_NAMES = ("symbol", "orderId", "origClientOrderId", "newClientOrderId", "newQty")
+
 REPLACING = (
+    Endpoint(
+        "/api/v3/order/amend/keepPriority",
+        (*AMEND_NAMES, *SIGNING),
+        flat(4),
+        amend,
+        signed=True,
+        method="PUT",
+        costs=_still_open,
+    ),
     Endpoint(
         "/api/v3/order/cancelReplace",
         (*REPLACE_NAMES, *SIGNING),
@@ -96,5 +185,15 @@ REPLACING = (
         cancel_replace,
         signed=True,
         method="POST",
+    ),
+)
+
+AMENDMENTS = (
+    Endpoint(
+        "/api/v3/order/amendments",
+        ("symbol", "orderId", "fromExecutionId", "limit", *SIGNING),
+        flat(4),
+        amendments,
+        signed=True,
     ),
 )
