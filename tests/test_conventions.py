@@ -38,7 +38,14 @@ PURE = (
     "domain", "analytics", "surface.views", "feeds.book", "feeds.tape", "charts.language", "charts.validate",
     "charts.chartimg.docs_parser",
 )  # fmt: skip
-JUDGEMENT = ("trading.judgement", "trading.lifecycle", "trading.paper.market", "trading.paper.account")
+JUDGEMENT = (
+    "trading.judgement",
+    "trading.lifecycle",
+    "trading.paper.market",
+    "trading.paper.account",
+    "trading.paper.lists",
+    "trading.paper.order",
+)
 BELOW_MCP = (
     "services", "sessions", "charts", "feeds", "guide", "trading", "exchange", "analytics", "state", "domain",
     "telemetry", "errors",

@@ -19,7 +19,7 @@ class Broker(Protocol):
         """How long after it was signed an order may still come to light; before, that there is none proves nothing."""
         ...
 
-    async def place(self, request: Written, gate: Gate) -> Outcome:
+    async def place(self, request: Written, gate: Gate, /) -> Outcome:
         """Send one order, a list of them, or a change of one."""
         ...
 

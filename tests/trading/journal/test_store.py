@@ -210,11 +210,13 @@ def tables_of(version: int) -> list[str]:
 def taken_back(path: Path, version: int) -> dict[str, list[tuple[object, ...]]]:
     """Make an older version of a journal, and return what is in each of its tables."""
     db = sqlite3.connect(path)
-    for later in range(version, NEWEST):
-        for statement in VERSIONS[later]:
-            verb, what, name, *rest = statement.split()
-            undo = f"ALTER TABLE {name} DROP COLUMN {rest[2]}" if verb == "ALTER" else f"DROP {what} IF EXISTS {name}"
-            db.execute(undo)
+    for later in range(NEWEST - 1, version - 1, -1):
+        for statement in reversed(VERSIONS[later]):
+            verb, what, name, *more = statement.split()
+            if verb == "ALTER":
+                db.execute(f"ALTER TABLE {name} DROP COLUMN {more[2]}")
+            else:
+                db.execute(f"DROP {what} IF EXISTS {name}")
     db.execute(f"PRAGMA user_version={version}")
     db.commit()
     found = contents(db, version)

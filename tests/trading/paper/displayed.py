@@ -9,7 +9,8 @@ from typing import Any
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Side
-from mcp_binance_server.trading.paper.market import PaperFill, PaperMarket, PaperOrder
+from mcp_binance_server.trading.paper.market import PaperMarket
+from mcp_binance_server.trading.paper.order import PaperFill, PaperOrder
 
 _numbers = count(1)
 

@@ -31,9 +31,9 @@ from mcp_binance_server.trading.journal.store import FILE, Store, opened_store
 from mcp_binance_server.trading.paper import matcher as matching
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.paper.market import PaperFill, PaperOrder
 from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, TookOver, matcher_token
-from mcp_binance_server.trading.paper.tables import PaperRow
+from mcp_binance_server.trading.paper.order import PaperOrder
+from mcp_binance_server.trading.paper.tables import write_order
 
 SYMBOL, PAIR = Symbol("ABXY"), Pair("AB", "XY")
 START = {"AB": Decimal(100_000), "XY": Decimal(10_000_000)}
@@ -133,8 +133,8 @@ class Member:
         chance, account = self.chance, self.chance.choice(ACCOUNTS)
         if chance.random() < 0.25 and (standing := await self.exchange.open_orders(account)):
             name = chance.choice(standing).order.client_order_id
-            row = await self.exchange.cancel(account, Target(SYMBOL, name), PAIR)
-            if row is not None and row.order.status == "CANCELED":
+            rows = await self.exchange.cancel(account, Target(SYMBOL, name), PAIR)
+            if rows and rows[0].order.status == "CANCELED":
                 self.note("cancelled", name)
             return
         self.placed += 1
@@ -154,33 +154,11 @@ class Member:
             told.write(f"{name}\n")
 
 
-class SplitMatcher(SymbolMatcher):
-    """A control: balances and fills in one transaction, the order and the tape in the next."""
-
-    is_paid = False
-
-    async def _write(
-        self, orders: list[PaperOrder], fills: list[PaperFill], now_ms: int, reason: str = ""
-    ) -> frozenset[str]:
-        rows_of = {each.order.order_id: each for each in self._known.values()}
-
-        def pay(rows: sqlite3.Connection) -> None:
-            with localcontext(prec=EXACT_DIGITS):
-                for order in orders:
-                    own = [each for each in fills if each.order_id == order.order_id]
-                    if own or not order.is_open:
-                        self._settle(rows, order, rows_of[order.order_id], own)
-
-        await self.store.write(pay)
-        self.is_paid = True
-        try:
-            return await super()._write(orders, fills, now_ms, reason)
-        finally:
-            self.is_paid = False
-
-    def _settle(self, rows: sqlite3.Connection, order: PaperOrder, row: PaperRow, fills: list[PaperFill]) -> None:
-        if not self.is_paid:
-            super()._settle(rows, order, row, fills)
+def write_order_apart(rows: sqlite3.Connection, order: PaperOrder, spent: Quantity, now_ms: int) -> None:
+    """Stand in as a control: balances and fills in one transaction, the order and the tape in the next."""
+    rows.execute("COMMIT")
+    rows.execute("BEGIN IMMEDIATE")
+    write_order(rows, order, spent, now_ms)
 
 
 def audit(folder: Path) -> list[str]:
@@ -335,7 +313,7 @@ class Killing:
 def main(folder: Path, runs: int, seed: int, control: str) -> None:
     """Kill one process after the other until something does not add up; tell what was found."""
     if control == "split":
-        globals()["SymbolMatcher"] = SplitMatcher
+        matching.write_order = write_order_apart
     if control == "unfenced":
         matching.is_matcher = _anybody
     killing = Killing(folder, random.Random(seed))

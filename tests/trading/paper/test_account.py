@@ -10,7 +10,7 @@ from mcp_binance_server.domain.account import Commission
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.paper.account import Pair, PaperAccount
-from mcp_binance_server.trading.paper.market import PaperFill, PaperOrder
+from mcp_binance_server.trading.paper.order import PaperFill, PaperOrder
 from trading.paper.displayed import order
 
 PAIR = Pair("AB", "XY")
@@ -32,19 +32,19 @@ def holds(account: PaperAccount) -> dict[str, tuple[Decimal, Decimal]]:
 
 def test_a_buy_holds_its_whole_value_and_gets_back_what_it_did_not_need() -> None:
     mine, buy = account(), order("BUY", 100, 4)
-    mine.hold(buy, PAIR)
+    mine.hold(PAIR, buy)
     assert holds(mine)["XY"] == (600, 400)
 
     kept = mine.settle(buy, fill(buy, 90, 3), PAIR, RATES)
     assert (kept, holds(mine)) == (Decimal("0.006"), {"AB": (Decimal("12.994"), 0), "XY": (630, 100)})
 
-    mine.release(buy, PAIR)
+    mine.release(PAIR, buy)
     assert holds(mine)["XY"] == (730, 0)
 
 
 def test_a_sale_holds_what_it_sells_and_pays_in_what_it_receives() -> None:
     mine, sale = account(), order("SELL", 100, 4)
-    mine.hold(sale, PAIR)
+    mine.hold(PAIR, sale)
     assert holds(mine)["AB"] == (6, 4)
 
     kept = mine.settle(sale, fill(sale, 110, 4, is_maker=True), PAIR, RATES)
@@ -58,7 +58,7 @@ def test_what_is_not_free_is_not_held(side: str, price: int, quantity: int, asse
     before = holds(mine)
 
     with pytest.raises(InsufficientBalance) as caught:
-        mine.hold(order(side, price, quantity), PAIR)  # type: ignore[arg-type]
+        mine.hold(PAIR, order(side, price, quantity))  # type: ignore[arg-type]
 
     assert caught.value.asset == asset
     assert holds(mine) == before
@@ -76,7 +76,7 @@ def test_whatever_is_filled_everything_adds_up(
         mine = PaperAccount.starting_with(start)
         made = order(side, 1, 1)  # type: ignore[arg-type]
         made.price, made.quantity = Price(price), Quantity(quantity)
-        mine.hold(made, PAIR)
+        mine.hold(PAIR, made)
         base, quote, kept = Decimal(0), Decimal(0), {"AB": Decimal(0), "XY": Decimal(0)}
         for better, share in parts:
             got = Quantity((made.left * share / 10).quantize(Decimal("0.00000001")))
@@ -85,7 +85,7 @@ def test_whatever_is_filled_everything_adds_up(
             commission = mine.settle(made, PaperFill(1, at, got, is_maker=False, at_ms=0), PAIR, RATES)
             kept["AB" if side == "BUY" else "XY"] += commission
             base, quote = base + got, quote + got * at
-        mine.release(made, PAIR)
+        mine.release(PAIR, made)
 
         way = 1 if side == "BUY" else -1
         assert holds(mine) == {

@@ -7,96 +7,21 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Fate, Kind, Outcome, Side, Target, TimeInForce, WrittenOrder
-from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.trading.journal.store import opened_store
-from mcp_binance_server.trading.judgement.preview import USUAL
-from mcp_binance_server.trading.paper.account import Pair
-from mcp_binance_server.trading.paper.broker import PATIENCE_MS, PaperBroker
-from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
-from support.clock import FakeClock
-from trading.paper.displayed import Displayed, usual_book
+from mcp_binance_server.trading.paper.broker import PATIENCE_MS
+from trading.paper.bench import LATENCY_MS, PAIR, START, SYMBOL, Bench, opened_bench
 
 pytestmark = pytest.mark.anyio
-
-SYMBOL, PAIR = Symbol("ABXY"), Pair("AB", "XY")
-START = {"XY": Decimal(1000), "AB": Decimal(10)}
-LATENCY_MS = 150
 
 
 class Stopped(Exception):
     """The gate said no."""
 
 
-class MatchingClock(FakeClock):
-    """Whoever sleeps lets the market move on: the one matcher works when time passes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.matcher: SymbolMatcher | None = None
-        self.met_ms: list[int] = []
-
-    async def sleep_ms(self, duration_ms: float) -> None:
-        await super().sleep_ms(duration_ms)
-        if self.matcher is not None:
-            await self.matcher.look()
-            if await self.matcher.meet((), self.now_ms()):
-                self.met_ms.append(self.now_ms())
-
-
-class Bench:
-    """A broker, the market that its orders meet, and what its gate and its bell were asked."""
-
-    def __init__(self, exchange: PaperExchange, clock: MatchingClock) -> None:
-        self.exchange, self.clock = exchange, clock
-        self.book: Displayed = usual_book()
-        self.gates: list[int] = []
-        self.woken = 0
-
-    @property
-    def broker(self) -> PaperBroker:
-        async def pair_of(_symbol: Symbol) -> Pair:
-            return PAIR
-
-        def wake() -> None:
-            self.woken += 1
-
-        return PaperBroker("paper", self.exchange, pair_of, Venue("mainnet", "paper", simulated=True), self.clock, wake)
-
-    async def open_market(self) -> None:
-        token = await matcher_token(self.exchange.store, "me", self.clock.now_ms())
-        assert token is not None
-        self.clock.matcher = SymbolMatcher(SYMBOL, PAIR, self.exchange.store, START, USUAL, token, self.book)
-
-    async def gate(self) -> None:
-        self.gates.append(len(await self.exchange.orders("paper", SYMBOL, 9)))
-
-    async def place(
-        self,
-        name: str,
-        side: Side,
-        price: int,
-        quantity: int = 2,
-        *,
-        kind: Kind = "LIMIT",
-        force: TimeInForce = "GTC",
-    ) -> Outcome:
-        amounts = Quantity(Decimal(quantity)), Price(Decimal(price))
-        return await self.broker.place(WrittenOrder(name, SYMBOL, side, kind, force, *amounts), self.gate)
-
-    async def free(self) -> dict[str, Decimal]:
-        return {each.asset: each.free for each in (await self.exchange.account("paper")).balances}
-
-
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
-    clock = MatchingClock()
-    async with opened_store(tmp_path / "trading") as store:
-        made = Bench(PaperExchange(store, START, LATENCY_MS, clock.now_ms), clock)
-        await made.open_market()
+    async with opened_bench(tmp_path / "trading") as made:
         yield made
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import Side
-from mcp_binance_server.trading.paper.market import PaperFill, PaperMarket, PaperOrder
+from mcp_binance_server.trading.paper.market import PaperMarket
+from mcp_binance_server.trading.paper.order import PaperFill, PaperOrder
 from trading.paper.displayed import Displayed, arrive, order, traded, usual_book
 
 

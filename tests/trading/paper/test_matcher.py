@@ -114,9 +114,8 @@ async def test_a_cancelled_order_gives_back_what_it_held(exchange: PaperExchange
     await match.look()
     await match.meet((), NOW_MS)
 
-    row = await exchange.cancel("me", Target(SYMBOL, "a"), PAIR)
+    (row,) = await exchange.cancel("me", Target(SYMBOL, "a"), PAIR)
 
-    assert row is not None
     assert row.order.status == "CANCELED"
     assert (await balances(exchange))["XY"] == (1000, 0)
 

@@ -17,7 +17,8 @@ import pytest
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Side
-from mcp_binance_server.trading.paper.market import PaperFill, PaperMarket, PaperOrder
+from mcp_binance_server.trading.paper.market import PaperMarket
+from mcp_binance_server.trading.paper.order import PaperFill, PaperOrder
 from support.fixtures import RECORDED_MARKET, UNPUBLISHED, needs
 
 pytestmark = [needs(RECORDED_MARKET), pytest.mark.flood]

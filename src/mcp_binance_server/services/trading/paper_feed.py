@@ -175,7 +175,7 @@ class PaperFeed:
                 return
             store, start = self.exchange.store, self.exchange.start
             pair = Pair(rules.base, rules.quote)
-            matcher = SymbolMatcher(symbol, pair, store, start, self.rates, token, FeedBook(feed))
+            matcher = SymbolMatcher(symbol, pair, store, start, self.rates, token, FeedBook(feed), rules.step)
             await matcher.load()
             market = PaperSymbol(matcher, feed, self.client, self.time)
             while feed.state != "closed":

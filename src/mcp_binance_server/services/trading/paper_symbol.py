@@ -114,6 +114,7 @@ class PaperSymbol:
         changed = frozenset[str]()
         if last and self.matcher.is_watching:
             changed = await self._catch_up(last[-1])
+            self.matcher.last_was(last[-1])
         elif last:
             self.matcher.skip_to(last[-1])
         self._has_begun = True

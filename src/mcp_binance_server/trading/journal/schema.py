@@ -58,7 +58,13 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
     # What is not over is looked for at every order, of one account or of all; what is over only becomes more.
     ("CREATE INDEX intent_not_over ON intent (prepared_ms) WHERE final_ms IS NULL",),
     # The orders of a list as they stand; an order that is no list has none.
-    ("ALTER TABLE intent ADD COLUMN legs TEXT NOT NULL DEFAULT '[]'",),
+    (
+        "ALTER TABLE intent ADD COLUMN legs TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE paper_order ADD COLUMN list_id TEXT",
+        "ALTER TABLE paper_order ADD COLUMN shape TEXT",
+        "ALTER TABLE paper_order ADD COLUMN is_entry INTEGER",
+        "CREATE INDEX paper_order_list ON paper_order (account, list_id) WHERE list_id IS NOT NULL",
+    ),
 )
 NEWEST = len(VERSIONS)
 

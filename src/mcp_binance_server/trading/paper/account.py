@@ -1,6 +1,6 @@
 """The money of an account on paper: what orders hold back, and what fills give and take. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
@@ -11,7 +11,7 @@ from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.judgement.preview import written
-from mcp_binance_server.trading.paper.market import NONE, PaperFill, PaperOrder
+from mcp_binance_server.trading.paper.order import NONE, PaperFill, PaperOrder
 
 OWN = "paper"
 
@@ -40,13 +40,15 @@ class PaperAccount:
         assets = sorted(self.free.keys() | self.locked.keys())
         return tuple(Balance(each, self.free.get(each, NONE), self.locked.get(each, NONE)) for each in assets)
 
-    def hold(self, order: PaperOrder, pair: Pair) -> None:
-        """Hold back what an order may need.
+    def hold(self, pair: Pair, *orders: PaperOrder) -> None:
+        """Hold back what an order may need; of several of which only one can be filled, what the dearest may need.
 
         Raises:
             InsufficientBalance: so much is not free; nothing is held then.
         """
-        asset, needed = _held_by(order.side, pair), self._needed(order, order.quantity)
+        if not orders:
+            return
+        asset, needed = _held_by(orders[0].side, pair), self._held(orders)
         free = self.free.get(asset, NONE)
         if needed > free:
             raise InsufficientBalance(
@@ -70,10 +72,14 @@ class PaperAccount:
         self._move(got, free=Quantity(received - commission), locked=NONE)
         return commission
 
-    def release(self, order: PaperOrder, pair: Pair) -> None:
-        """Give back what an order that is over still holds."""
-        held = self._needed(order, order.left)
-        self._move(_held_by(order.side, pair), free=held, locked=-held)
+    def release(self, pair: Pair, *orders: PaperOrder) -> None:
+        """Give back what is still held for an order, or for several of which only one can be filled."""
+        if orders:
+            held = self._held(orders)
+            self._move(_held_by(orders[0].side, pair), free=held, locked=-held)
+
+    def _held(self, orders: Iterable[PaperOrder]) -> Quantity:
+        return max(self._needed(each, each.left) for each in orders)
 
     def _needed(self, order: PaperOrder, quantity: Quantity) -> Quantity:
         return Quantity(order.price * quantity) if order.side == "BUY" else quantity

@@ -1,17 +1,28 @@
 """The broker of one account on paper: the same port as for money, and the exchange is our own file."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import (
+    Amendment,
+    Fate,
+    Gate,
+    Outcome,
+    Replacement,
+    Target,
+    Written,
+    WrittenList,
+    WrittenOrder,
+)
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.paper.market import PENDING
+from mcp_binance_server.trading.paper.lists import problem_of
+from mcp_binance_server.trading.paper.order import PENDING
 from mcp_binance_server.trading.paper.tables import PaperRow
 
 # How long an answer waits for an order to arrive at the market, beyond its own latency, and how often it looks.
@@ -36,26 +47,36 @@ class PaperBroker:
     horizon_ms: int = 0
     """How long an order that was sent may stay unseen: not at all, it is in the file or it is not."""
 
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
-        pair = await self.pair_of(order.symbol)
+    async def place(self, request: Written, gate: Gate) -> Outcome:
+        pair = await self.pair_of(request.symbol)
         await gate()
         try:
-            row = await self.exchange.accept(self.account, order, pair)
+            match request:
+                case WrittenOrder():
+                    placed = await self._place(request, pair)
+                case WrittenList():
+                    placed = await self._place_list(request, pair)
+                case Replacement():
+                    placed = await self._replace(request, pair)
+                case Amendment():
+                    placed = await self._amend(request, pair)
         except InsufficientBalance as error:
-            return Outcome(Fate.REFUSED, reason=error.message)
-        self.wake()
-        return _outcome(await self._arrived(row))
+            placed = Outcome(Fate.REFUSED, reason=error.message)
+        return placed
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:
         pair = await self.pair_of(target.symbol)
         await gate()
-        row = await self.exchange.cancel(self.account, target, pair)
+        rows = await self.exchange.cancel(self.account, target, pair)
         self.wake()
-        if row is None:
-            return Outcome(Fate.REFUSED, reason="there is no such order")
-        if row.order.status != "CANCELED":
-            return Outcome(Fate.REFUSED, row.order, reason=f"the order is {row.order.status}")
-        return Outcome(Fate.ACCEPTED, row.order)
+        if not rows:
+            return Outcome(Fate.REFUSED, reason=f"there is no such {'list' if target.is_list else 'order'}")
+        legs = tuple(row.order for row in rows)
+        told = Outcome(Fate.ACCEPTED, legs=legs) if target.is_list else Outcome(Fate.ACCEPTED, legs[0])
+        if any(each.status == "CANCELED" for each in legs):
+            return told
+        what = "every order of the list is over" if target.is_list else f"the order is {legs[0].status}"
+        return replace(told, fate=Fate.REFUSED, reason=what)
 
     async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:
         row = await self.exchange.find(self.account, symbol, client_order_id)
@@ -65,17 +86,58 @@ class PaperBroker:
         found = (row.order for row in await self.exchange.open_orders(self.account))
         return tuple(each for each in found if symbol in (None, each.symbol))
 
-    async def _arrived(self, row: PaperRow) -> PaperRow:
-        order, left_ms = row.order, self.exchange.latency_ms + PATIENCE_MS
-        while order.status == PENDING and left_ms > 0:
+    async def _place(self, order: WrittenOrder, pair: Pair) -> Outcome:
+        row = await self.exchange.accept(self.account, order, pair)
+        self.wake()
+        (row,) = await self._arrived([row])
+        return _outcome(row)
+
+    async def _place_list(self, listed: WrittenList, pair: Pair) -> Outcome:
+        if problem := problem_of(listed):
+            return Outcome(Fate.REFUSED, reason=problem)
+        rows = await self.exchange.accept_list(self.account, listed, pair)
+        self.wake()
+        rows = await self._arrived(rows)
+        return replace(_outcome(rows[0]), order=None, legs=tuple(row.order for row in rows))
+
+    async def _replace(self, replacement: Replacement, pair: Pair) -> Outcome:
+        replaced = await self.exchange.replace(self.account, replacement, pair)
+        self.wake()
+        old = None if replaced.old is None else replaced.old.order
+        if replaced.new is not None:
+            (new,) = await self._arrived([replaced.new])
+            return replace(_outcome(new), target=old)
+        if replaced.refusal:
+            return Outcome(Fate.REFUSED, reason=replaced.refusal, target=old)
+        return Outcome(Fate.REFUSED, reason=_not_open(old))
+
+    async def _amend(self, amendment: Amendment, pair: Pair) -> Outcome:
+        row = await self.exchange.amend(self.account, amendment, pair)
+        self.wake()
+        if row is None or not row.to_paper().is_open:
+            return Outcome(Fate.REFUSED, row and row.order, reason=_not_open(row and row.order))
+        if row.part is not None:
+            return Outcome(Fate.REFUSED, row.order, reason="an order of a list is not made smaller on paper")
+        if row.order.quantity != amendment.quantity:
+            return Outcome(Fate.REFUSED, row.order, reason="it can only become smaller, and not than what is filled")
+        return Outcome(Fate.ACCEPTED, row.order)
+
+    async def _arrived(self, rows: list[PaperRow]) -> list[PaperRow]:
+        left_ms = self.exchange.latency_ms + PATIENCE_MS
+        while any(row.to_paper().is_on_its_way for row in rows) and left_ms > 0:
             await self.clock.sleep_ms(LOOK_MS)
             left_ms -= LOOK_MS
-            row = await self.exchange.find(self.account, order.symbol, order.client_order_id) or row
-            order = row.order
-        return row
+            rows = [await self._look(row) for row in rows]
+        return rows
+
+    async def _look(self, row: PaperRow) -> PaperRow:
+        return await self.exchange.find(self.account, row.order.symbol, row.order.client_order_id) or row
 
 
 def _outcome(row: PaperRow) -> Outcome:
-    if row.order.status == "REJECTED":
-        return Outcome(Fate.REFUSED, row.order, reason="the order would immediately match and take")
-    return Outcome(Fate.ACCEPTED, row.order, reason=row.reason or WORDS.get(row.order.status, ""))
+    fate = Fate.REFUSED if row.order.status == "REJECTED" else Fate.ACCEPTED
+    return Outcome(fate, row.order, reason=row.reason or WORDS.get(row.order.status, ""))
+
+
+def _not_open(order: Order | None) -> str:
+    return "there is no such order" if order is None else f"the order is {order.status}"

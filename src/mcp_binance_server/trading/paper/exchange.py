@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import EXACT_DIGITS
-from mcp_binance_server.domain.order_requests import Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import Amendment, Replacement, Target, WrittenList, WrittenOrder
 from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.paper.account import Pair, PaperAccount
+from mcp_binance_server.trading.paper.lists import NO_ENTRY, holding, parts_of
 from mcp_binance_server.trading.paper.tables import (
     PaperRow,
     find_order,
     forget_account,
     insert_order,
+    list_rows,
     newest_fills,
     open_rows,
     orders_between,
@@ -24,6 +27,15 @@ from mcp_binance_server.trading.paper.tables import (
 )
 
 RESET = "reset"
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What became of a replacement: the order that was to go, the one in its stead, and why there is none."""
+
+    old: PaperRow | None
+    new: PaperRow | None = None
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,36 +53,121 @@ class PaperExchange:
         Raises:
             InsufficientBalance: so much is not free; nothing was taken.
         """
+        return await self.store.write(lambda rows: self._accepted(rows, account, order, pair))
+
+    async def accept_list(self, account: str, listed: WrittenList, pair: Pair) -> list[PaperRow]:
+        """Take the orders of a list, or none; what only one of them can need is held back once.
+
+        Raises:
+            InsufficientBalance: so much is not free; nothing was taken.
+        """
         now_ms = self.now_ms()
 
-        def work(rows: Rows) -> PaperRow:
-            if (found := find_order(rows, account, order.symbol, order.client_order_id)) is not None:
+        def work(rows: Rows) -> list[PaperRow]:
+            if found := list_rows(rows, account, listed.symbol, listed.client_list_id):
                 return found
             holds = read_account(rows, account, self.start)
-            made = insert_order(rows, account, order, now_ms, now_ms + self.latency_ms)
+            arrives_ms = now_ms + self.latency_ms
+            made = [
+                insert_order(rows, account, order, now_ms, arrives_ms, part=part)
+                for order, part in zip(listed.orders, parts_of(listed), strict=True)
+            ]
             with localcontext(prec=EXACT_DIGITS):
-                holds.hold(made.to_paper(), pair)
+                holds.hold(pair, *holding(row.to_paper() for row in made))
             write_account(rows, account, holds)
             return made
 
         return await self.store.write(work)
 
-    async def cancel(self, account: str, target: Target, pair: Pair) -> PaperRow | None:
-        """Take an open order out and release its funds; None if there is no such order."""
+    async def replace(self, account: str, replacement: Replacement, pair: Pair) -> Replaced:
+        """Cancel an order and take another in its stead, in one step; one that cannot be cancelled is left alone."""
+        order = replacement.order
+
+        def work(rows: Rows) -> Replaced:
+            old = _find_target(rows, account, replacement.target)
+            if (new := find_order(rows, account, order.symbol, order.client_order_id)) is not None:
+                return Replaced(old, new)
+            if old is None or not old.to_paper().is_open:
+                return Replaced(old)
+            self._cancel(rows, account, [old], pair)
+            old = find_order(rows, account, old.order.symbol, order_id=old.order.order_id)
+            rows.execute("SAVEPOINT placing")
+            try:
+                return Replaced(old, self._accepted(rows, account, order, pair))
+            except InsufficientBalance as error:
+                rows.execute("ROLLBACK TO placing")
+                return Replaced(old, refusal=error.message)
+
+        return await self.store.write(work)
+
+    async def amend(self, account: str, amendment: Amendment, pair: Pair) -> PaperRow | None:
+        """Make an open order smaller where it stands and release the difference; None if there is no such order.
+
+        One that is over, of a list, or filled as far already is returned as it is.
+        """
+        target = amendment.target
 
         def work(rows: Rows) -> PaperRow | None:
-            found = find_order(rows, account, target.symbol, target.client_order_id)
-            if found is None or not (order := found.to_paper()).is_open:
+            found = _find_target(rows, account, target)
+            if found is None or found.part is not None or not (order := found.to_paper()).is_open:
+                return found
+            if not order.filled < amendment.quantity < order.quantity:
                 return found
             holds = read_account(rows, account, self.start)
             with localcontext(prec=EXACT_DIGITS):
-                holds.release(order, pair)
-            order.status = "CANCELED"
+                holds.release(pair, order)
+                order.quantity = amendment.quantity
+                holds.hold(pair, order)
             write_order(rows, order, found.order.quote_spent, self.now_ms())
             write_account(rows, account, holds)
-            return find_order(rows, account, target.symbol, target.client_order_id)
+            return _find_target(rows, account, target)
 
         return await self.store.write(work)
+
+    async def cancel(self, account: str, target: Target, pair: Pair) -> list[PaperRow]:
+        """Take an open order out, with the list that it is of, and release its funds.
+
+        Return the order, or of a list all of them, as they stand then; nothing if there is none such.
+        """
+
+        def find(rows: Rows) -> list[PaperRow]:
+            if target.is_list:
+                return list_rows(rows, account, target.symbol, target.client_order_id)
+            found = _find_target(rows, account, target)
+            return [] if found is None else [found]
+
+        def work(rows: Rows) -> list[PaperRow]:
+            self._cancel(rows, account, find(rows), pair)
+            return find(rows)
+
+        return await self.store.write(work)
+
+    def _accepted(self, rows: Rows, account: str, order: WrittenOrder, pair: Pair) -> PaperRow:
+        if (found := find_order(rows, account, order.symbol, order.client_order_id)) is not None:
+            return found
+        now_ms = self.now_ms()
+        holds = read_account(rows, account, self.start)
+        made = insert_order(rows, account, order, now_ms, now_ms + self.latency_ms)
+        with localcontext(prec=EXACT_DIGITS):
+            holds.hold(pair, made.to_paper())
+        write_account(rows, account, holds)
+        return made
+
+    def _cancel(self, rows: Rows, account: str, named: list[PaperRow], pair: Pair) -> None:
+        if not any(row.to_paper().is_open for row in named):
+            return
+        first, names = named[0], {row.order.order_id for row in named}
+        if first.part is not None:
+            named = list_rows(rows, account, first.order.symbol, first.part.list_id)
+        ended = [(order, row.order.quote_spent) for row in named if (order := row.to_paper()).is_open]
+        holds = read_account(rows, account, self.start)
+        with localcontext(prec=EXACT_DIGITS):
+            holds.release(pair, *holding(order for order, _ in ended))
+        for order, spent in ended:
+            is_left_over = order.awaits_entry and order.order_id not in names
+            order.status, order.reason = ("EXPIRED", NO_ENTRY) if is_left_over else ("CANCELED", "")
+            write_order(rows, order, spent, self.now_ms())
+        write_account(rows, account, holds)
 
     async def reset(self, account: str) -> int:
         """Begin anew with the start; return how many open orders were cancelled. Orders and fills stay, as the past."""
@@ -79,8 +176,8 @@ class PaperExchange:
             open_now = open_rows(rows, account)
             for found in open_now:
                 order = found.to_paper()
-                order.status = "CANCELED"
-                write_order(rows, order, found.order.quote_spent, self.now_ms(), RESET)
+                order.status, order.reason = "CANCELED", RESET
+                write_order(rows, order, found.order.quote_spent, self.now_ms())
             forget_account(rows, account)
             return len(open_now)
 
@@ -108,3 +205,7 @@ class PaperExchange:
 
     async def account(self, account: str) -> PaperAccount:
         return await self.store.read(lambda rows: read_account(rows, account, self.start))
+
+
+def _find_target(rows: Rows, account: str, target: Target) -> PaperRow | None:
+    return find_order(rows, account, target.symbol, target.client_order_id)

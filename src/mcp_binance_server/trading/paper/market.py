@@ -7,18 +7,16 @@ the queue, since who cancelled ahead of us nobody can see, and a trade fills at 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Protocol
 
 from mcp_binance_server.domain.market import PriceLevel
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce
+from mcp_binance_server.domain.order_requests import Side
 from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER
+from mcp_binance_server.trading.paper.lists import NO_ENTRY, OTHER_FIRST, WOULD_TAKE, misplaced, rest_of
+from mcp_binance_server.trading.paper.order import NONE, PaperFill, PaperOrder
 
-NONE = Quantity(Decimal(0))
 OPPOSITE: dict[Side, Side] = {"BUY": "SELL", "SELL": "BUY"}
-PENDING = "PENDING_NEW"
-OPEN = frozenset({PENDING, "NEW", "PARTIALLY_FILLED"})
 
 
 class PaperBook(Protocol):
@@ -33,54 +31,18 @@ class PaperBook(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PaperFill:
-    """A part of an order that was filled; of a maker `tape_id` names the print that filled it."""
-
-    order_id: int
-    price: Price
-    quantity: Quantity
-    is_maker: bool
-    at_ms: int
-    tape_id: int | None = None
-
-
-@dataclass(slots=True)
-class PaperOrder:
-    """An order on paper; a stop waits for its trigger."""
-
-    order_id: int
-    side: Side
-    kind: Kind
-    time_in_force: TimeInForce
-    price: Price
-    quantity: Quantity
-    arrives_ms: int
-    stop_price: Price | None = None
-    triggers_above: bool = False
-    is_triggered: bool = False
-    filled: Quantity = NONE
-    ahead: Quantity | None = None
-    """What was displayed before it at its price; None while nobody knows, and then only a trade through it counts."""
-    status: str = PENDING
-
-    @property
-    def left(self) -> Quantity:
-        return Quantity(self.quantity - self.filled)
-
-    @property
-    def is_open(self) -> bool:
-        return self.status in OPEN
-
-
 @dataclass(eq=False)
 class PaperMarket:
     """The orders of one account on one symbol; events are fed in the order in which the exchange sent them."""
 
     book: PaperBook
     waiting: list[PaperOrder] = field(default_factory=list[PaperOrder])
-    """On their way, or stops that were not triggered."""
+    """On their way, waiting for the entry of their list, or stops that were not triggered."""
     resting: list[PaperOrder] = field(default_factory=list[PaperOrder])
+    last: Price | None = None
+    """The price of the newest print; None while nobody knows."""
+    filled_entries: list[PaperOrder] = field(default_factory=list[PaperOrder])
+    """Entries of lists whose exits are to be started."""
     _taken: dict[tuple[Side, Price], tuple[Quantity, Quantity]] = field(
         default_factory=dict[tuple[Side, Price], tuple[Quantity, Quantity]]
     )
@@ -88,13 +50,40 @@ class PaperMarket:
 
     def advance(self, now_ms: int) -> Iterator[PaperFill]:
         """Let the orders arrive whose time has come; stops take their place and wait on."""
-        for order in [each for each in self.waiting if each.status == PENDING and each.arrives_ms <= now_ms]:
+        for order in [each for each in self.waiting if each.is_on_its_way and each.arrives_ms <= now_ms]:
+            if not order.is_on_its_way:
+                continue  # it came with the other order of its list
+            if order.part is not None and not order.part.is_entry:
+                self._place_together([order, *rest_of(order, self.waiting)], now_ms, takes=True)
+                continue
             order.arrives_ms = now_ms  # it may have waited for the market: what was printed by then is not for it
             if order.stop_price is not None:
                 order.status = "NEW"
                 continue
             self.waiting.remove(order)
             yield from self._arrive(order, now_ms)
+            if not order.is_open and order.left:
+                is_refused = order.status == "REJECTED"
+                self._end(rest_of(order, self.waiting), "REJECTED" if is_refused else "EXPIRED", NO_ENTRY)
+
+    def start(self, at_ms: int, *, takes: bool) -> None:
+        """Put the exits of filled entries in the market.
+
+        How much they are of, and whether the account can pay for it, is for the caller to see to.
+        """
+        entries, self.filled_entries = self.filled_entries, []
+        for entry in entries:
+            self._place_together(rest_of(entry, self.waiting), at_ms, takes=takes)
+
+    def end_unwatched(self, reason: str) -> None:
+        """End what was in the market while nobody looked, and what would have followed on it."""
+        for order in [each for each in (*self.waiting, *self.resting) if each.is_in_market]:
+            self._end([order, *rest_of(order, (*self.waiting, *self.resting))], "EXPIRED", reason)
+
+    def drop_over(self) -> None:
+        """Forget orders that were ended from outside."""
+        self.waiting = [each for each in self.waiting if each.is_open]
+        self.resting = [each for each in self.resting if each.is_open and each.left]
 
     def shown(self) -> None:
         """Hear that the book has changed: there cannot be more ahead of an order than its level holds."""
@@ -114,11 +103,13 @@ class PaperMarket:
         Where the book of that moment is not known a triggered order `takes` nothing: it waits for prints at its limit,
         the worst price it may have.
         """
+        self.last = price
         yield from self._give(at_ms, tape_id, price, quantity, "BUY" if buyer_is_maker else "SELL")
         stops = [each for each in self.waiting if each.status == "NEW" and each.arrives_ms <= at_ms]
         for order in [each for each in stops if _is_triggered(each, price)]:
             self.waiting.remove(order)
             order.is_triggered = True
+            self._end_others(order)
             if takes:
                 yield from self._arrive(order, at_ms)
             else:
@@ -143,6 +134,8 @@ class PaperMarket:
             key=lambda order: (-order.price if is_buy else order.price, order.order_id),
         )
         for order in best_first:
+            if not order.is_open:
+                continue  # the other order of its list had this print
             is_through = price < order.price if is_buy else price > order.price
             if not is_through and (price != order.price or order.ahead is None):
                 continue
@@ -154,11 +147,41 @@ class PaperMarket:
                 yield self._filled(order, order.price, got, at_ms, tape_id)
         self.resting = [order for order in self.resting if order.left]
 
-    def _arrive(self, order: PaperOrder, at_ms: int) -> Iterator[PaperFill]:
-        reach = [*self._reachable(order)]
-        if order.kind == LIMIT_MAKER and (reach or self._meets_own(order, order.price)):
-            order.status = "REJECTED"
+    def _place_together(self, orders: list[PaperOrder], at_ms: int, *, takes: bool) -> None:
+        """Put orders that end each other in the market, or none of them; the queue of a moment not seen is unknown."""
+        makers = [each for each in orders if each.stop_price is None]
+        refusal = misplaced(orders, self.last)
+        if takes and any(self._would_take(each) for each in makers):
+            refusal = refusal or WOULD_TAKE
+        if refusal:
+            was_pending = orders[0].awaits_entry
+            self._end(orders, "EXPIRED" if was_pending else "REJECTED", refusal)
             return
+        for order in orders:
+            order.status, order.arrives_ms = "NEW", at_ms
+        for order in makers:
+            self.waiting.remove(order)
+            order.ahead = self.book.displayed(order.side, order.price) if takes else None
+            self.resting.append(order)
+
+    def _would_take(self, order: PaperOrder) -> bool:
+        return any(True for _ in self._reachable(order)) or self._meets_own(order, order.price)
+
+    def _end(self, orders: list[PaperOrder], status: str, reason: str) -> None:
+        for order in orders:
+            order.status, order.reason = status, reason
+        self.drop_over()
+
+    def _end_others(self, order: PaperOrder) -> None:
+        """End what ends when an order of its list was filled, in part or as a whole, or triggered."""
+        if order.part is not None and not order.part.is_entry:
+            self._end(rest_of(order, (*self.waiting, *self.resting)), "EXPIRED", OTHER_FIRST)
+
+    def _arrive(self, order: PaperOrder, at_ms: int) -> Iterator[PaperFill]:
+        if order.kind == LIMIT_MAKER and self._would_take(order):
+            order.status, order.reason = "REJECTED", WOULD_TAKE
+            return
+        reach = [*self._reachable(order)]
         if order.time_in_force == "FOK" and sum(quantity for _, quantity in reach) < order.quantity:
             order.status = "EXPIRED"
             return
@@ -215,6 +238,9 @@ class PaperMarket:
     ) -> PaperFill:
         order.filled = Quantity(order.filled + quantity)
         order.status = "PARTIALLY_FILLED" if order.left else "FILLED"
+        self._end_others(order)
+        if order.part is not None and order.part.is_entry and not order.left:
+            self.filled_entries.append(order)
         return PaperFill(order.order_id, price, quantity, tape_id is not None, at_ms, tape_id)
 
 

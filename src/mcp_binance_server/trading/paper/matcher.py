@@ -6,17 +6,20 @@ is written with the next match, or once a second: the prints since are met again
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from typing import NamedTuple
 
 from mcp_binance_server.domain.account import Commission
 from mcp_binance_server.domain.market import Trade
-from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
+from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.journal.store import Rows, Store
-from mcp_binance_server.trading.paper.account import Pair
-from mcp_binance_server.trading.paper.market import PENDING, PaperBook, PaperFill, PaperMarket, PaperOrder
+from mcp_binance_server.trading.paper.account import Pair, PaperAccount
+from mcp_binance_server.trading.paper.lists import TOO_LITTLE, exit_quantity, holding
+from mcp_binance_server.trading.paper.market import PaperBook, PaperMarket
+from mcp_binance_server.trading.paper.order import NONE, PaperFill, PaperOrder
 from mcp_binance_server.trading.paper.tables import (
     PaperRow,
     SeenPrint,
@@ -24,6 +27,7 @@ from mcp_binance_server.trading.paper.tables import (
     is_matcher,
     open_rows,
     read_account,
+    received_by,
     release_matcher,
     take_matcher,
     tape_seen,
@@ -67,6 +71,8 @@ class SymbolMatcher:
     rates: Commission
     token: int
     book: PaperBook
+    step: Quantity = NONE
+    """What quantities on this symbol are whole multiples of."""
     seen: SeenPrint | None = None
     """The last print that the orders in the market have met; None where there never was one."""
     _markets: dict[str, PaperMarket] = field(default_factory=dict[str, PaperMarket])
@@ -74,6 +80,7 @@ class SymbolMatcher:
     _written: dict[int, _Mark] = field(default_factory=dict[int, _Mark])
     _written_seen: SeenPrint | None = None
     _written_ms: int = 0
+    _last: Price | None = None
 
     @property
     def has_orders(self) -> bool:
@@ -82,12 +89,12 @@ class SymbolMatcher:
     @property
     def is_watching(self) -> bool:
         """Whether an order is in the market, and no print may be missed."""
-        return any(each.status != PENDING for each in self._orders())
+        return any(each.is_in_market for each in self._orders())
 
     @property
     def next_arrival_ms(self) -> int | None:
         """When the next order arrives that is on its way."""
-        return min((each.arrives_ms for each in self._orders() if each.status == PENDING), default=None)
+        return min((each.arrives_ms for each in self._orders() if each.is_on_its_way), default=None)
 
     async def load(self) -> None:
         """Read the orders as they stand, and how far on the tape they have been met."""
@@ -109,6 +116,13 @@ class SymbolMatcher:
     def skip_to(self, newest: Trade) -> None:
         """Take note of a print that no order was in the market for."""
         self.seen = SeenPrint(newest.trade_id, newest.time_ms)
+        self.last_was(newest)
+
+    def last_was(self, newest: Trade) -> None:
+        """Take note of the last price, which lists of orders lie on both sides of."""
+        self._last = newest.price
+        for market in self._markets.values():
+            market.last = newest.price
 
     async def meet(self, trades: Sequence[Trade], now_ms: int, *, is_replay: bool = False) -> frozenset[str]:
         """Let prints and the present book reach every order; write down what came of it, return whose orders changed.
@@ -118,14 +132,13 @@ class SymbolMatcher:
         Raises:
             TookOver: another process matches now; nothing was written.
         """
-        orders = self._orders()
-        fills: list[PaperFill] = []
-        with localcontext(prec=EXACT_DIGITS):
-            for market in self._markets.values():
-                fills += self._met(market, trades, now_ms, is_replay=is_replay)
-        if trades:
-            self.skip_to(trades[-1])
-        return await self._write(orders, fills, now_ms)
+        changed, tape, is_over = frozenset[str](), iter(trades), False
+        while not is_over:
+            orders = self._orders()
+            with localcontext(prec=EXACT_DIGITS):
+                fills, is_over = self._met(tape, now_ms, is_replay=is_replay)
+            changed |= await self._write(orders, fills, now_ms)
+        return changed
 
     async def expire_unwatched(self, newest: Trade, now_ms: int) -> frozenset[str]:
         """End what was in the market while too much of the tape was missed; return whose orders these were.
@@ -133,14 +146,11 @@ class SymbolMatcher:
         Raises:
             TookOver: another process matches now; nothing was written.
         """
-        orders = [each for each in self._orders() if each.status != PENDING]
+        orders = self._orders()
         for market in self._markets.values():
-            for order in orders:
-                market.cancel(order.order_id)
-        for order in orders:
-            order.status = "EXPIRED"
+            market.end_unwatched(NOT_WATCHED)
         self.skip_to(newest)
-        return await self._write(orders, [], now_ms, NOT_WATCHED)
+        return await self._write(orders, [], now_ms)
 
     def _orders(self) -> list[PaperOrder]:
         return [order for market in self._markets.values() for order in (*market.waiting, *market.resting)]
@@ -151,41 +161,54 @@ class SymbolMatcher:
         for order_id, account in gone.items():
             self._markets[account].cancel(order_id)
             self._forget(order_id)
+        for order in self._orders():
+            order.quantity = found[order.order_id].order.quantity  # it may have been made smaller
         for order_id, row in found.items():
             if order_id not in self._known:
                 self._known[order_id] = row
-                market = self._markets.setdefault(row.account, PaperMarket(self.book))
+                market = self._markets.setdefault(row.account, PaperMarket(self.book, last=self._last))
                 order = row.to_paper()
                 self._written[order_id] = _Mark.of(order)
-                is_waiting = order.status == PENDING or (order.stop_price is not None and not order.is_triggered)
+                is_waiting = not order.is_in_market or (order.stop_price is not None and not order.is_triggered)
                 (market.waiting if is_waiting else market.resting).append(order)
         return frozenset(gone.values())
 
     def _forget(self, order_id: int) -> None:
         del self._known[order_id], self._written[order_id]
 
-    def _met(
-        self, market: PaperMarket, trades: Sequence[Trade], now_ms: int, *, is_replay: bool
-    ) -> Iterator[PaperFill]:
-        for trade in trades:
-            amounts = trade.price, trade.quantity
-            yield from market.trade(
-                trade.time_ms,
-                trade.trade_id,
-                *amounts,
-                buyer_is_maker=trade.buyer_is_maker,
-                takes=not is_replay,
-            )
-        if not is_replay:
-            market.shown()
-            yield from market.advance(now_ms)
+    def _met(self, tape: Iterator[Trade], now_ms: int, *, is_replay: bool) -> tuple[list[PaperFill], bool]:
+        """Meet prints as far as an entry of a list is filled: its exits are paid for before the next one.
 
-    async def _write(
-        self, orders: list[PaperOrder], fills: list[PaperFill], now_ms: int, reason: str = ""
-    ) -> frozenset[str]:
+        Return the fills, and whether that was all.
+        """
+        fills: list[PaperFill] = []
+        markets = self._markets.values()
+        for trade in tape:
+            amounts = trade.price, trade.quantity
+            for market in markets:
+                fills += market.trade(
+                    trade.time_ms,
+                    trade.trade_id,
+                    *amounts,
+                    buyer_is_maker=trade.buyer_is_maker,
+                    takes=not is_replay,
+                )
+            self.skip_to(trade)
+            if any(market.filled_entries for market in markets):
+                for market in markets:
+                    market.start(trade.time_ms, takes=not is_replay)
+                return fills, False
+        if not is_replay:
+            for market in markets:
+                market.shown()
+                fills += market.advance(now_ms)
+                market.start(now_ms, takes=True)
+        return fills, True
+
+    async def _write(self, orders: list[PaperOrder], fills: list[PaperFill], now_ms: int) -> frozenset[str]:
         marks = {each.order_id: _Mark.of(each) for each in orders}
-        changed = [each for each in orders if marks[each.order_id] != self._written[each.order_id]]
-        news = [each for each in changed if marks[each.order_id].told != self._written[each.order_id].told]
+        changed = {each.order_id: each for each in orders if marks[each.order_id] != self._written[each.order_id]}
+        news = [each for each in changed.values() if marks[each.order_id].told != self._written[each.order_id].told]
         has_moved = bool(changed) or (self.is_watching and self.seen != self._written_seen)
         if not news and not (has_moved and now_ms - self._written_ms >= FLUSH_MS):
             return frozenset()
@@ -193,19 +216,18 @@ class SymbolMatcher:
         def work(rows: Rows) -> None:
             if not is_matcher(rows, self.token):
                 raise TookOver
-            standing = {each.order.order_id: each for each in open_rows(rows, symbol=self.symbol)}
+            # One that was cancelled meanwhile is not there any more, nor the rest of its list: the cancel was first.
             with localcontext(prec=EXACT_DIGITS):
-                for order in changed:
-                    # One that was cancelled meanwhile is not there any more: the cancel was first.
-                    if (row := standing.get(order.order_id)) is not None:
-                        own = [each for each in fills if each.order_id == order.order_id]
-                        self._settle(rows, order, row, own)
-                        write_order(rows, order, _spent(row, own), now_ms, reason)
+                for together in _together(open_rows(rows, symbol=self.symbol)):
+                    if any(row.order.order_id in changed for row in together):
+                        self._settle(rows, together, changed, fills, now_ms)
             if self.seen is not None:
                 write_tape_seen(rows, self.symbol, self.seen)
 
         await self.store.write(work)
-        self._written.update(marks)
+        for market in self._markets.values():
+            market.drop_over()
+        self._written.update({each.order_id: _Mark.of(each) for each in orders})
         self._written_seen, self._written_ms = self.seen, now_ms
         accounts = frozenset(self._known[each.order_id].account for each in news)
         for order in news:
@@ -213,17 +235,77 @@ class SymbolMatcher:
                 self._forget(order.order_id)
         return accounts
 
-    def _settle(self, rows: Rows, order: PaperOrder, row: PaperRow, fills: list[PaperFill]) -> None:
-        account = row.account
+    def _settle(
+        self,
+        rows: Rows,
+        together: list[PaperRow],
+        changed: Mapping[int, PaperOrder],
+        fills: list[PaperFill],
+        now_ms: int,
+    ) -> None:
+        """Move the money of an order, or of those of a list, and write down how they stand."""
+        account, found = together[0].account, [row.to_paper() for row in together]
+        now = [changed.get(each.order_id, each) for each in found]
         holds = read_account(rows, account, self.start)
-        for fill in fills:
-            commission = holds.settle(order, fill, self.pair, self.rates)
-            asset = self.pair.base if order.side == "BUY" else self.pair.quote
-            insert_fill(rows, row, fill, commission, asset)
-        if not order.is_open:
-            holds.release(order, self.pair)
-        if fills or not order.is_open:
+        before = holds.balances
+        given = {each.order_id: _given(each, row, fills) for each, row in zip(now, together, strict=True)}
+        holds.release(self.pair, *holding(found))
+        for was, order, row in zip(found, now, together, strict=True):
+            if own := given[order.order_id]:
+                holds.hold(self.pair, was)
+                for fill in own:
+                    commission = holds.settle(order, fill, self.pair, self.rates)
+                    asset = self.pair.base if order.side == "BUY" else self.pair.quote
+                    insert_fill(rows, row, fill, commission, asset)
+                holds.release(self.pair, order)
+        starting = [order for was, order in zip(found, now, strict=True) if was.awaits_entry and order.is_in_market]
+        if starting and (refusal := self._cannot_pay(rows, found[0].order_id, starting, holds)):
+            for order in starting:
+                order.status, order.reason = "EXPIRED", refusal
+        holds.hold(self.pair, *holding(now))
+        if holds.balances != before:
             write_account(rows, account, holds)
+        for order, row in zip(now, together, strict=True):
+            if order.order_id in changed:
+                write_order(rows, order, _spent(row, given[order.order_id]), now_ms)
+
+    def _cannot_pay(self, rows: Rows, entry_id: int, exits: list[PaperOrder], holds: PaperAccount) -> str:
+        """Let exits be of as much as they may, now that their entry is filled; say why they cannot be paid for."""
+        quantity = exit_quantity(exits, received_by(rows, entry_id), self.step)
+        if not quantity:
+            return TOO_LITTLE
+        for order in exits:
+            order.quantity = quantity
+        try:
+            holds.hold(self.pair, *exits)
+        except InsufficientBalance as error:
+            return error.message
+        holds.release(self.pair, *exits)
+        return ""
+
+
+def _together(rows: Iterable[PaperRow]) -> Iterable[list[PaperRow]]:
+    """Return orders by themselves, and those of one list together, the entry first."""
+    found: dict[tuple[str, str | int], list[PaperRow]] = {}
+    for row in rows:
+        found.setdefault((row.account, row.part.list_id if row.part else row.order.order_id), []).append(row)
+    return found.values()
+
+
+def _given(order: PaperOrder, row: PaperRow, fills: Iterable[PaperFill]) -> list[PaperFill]:
+    """Return the fills of an order; if it was made smaller meanwhile, no more of them than it still takes."""
+    own = [each for each in fills if each.order_id == order.order_id]
+    if row.part is not None or row.order.quantity == order.quantity:
+        return own
+    order.quantity, order.filled = row.order.quantity, row.order.executed
+    kept: list[PaperFill] = []
+    for fill in own:
+        if order.left:
+            kept.append(replace(fill, quantity=min(fill.quantity, order.left)))
+            order.filled = Quantity(order.filled + kept[-1].quantity)
+    if not order.left:
+        order.status = "FILLED"
+    return kept
 
 
 def _spent(row: PaperRow, fills: list[PaperFill]) -> Quantity:

@@ -6,14 +6,14 @@ from decimal import Decimal
 from typing import Any, get_args
 
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce, WrittenOrder
+from mcp_binance_server.domain.order_requests import Kind, ListShape, Side, TimeInForce, WrittenOrder
 from mcp_binance_server.domain.orders import FINAL_STATUS, Fill, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.records import amount_in, count_in, moment_in, one_of, text_in
 from mcp_binance_server.trading.journal.store import Rows
 from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.paper.account import PaperAccount
-from mcp_binance_server.trading.paper.market import OPEN, PENDING, PaperFill, PaperOrder
+from mcp_binance_server.trading.paper.order import OPEN, PENDING, ListPart, PaperFill, PaperOrder
 
 ZERO = Decimal(0)
 STATUSES = OPEN | FINAL_STATUS
@@ -21,7 +21,7 @@ LAST_MS = 2**63 - 1
 _OPEN = ",".join(f"'{each}'" for each in sorted(OPEN))
 _COLUMNS = (
     "order_id, account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, quantity, executed, "
-    "spent, status, reason, ahead, triggered, arrives_ms, created_ms, updated_ms"
+    "spent, status, reason, ahead, triggered, arrives_ms, created_ms, updated_ms, list_id, shape, is_entry"
 )
 
 
@@ -35,6 +35,7 @@ class PaperRow:
     is_triggered: bool
     arrives_ms: int
     reason: str
+    part: ListPart | None = None
 
     def to_paper(self) -> PaperOrder:
         order = self.order
@@ -53,6 +54,8 @@ class PaperRow:
             ahead=self.ahead,
             is_triggered=self.is_triggered,
             status=order.status,
+            part=self.part,
+            reason=self.reason,
         )
 
 
@@ -86,29 +89,32 @@ def forget_account(rows: Rows, account: str) -> None:
     rows.execute("DELETE FROM paper_account WHERE account=?", (account,))
 
 
-def insert_order(rows: Rows, account: str, order: WrittenOrder, now_ms: int, arrives_ms: int) -> PaperRow:
+def insert_order(
+    rows: Rows, account: str, order: WrittenOrder, now_ms: int, arrives_ms: int, *, part: ListPart | None = None
+) -> PaperRow:
     """Keep a new order, on its way."""
     rows.execute(
         "INSERT INTO paper_order (account, client_order_id, symbol, side, kind, time_in_force, price, stop_price, "
-        "quantity, executed, spent, status, reason, ahead, triggered, arrives_ms, created_ms, updated_ms) "
-        "VALUES (?,?,?,?,?,?,?,?,?,'0','0',?,'',NULL,0,?,?,?)",
+        "quantity, executed, spent, status, reason, ahead, triggered, arrives_ms, created_ms, "
+        "updated_ms, list_id, shape, is_entry) VALUES (?,?,?,?,?,?,?,?,?,'0','0',?,'',NULL,0,?,?,?,?,?,?)",
         (
             account, order.client_order_id, order.symbol, order.side, order.kind, order.time_in_force,
             str(order.price), None if order.stop_price is None else str(order.stop_price), str(order.quantity),
-            PENDING, arrives_ms, now_ms, now_ms,
+            PENDING, arrives_ms, now_ms, now_ms, part and part.list_id, part and part.shape, part and part.is_entry,
         ),
     )  # fmt: skip
     query = f"SELECT {_COLUMNS} FROM paper_order WHERE order_id=last_insert_rowid()"
     return _row(rows.execute(query).fetchone())
 
 
-def write_order(rows: Rows, order: PaperOrder, spent: Quantity, now_ms: int, reason: str = "") -> None:
+def write_order(rows: Rows, order: PaperOrder, spent: Quantity, now_ms: int) -> None:
     rows.execute(
-        "UPDATE paper_order SET executed=?, spent=?, status=?, ahead=?, triggered=?, arrives_ms=?, reason=?, "
-        "updated_ms=? WHERE order_id=?",
+        "UPDATE paper_order SET quantity=?, executed=?, spent=?, status=?, ahead=?, triggered=?, arrives_ms=?, "
+        "reason=?, updated_ms=? WHERE order_id=?",
         (
-            str(order.filled), str(spent), order.status, None if order.ahead is None else str(order.ahead),
-            order.is_triggered, order.arrives_ms, reason, now_ms, order.order_id,
+            str(order.quantity), str(order.filled), str(spent), order.status,
+            None if order.ahead is None else str(order.ahead), order.is_triggered, order.arrives_ms, order.reason,
+            now_ms, order.order_id,
         ),
     )  # fmt: skip
 
@@ -135,6 +141,21 @@ def find_order(
         f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND {where}", (account, symbol, given)
     ).fetchone()
     return None if row is None else _row(row)
+
+
+def list_rows(rows: Rows, account: str, symbol: Symbol, list_id: str) -> list[PaperRow]:
+    """Return the orders of a list as they were written."""
+    query = f"SELECT {_COLUMNS} FROM paper_order WHERE account=? AND symbol=? AND list_id=? ORDER BY order_id"
+    return [_row(row) for row in rows.execute(query, (account, symbol, list_id))]
+
+
+def received_by(rows: Rows, order_id: int) -> Quantity:
+    """Return what the fills of an order have brought, less what they have cost."""
+    query = "SELECT price, quantity, commission, is_buyer FROM paper_fill WHERE order_id=?"
+    total = ZERO
+    for price, quantity, commission, is_buyer in rows.execute(query, (order_id,)):
+        total += amount_in(quantity) * (1 if is_buyer else amount_in(price)) - amount_in(commission)
+    return Quantity(total)
 
 
 def open_rows(rows: Rows, account: str | None = None, *, symbol: Symbol | None = None) -> list[PaperRow]:
@@ -212,7 +233,7 @@ def write_tape_seen(rows: Rows, symbol: Symbol, seen: SeenPrint) -> None:
 
 def _row(row: tuple[Any, ...]) -> PaperRow:
     order_id, account, name, symbol, side, kind, force, price, stop, quantity, executed, spent, status, *rest = row
-    reason, ahead, triggered, arrives_ms, created_ms, updated_ms = rest
+    reason, ahead, triggered, arrives_ms, created_ms, updated_ms, list_id, shape, is_entry = rest
     order = Order(
         order_id=count_in(order_id),
         client_order_id=text_in(name),
@@ -230,7 +251,15 @@ def _row(row: tuple[Any, ...]) -> PaperRow:
         updated_ms=moment_in(updated_ms),
     )
     stands = None if ahead is None else Quantity(amount_in(ahead))
-    return PaperRow(text_in(account), order, stands, bool(triggered), moment_in(arrives_ms), text_in(reason))
+    part = None if list_id is None else ListPart(text_in(list_id), _shape(shape), bool(is_entry))
+    return PaperRow(text_in(account), order, stands, bool(triggered), moment_in(arrives_ms), text_in(reason), part)
+
+
+def _shape(value: object) -> ListShape:
+    for shape in get_args(ListShape):
+        if value == shape:
+            return shape
+    raise ValueError("no word of ours")
 
 
 def _fill(row: tuple[Any, ...]) -> Fill:

@@ -1,0 +1,88 @@
+"""Lists of orders on paper: which can be taken, who ends whom, and how much an exit is of. Pure.
+
+https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints#order-lists
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
+from mcp_binance_server.domain.order_requests import ListShape, WrittenList, WrittenOrder
+from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER
+from mcp_binance_server.trading.judgement.preview import written
+from mcp_binance_server.trading.paper.order import ListPart, PaperOrder
+
+EXITS: dict[ListShape, int] = {"OCO": 2, "OTO": 1, "OTOCO": 2, "OPO": 1, "OPOCO": 2}
+PAYS_WITH_RECEIVED = frozenset[ListShape]({"OPO", "OPOCO"})
+ENTRY_KINDS = ("LIMIT", LIMIT_MAKER)
+LEAST = Quantity(Decimal("1E-8"))
+"""What quantities are multiples of where the symbol has no step."""
+OTHER_FIRST = "the other order of its list came first"
+NO_ENTRY = "the entry of its list was not filled"
+WOULD_TAKE = "the order would immediately match and take"
+TOO_LITTLE = "what the entry received is less than the smallest quantity"
+
+
+def parts_of(listed: WrittenList) -> list[ListPart]:
+    """Say what each order is in its list."""
+    exit_ = ListPart(listed.client_list_id, listed.shape)
+    return [replace(exit_, is_entry=listed.shape != "OCO" and not number) for number in range(len(listed.orders))]
+
+
+def problem_of(listed: WrittenList) -> str:
+    """Say why the exchange would not take such a list, whatever the market is; "" if it would."""
+    orders = listed.orders
+    entries = [order for order, part in zip(orders, parts_of(listed), strict=True) if part.is_entry]
+    exits = orders[len(entries) :]
+    if len(exits) != (wanted := EXITS[listed.shape]):
+        return f"{listed.shape} has {wanted} orders beside its entry, not {len(exits)}"
+    levels = [_level(each) for each in exits]
+    rules = {
+        "the orders of a list are of one symbol": len({each.symbol for each in orders}) == 1,
+        "each order of a list has an id of its own": len({each.client_order_id for each in orders}) == len(orders),
+        "the entry of a list is LIMIT or LIMIT_MAKER": all(each.kind in ENTRY_KINDS for each in entries),
+        "the exits of a list are LIMIT_MAKER, or stops that stay until they are cancelled": all(
+            each.kind == LIMIT_MAKER or (each.stop_price is not None and each.time_in_force == "GTC") for each in exits
+        ),
+        "the exits of a list are of one side and quantity": len({(each.side, each.quantity) for each in exits}) == 1,
+        "the entry of a list is of the other side": all(each.side != exits[0].side for each in entries),
+        "the order above must lie above the order below": levels == sorted(set(levels), reverse=True),
+    }
+    return next((rule for rule, is_kept in rules.items() if not is_kept), "")
+
+
+def misplaced(orders: Iterable[PaperOrder], last: Price | None) -> str:
+    """Say which order the market has already passed; "" if it has to come to each of them."""
+    for order in orders:
+        is_passed = last is not None and (order.level <= last if order.waits_above else order.level >= last)
+        if is_passed and last is not None:
+            where = "above" if order.waits_above else "below"
+            return f"{written(order.level)} must lie {where} the last price, which is {written(last)}"
+    return ""
+
+
+def rest_of(order: PaperOrder, orders: Iterable[PaperOrder]) -> list[PaperOrder]:
+    """Return the other orders of its list that are among these."""
+    if order.part is None:
+        return []
+    list_id = order.part.list_id
+    return [each for each in orders if each is not order and each.part is not None and each.part.list_id == list_id]
+
+
+def holding(orders: Iterable[PaperOrder]) -> list[PaperOrder]:
+    """Return those that money is held back for: an exit has none before the entry is filled."""
+    return [each for each in orders if each.is_open and not each.awaits_entry]
+
+
+def exit_quantity(exits: Sequence[PaperOrder], received: Quantity, step: Quantity) -> Quantity:
+    """Return how much the exits of a filled entry are of: as written, or where they pay with it what was received."""
+    first = exits[0]
+    if first.part is None or first.part.shape not in PAYS_WITH_RECEIVED:
+        return first.quantity
+    cost = max(each.price for each in exits) if first.side == "BUY" else 1
+    return min(first.quantity, floor_to_step(Quantity(received / cost), step or LEAST))
+
+
+def _level(order: WrittenOrder) -> Price:
+    return order.stop_price or order.price

@@ -1,0 +1,88 @@
+"""An order on paper, its fills, and its part in a list of orders. Pure."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mcp_binance_server.domain.money import Price, Quantity
+from mcp_binance_server.domain.order_requests import Kind, ListShape, Side, TimeInForce
+
+NONE = Quantity(Decimal(0))
+PENDING = "PENDING_NEW"
+OPEN = frozenset({PENDING, "NEW", "PARTIALLY_FILLED"})
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFill:
+    """A part of an order that was filled; of a maker `tape_id` names the print that filled it."""
+
+    order_id: int
+    price: Price
+    quantity: Quantity
+    is_maker: bool
+    at_ms: int
+    tape_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListPart:
+    """What an order is in a list: the entry that starts the others, or one of those that end each other."""
+
+    list_id: str
+    shape: ListShape
+    is_entry: bool = False
+
+
+@dataclass(slots=True)
+class PaperOrder:
+    """An order on paper; a stop waits for its trigger."""
+
+    order_id: int
+    side: Side
+    kind: Kind
+    time_in_force: TimeInForce
+    price: Price
+    quantity: Quantity
+    arrives_ms: int
+    stop_price: Price | None = None
+    triggers_above: bool = False
+    is_triggered: bool = False
+    filled: Quantity = NONE
+    ahead: Quantity | None = None
+    """What was displayed before it at its price; None while nobody knows, and then only a trade through it counts."""
+    status: str = PENDING
+    part: ListPart | None = None
+    reason: str = ""
+    """Why it is over, where its status does not say so."""
+
+    @property
+    def left(self) -> Quantity:
+        return Quantity(self.quantity - self.filled)
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in OPEN
+
+    @property
+    def awaits_entry(self) -> bool:
+        """Whether it starts when the entry of its list is filled: the exchange says PENDING_NEW of such an order."""
+        part = self.part
+        return self.status == PENDING and part is not None and part.shape != "OCO" and not part.is_entry
+
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether it has not arrived at the market yet, for which we say PENDING_NEW too."""
+        return self.status == PENDING and not self.awaits_entry
+
+    @property
+    def is_in_market(self) -> bool:
+        return self.is_open and self.status != PENDING
+
+    @property
+    def level(self) -> Price:
+        """The price that the market has to come to."""
+        return self.stop_price or self.price
+
+    @property
+    def waits_above(self) -> bool:
+        """Whether the market has to rise to it."""
+        return self.triggers_above if self.stop_price is not None else self.side == "SELL"
