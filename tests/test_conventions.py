@@ -121,13 +121,21 @@ def texts_in(path: Path) -> list[str]:
     return [node.value for node in constants if isinstance(node.value, str)]
 
 
-def test_there_are_three_calls_that_are_no_get_and_one_table_has_them_all() -> None:
+def test_there_are_eleven_calls_that_are_no_get_and_one_table_has_them_all() -> None:
     writes = [each for each in calls_to_binance() if isinstance(each, WriteCall)]
 
     assert sorted((each.method, each.path) for each in WRITES) == [
         ("DELETE", "/api/v3/order"),
+        ("DELETE", "/api/v3/orderList"),
         ("POST", "/api/v3/order"),
+        ("POST", "/api/v3/order/cancelReplace"),
         ("POST", "/api/v3/order/test"),
+        ("POST", "/api/v3/orderList/oco"),
+        ("POST", "/api/v3/orderList/opo"),
+        ("POST", "/api/v3/orderList/opoco"),
+        ("POST", "/api/v3/orderList/oto"),
+        ("POST", "/api/v3/orderList/otoco"),
+        ("PUT", "/api/v3/order/amend/keepPriority"),
     ]
     assert {(each.method, each.path) for each in writes} == {(each.method, each.path) for each in WRITES}
     assert not {WriteCall} & {type(each) for each in ENDPOINTS}

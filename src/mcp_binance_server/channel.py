@@ -126,7 +126,7 @@ class Channel:
 
     async def write(
         self,
-        method: Literal["POST", "DELETE"],
+        method: Literal["POST", "PUT", "DELETE"],
         url: str,
         headers: Mapping[str, str],
         gate: Callable[[], Awaitable[None]],

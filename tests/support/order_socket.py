@@ -30,6 +30,7 @@ from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
+from support.orders.lists import SHAPES, Body, amended_body, cancelled_list_body, list_body, replaced_body
 
 API_KEY, SECRET = "order-socket-api-key-" + "k" * 43, "order-socket-secret-" + "s" * 44
 PLACED_MS = 1_794_240_000_123
@@ -105,10 +106,12 @@ def refusal(status: int, code: int, msg: str, *headers: str) -> bytes:
 
 
 def success(received: Received, **changed: Any) -> bytes:  # noqa: ANN401 - JSON
-    """Return what the exchange says to an order, a cancel or an order that is tried out."""
+    """Return what the exchange says to a write."""
     if received.path.endswith("/test"):
         return b"{}"
-    sent = received.params
+    sent, call = received.params, received.path.removeprefix("/api/v3/")
+    if call != "order":
+        return json.dumps({**_other_success(received, call), **changed}).encode()
     told = {
         "symbol": "BTCUSDT",
         "orderId": 28,
@@ -130,6 +133,16 @@ def success(received: Received, **changed: Any) -> bytes:  # noqa: ANN401 - JSON
     if "stopPrice" in sent:
         more["stopPrice"] = sent["stopPrice"]
     return json.dumps({**told, **more, **changed}).encode()
+
+
+def _other_success(received: Received, call: str) -> Body:
+    if call == "orderList":
+        return cancelled_list_body(received.params["newClientOrderId"])
+    if call == "order/cancelReplace":
+        return replaced_body(received.params)
+    if call == "order/amend/keepPriority":
+        return amended_body(received.params)
+    return list_body(received.params, SHAPES[call])
 
 
 def ok(received: Received) -> bytes:

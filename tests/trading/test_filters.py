@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Kind, Side
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules
-from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire
+from mcp_binance_server.exchange.spot.wire import ExchangeInfoWire, SymbolWire
 from mcp_binance_server.trading.judgement.filters import Broken, check, closed, unchecked
 from mcp_binance_server.trading.judgement.intent import LIMIT_MAKER, NEEDS, OrderIntent, Touch
 
@@ -389,3 +389,23 @@ def test_the_rules_of_a_whole_exchange_stay_far_below_what_an_engine_takes_as_on
 
     assert msgspec.msgpack.decode(zlib.decompress(packed), type=list[SymbolRules]) == many
     assert len(packed) < 200 * 1024
+
+
+@pytest.mark.parametrize(
+    ("flags", "allows"),
+    [
+        ({}, set[str]()),
+        ({"ocoAllowed": True}, {"oco"}),
+        ({"otoAllowed": True}, {"oto"}),
+        ({"opoAllowed": True}, set[str]()),
+        ({"otoAllowed": True, "opoAllowed": True}, {"oto", "opo"}),
+        ({"amendAllowed": True, "cancelReplaceAllowed": True}, {"amend", "replace"}),
+    ],
+    ids=str,
+)
+def test_what_a_symbol_allows_beside_plain_orders_is_what_the_exchange_says(
+    flags: dict[str, bool], allows: set[str]
+) -> None:
+    told = {"symbol": "AAABBB", "status": "TRADING", "baseAsset": "AAA", "quoteAsset": "BBB", **flags}
+
+    assert msgspec.convert(told, SymbolWire).to_domain().allows == allows

@@ -58,9 +58,14 @@ class Endpoint(RestCall):
 class WriteCall(RestCall):
     """A signed call that changes something, or would; never shared, never made twice."""
 
-    method: Literal["POST", "DELETE"] = "POST"
+    method: Literal["POST", "PUT", "DELETE"] = "POST"
     shared_ms: int = 0
     may_queue: bool = False
+
+    @property
+    def is_cancel(self) -> bool:
+        """Whether it only ends what stands: nothing that takes risk away is kept back."""
+        return self.method == "DELETE"
 
     @property
     def kind(self) -> CallKind:

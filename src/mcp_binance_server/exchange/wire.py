@@ -34,6 +34,9 @@ EpochMs = Annotated[int, msgspec.Meta(ge=0, le=_LAST_MS)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 """How many, or the id of something: never negative, and no longer than the exchange's own type."""
 
+CountOrNone = Annotated[int, msgspec.Meta(ge=-1, le=2**63 - 1)]
+"""The id of something, or a -1 where there is none."""
+
 Places = Annotated[int, msgspec.Meta(ge=0, le=20)]
 """How many decimals something has."""
 

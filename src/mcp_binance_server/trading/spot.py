@@ -3,7 +3,17 @@
 from dataclasses import dataclass, replace
 
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import (
+    Amendment,
+    Fate,
+    Gate,
+    Outcome,
+    Replacement,
+    Target,
+    Written,
+    WrittenList,
+    WrittenOrder,
+)
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeRejected
@@ -33,16 +43,14 @@ class SpotBroker:
     venue: Venue
     horizon_ms: int
 
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
-        rules = await self.directory.find(order.symbol)
-        outcome = await self.client.place(order, gate, self_trade=self_trade_mode(rules).sent)
-        is_duplicate = outcome.code == ORDER_REJECTED and outcome.reason.startswith(DUPLICATE)
+    async def place(self, request: Written, gate: Gate) -> Outcome:
+        outcome = await self._placed(request, gate)
+        is_duplicate = outcome.code == ORDER_REJECTED and DUPLICATE in outcome.reason
         # Nobody else makes this id, and it is sent once: what is open by that name is this very order.
         return replace(outcome, fate=Fate.UNKNOWN) if is_duplicate else outcome
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:
-        cancel_id = target.client_order_id[: LONGEST_ID - len(CANCEL)] + CANCEL
-        return await self.client.cancel(target, gate, cancel_id=cancel_id)
+        return await self.client.cancel(target, gate, cancel_id=_cancel_id(target))
 
     async def ask(self, symbol: Symbol, client_order_id: str) -> Order | None:
         try:
@@ -52,5 +60,29 @@ class SpotBroker:
                 return None
             raise
 
+    async def _placed(self, request: Written, gate: Gate) -> Outcome:
+        if isinstance(request, Amendment):
+            return await self.client.amend(request, gate)
+        self_trade = self_trade_mode(await self.directory.find(request.symbol)).sent
+        if isinstance(request, WrittenOrder):
+            return await self.client.place(request, gate, self_trade=self_trade)
+        if isinstance(request, WrittenList):
+            return await self.client.place_list(request, gate, self_trade=self_trade)
+        return await self._replaced(request, gate, self_trade)
+
+    async def _replaced(self, request: Replacement, gate: Gate, self_trade: str | None) -> Outcome:
+        """Send a replacement whose order the exchange takes; one that it would refuse would cost the old order."""
+        tried = await self.client.try_out(request.order, self_trade=self_trade)
+        if tried.fate is Fate.REFUSED:
+            reason = f"the new order would be refused, and the old one stands: {tried.reason}"
+            return replace(tried, fate=Fate.NOT_SENT, reason=reason)
+        if tried.fate is not Fate.ACCEPTED:
+            return Outcome(Fate.NOT_SENT, reason="Binance did not say whether it takes the new order, nothing was sent")
+        return await self.client.replace(request, gate, cancel_id=_cancel_id(request.target), self_trade=self_trade)
+
     async def open_orders(self, symbol: Symbol | None = None) -> tuple[Order, ...]:
         return (await self.reads.open_orders(symbol)).value
+
+
+def _cancel_id(target: Target) -> str:
+    return target.client_order_id[: LONGEST_ID - len(CANCEL)] + CANCEL

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.channel import Channel
-from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome
+from mcp_binance_server.domain.order_requests import Fate, Gate, ListShape, Outcome
 from mcp_binance_server.errors import RateLimited
 from mcp_binance_server.exchange.spot.orders import OrderClient
 from support.canaries import hits, pieces
@@ -27,6 +27,7 @@ from support.order_socket import (
     reset,
     serving,
 )
+from support.orders.lists import AMENDMENT, LIST_ID, LIST_TARGET, LISTS, OLD_ID, REPLACEMENT
 
 Write = Callable[[OrderClient, Gate], Awaitable[Outcome]]
 LIMITED = {"429", "429 in HTML", "418"}
@@ -45,12 +46,44 @@ async def try_out(client: OrderClient, gate: Gate) -> Outcome:
     return await client.try_out(ORDER)
 
 
+def place_list(shape: ListShape) -> Write:
+    async def write(client: OrderClient, gate: Gate) -> Outcome:
+        return await client.place_list(LISTS[shape], gate)
+
+    write.__name__ = shape.lower()
+    return write
+
+
+async def cancel_list(client: OrderClient, gate: Gate) -> Outcome:
+    return await client.cancel(LIST_TARGET, gate, cancel_id=f"{LIST_ID}-c")
+
+
+async def replace_order(client: OrderClient, gate: Gate) -> Outcome:
+    return await client.replace(REPLACEMENT, gate, cancel_id=f"{OLD_ID}-c")
+
+
+async def amend(client: OrderClient, gate: Gate) -> Outcome:
+    return await client.amend(AMENDMENT, gate)
+
+
 WRITES: dict[Write, tuple[str, str]] = {
     place: ("POST", "/api/v3/order"),
     cancel: ("DELETE", "/api/v3/order"),
     try_out: ("POST", "/api/v3/order/test"),
+    replace_order: ("POST", "/api/v3/order/cancelReplace"),
+    amend: ("PUT", "/api/v3/order/amend/keepPriority"),
+    **{place_list(shape): ("POST", f"/api/v3/orderList/{shape.lower()}") for shape in LISTS},
+    cancel_list: ("DELETE", "/api/v3/orderList"),
 }
 ORDERS: tuple[Write, ...] = (place, cancel)
+TOLD: dict[Write, tuple[str, ...]] = {
+    place: ("order",),
+    cancel: ("order",),
+    try_out: (),
+    replace_order: ("order", "target"),
+    amend: ("order",),
+}
+"""What an outcome holds after a success; that of a list its legs."""
 
 
 class Turnstile:
@@ -96,7 +129,8 @@ async def test_each_fault_has_one_fate_and_one_request(
         assert [(each.method, each.path) for each in seen.requests] == [WRITES[write]], fault.name
         assert seen.connections == gate.passed == 1, fault.name
         assert is_stopped == (fault.name in LIMITED), fault.name
-        assert (outcome.order is not None) == (fault.fate is Fate.ACCEPTED and write in ORDERS), fault.name
+        held = {name for name in ("order", "target", "legs") if getattr(outcome, name)}
+        assert held == {*(TOLD.get(write, ("legs",)) if fault.fate is Fate.ACCEPTED else ())}, fault.name
         assert len(outcome.reason) <= 250, fault.name
         assert unsaid(repr(outcome)), fault.name
     assert unsaid("".join(each.getMessage() for each in caplog.records if each.name.startswith("mcp_binance_server")))

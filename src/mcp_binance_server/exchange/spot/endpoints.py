@@ -3,8 +3,11 @@
 Weights: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
+from mcp_binance_server.domain.order_requests import ListShape
 from mcp_binance_server.exchange.endpoints import (
     EXCHANGE_INFO,
     MIB,
@@ -77,8 +80,27 @@ PLACE_ORDER = WriteCall("order", 1)
 # The exchange checks it like an order, and no more.
 TRY_ORDER = WriteCall("order/test", 1)
 CANCEL_ORDER = WriteCall("order", 1, method="DELETE", may_queue=True)
+REPLACE_ORDER = WriteCall("order/cancelReplace", 1)
+AMEND_ORDER = WriteCall("order/amend/keepPriority", 4, method="PUT")
+PLACE_OCO = WriteCall("orderList/oco", 1)
+PLACE_OTO = WriteCall("orderList/oto", 1)
+PLACE_OTOCO = WriteCall("orderList/otoco", 1)
+PLACE_OPO = WriteCall("orderList/opo", 1)
+PLACE_OPOCO = WriteCall("orderList/opoco", 1)
+CANCEL_LIST = WriteCall("orderList", 1, method="DELETE", may_queue=True)
 
-WRITES: tuple[WriteCall, ...] = (PLACE_ORDER, TRY_ORDER, CANCEL_ORDER)
+LISTS: Mapping[ListShape, WriteCall] = MappingProxyType(
+    {"OCO": PLACE_OCO, "OTO": PLACE_OTO, "OTOCO": PLACE_OTOCO, "OPO": PLACE_OPO, "OPOCO": PLACE_OPOCO}
+)
+WRITES: tuple[WriteCall, ...] = (
+    PLACE_ORDER,
+    TRY_ORDER,
+    CANCEL_ORDER,
+    REPLACE_ORDER,
+    AMEND_ORDER,
+    *LISTS.values(),
+    CANCEL_LIST,
+)
 """Every call that is no GET; a test counts them."""
 
 

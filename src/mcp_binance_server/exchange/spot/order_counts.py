@@ -59,8 +59,8 @@ class OrderCounts:
     """By span: which one of its kind, and how many were placed in it."""
     _closed_until_ms: int = field(default=0, init=False)
 
-    def check(self) -> None:
-        """Return if one more order may leave.
+    def check(self, orders: int = 1) -> None:
+        """Return if one more order may leave, or so many at once.
 
         Raises:
             TooManyOrders: it may not.
@@ -70,14 +70,14 @@ class OrderCounts:
             raise TooManyOrders(retry_after_secs=_secs(self._closed_until_ms - now_ms))
         for limit in self.limits() or LEAST_LIMITS:
             counted, most = self._now(limit.span_ms), limit.most * OUR_PERCENT // 100
-            if counted >= most:
+            if counted + orders > most:
                 left_ms = limit.span_ms - now_ms % limit.span_ms
                 raise TooManyOrders(retry_after_secs=_secs(left_ms), orders_counted=counted, orders_allowed=most)
 
-    def sent(self) -> None:
-        """Count an order that leaves; the header of its answer may never come."""
+    def sent(self, orders: int = 1) -> None:
+        """Count an order that leaves, or so many at once; the header of their answer may never come."""
         for limit in self.limits() or LEAST_LIMITS:
-            self._note(limit.span_ms, self._now(limit.span_ms) + 1)
+            self._note(limit.span_ms, self._now(limit.span_ms) + orders)
 
     def settle(self, headers: Mapping[str, str]) -> None:
         """Raise our counts to those in an answer's headers; what a span has counted is never believed to fall in it."""

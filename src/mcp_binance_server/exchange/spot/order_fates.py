@@ -28,7 +28,7 @@ from mcp_binance_server.words import one_line
 
 CLIENT_ERRORS = range(400, 500)
 FORBIDDEN, CONFLICT = 403, 409
-ORDER_REJECTED, CANCEL_REJECTED, NO_SUCH_ORDER = -2010, -2011, -2013
+ORDER_REJECTED, CANCEL_REJECTED, NO_SUCH_ORDER, NOT_REPLACED, AMEND_REJECTED = -2010, -2011, -2013, -2022, -2038
 LONGEST_QUOTE = 120
 
 DUPLICATE = "an order with this id is open already"
@@ -56,9 +56,9 @@ REFUSED_CODES: Mapping[int, str] = MappingProxyType(
         BAD_KEY_FORMAT: "the API key has the wrong form",
         REJECTED_KEY: "the API key is not known there, may not trade, or not from this address",
         -2016: "there is no trading window",
-        -2022: "nothing was replaced",
+        NOT_REPLACED: "nothing was replaced",
         -2026: "the order is archived",
-        -2038: "the order was not amended",
+        AMEND_REJECTED: "the order was not amended",
         -2039: "the two ids are not of one order",
     }
 )
@@ -81,14 +81,22 @@ REJECTED_BY_WORDS: tuple[tuple[str, str], ...] = (
     ("not supported", "this symbol does not take such orders"),
     ("not support for", "this symbol does not take such orders"),
     ("filter failure", "the order breaks a rule of this symbol"),
+    ("relationship of the prices", "the market stands on the wrong side of one of the prices"),
 )
 CANCEL_BY_WORDS: tuple[tuple[str, str], ...] = (
     ("unknown order", "there is no such open order"),
     ("cancel restrictions", "the order is in another state than the cancel wanted"),
     ("may not place or cancel", "this account may not place or cancel orders"),
 )
+AMEND_BY_WORDS: tuple[tuple[str, str], ...] = (
+    ("unknown order", "there is no such open order"),
+    ("quantity increase", "an order can only be made smaller"),
+    ("change no state", "the order has this quantity already"),
+    ("not supported", "this symbol does not take such a change"),
+    ("filter failure", "the order breaks a rule of this symbol"),
+)
 BY_WORDS: Mapping[int, tuple[tuple[str, str], ...]] = MappingProxyType(
-    {ORDER_REJECTED: REJECTED_BY_WORDS, CANCEL_REJECTED: CANCEL_BY_WORDS}
+    {ORDER_REJECTED: REJECTED_BY_WORDS, CANCEL_REJECTED: CANCEL_BY_WORDS, AMEND_REJECTED: AMEND_BY_WORDS}
 )
 
 # These are said before a request reaches what executes orders, with or without a code.
@@ -107,9 +115,14 @@ def outcome_of(refusal: ExchangeRefusal) -> Outcome:
     """Judge an answer that is no success: refused only where the answer proves that nothing was executed."""
     said = _refused_words(refusal)
     if said is None:
-        reason = f"Binance answered HTTP {refusal.status}{_quoted(refusal)}: it may have been executed"
-        return Outcome(Fate.UNKNOWN, reason=reason, code=refusal.code)
+        return in_doubt(refusal)
     return Outcome(Fate.REFUSED, reason=f"{said}{_quoted(refusal)}", code=refusal.code)
+
+
+def in_doubt(refusal: ExchangeRefusal) -> Outcome:
+    """Say of an answer that is no success that it proves nothing."""
+    reason = f"Binance answered HTTP {refusal.status}{_quoted(refusal)}: it may have been executed"
+    return Outcome(Fate.UNKNOWN, reason=reason, code=refusal.code)
 
 
 def outcome_without_answer(failure: NoAnswer) -> Outcome:

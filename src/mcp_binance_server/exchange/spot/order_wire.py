@@ -1,7 +1,7 @@
 """Orders as the exchange writes them; an answer is believed only where it speaks of what was sent."""
 
+from dataclasses import replace
 from decimal import Decimal
-from typing import Annotated
 
 import msgspec
 
@@ -9,20 +9,20 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Target, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.wire import UNREADABLE, Amount, BinanceWire, Count, EpochMs, SignedAmount
+from mcp_binance_server.exchange.wire import UNREADABLE, Amount, BinanceWire, Count, CountOrNone, EpochMs, SignedAmount
 from mcp_binance_server.exchange.wire import price as price_of
 from mcp_binance_server.exchange.wire import quantity as quantity_of
 from mcp_binance_server.words import word
 
-CANCELED, FILLED = "CANCELED", "FILLED"
+CANCELED, FILLED, PENDING = "CANCELED", "FILLED", "PENDING_NEW"
+ON_THE_BOOK = frozenset({"NEW", "PARTIALLY_FILLED", FILLED})
+# The number of the list that an order of none belongs to.
+NO_LIST = -1
 NO_PRICE, NOTHING = Price(Decimal(0)), Quantity(Decimal(0))
 # What the short answer does not have.
 BEYOND_SHORT = frozenset({"status", "price", "origQty", "executedQty"})
 # The exchange says which it takes for these, and whoever places one does not.
 FREE_TIME_IN_FORCE = frozenset({"LIMIT_MAKER"})
-
-NoList = Annotated[int, msgspec.Meta(ge=-1, le=-1)]
-"""The number of the list that an order belongs to: ours belong to none."""
 
 
 class OrderStateWire(BinanceWire):
@@ -32,7 +32,6 @@ class OrderStateWire(BinanceWire):
     order_id: Count
     client_order_id: str
     price: Amount
-    orig_qty: Amount
     executed_qty: Amount
     cummulative_quote_qty: SignedAmount
     status: str
@@ -40,6 +39,12 @@ class OrderStateWire(BinanceWire):
     type: str
     side: str
     stop_price: Amount = "0"
+    orig_qty: Amount | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        # One that is to sell what another order receives has no quantity before it is on the book.
+        if self.orig_qty is msgspec.UNSET and (self.status in ON_THE_BOOK or quantity_of(self.executed_qty)):
+            raise ValueError("an order without a quantity")
 
     def standing(self, client_order_id: str, created_ms: int, updated_ms: int) -> Order:
         return Order(
@@ -52,7 +57,7 @@ class OrderStateWire(BinanceWire):
             time_in_force=word(self.time_in_force),
             price=price_of(self.price),
             stop_price=price_of(self.stop_price),
-            quantity=quantity_of(self.orig_qty),
+            quantity=NOTHING if self.orig_qty is msgspec.UNSET else quantity_of(self.orig_qty),
             executed=quantity_of(self.executed_qty),
             quote_spent=quantity_of(self.cummulative_quote_qty),
             created_ms=created_ms,
@@ -65,20 +70,22 @@ class AnsweredWire(OrderStateWire, kw_only=True):
 
     transact_time: EpochMs
     cummulative_quote_qty: Amount
-    order_list_id: NoList = -1
+    order_list_id: CountOrNone = NO_LIST
 
-    def stands(self, client_order_id: str) -> Order | None:
-        """Return the order; None if what it says of itself does not add up."""
+    def stands(self, client_order_id: str, unsaid: Quantity = NOTHING) -> Order | None:
+        """Return the order, of a quantity that it may leave `unsaid`; None if what it says does not add up."""
         order = self.standing(client_order_id, self.transact_time, self.transact_time)
+        order = replace(order, quantity=order.quantity or unsaid)
         left = order.remaining
-        return order if left >= 0 and (self.status != FILLED or not left) else None
+        is_sound = left >= 0 and (self.status != FILLED or not left) and (self.status != PENDING or not order.executed)
+        return order if is_sound else None
 
 
 class PlacedWire(AnsweredWire, kw_only=True):
     """The answers RESULT and FULL to an order; the fills of the latter are in what was executed."""
 
-    def to_domain(self) -> Order | None:
-        return self.stands(self.client_order_id)
+    def to_domain(self, unsaid: Quantity = NOTHING) -> Order | None:
+        return self.stands(self.client_order_id, unsaid)
 
 
 class CancelledWire(AnsweredWire, kw_only=True):
@@ -97,7 +104,7 @@ class AcknowledgedWire(BinanceWire):
     order_id: Count
     client_order_id: str
     transact_time: EpochMs
-    order_list_id: NoList = -1
+    order_list_id: CountOrNone = NO_LIST
 
     def to_domain(self, order: WrittenOrder) -> Order:
         return Order(
@@ -118,24 +125,31 @@ class AcknowledgedWire(BinanceWire):
         )
 
 
-def read_placed(body: bytes, order: WrittenOrder) -> Order | None:
-    """Return the order that was placed; None if the answer cannot be read, or is about something else."""
+def read_placed(
+    body: bytes | msgspec.Raw, order: WrittenOrder, list_id: int = NO_LIST, *, is_paid: bool = False
+) -> Order | None:
+    """Return the order that was placed; None if the answer cannot be read, or is about something else.
+
+    One that `is_paid` by another has no quantity before that one is filled, and then no more than was written.
+    """
+    ids = order.symbol, order.client_order_id, list_id
     try:
         told = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
         if BEYOND_SHORT.isdisjoint(told):
             short = msgspec.json.decode(body, type=AcknowledgedWire)
-            is_ours = (short.symbol, short.client_order_id) == (order.symbol, order.client_order_id)
+            is_ours = (short.symbol, short.client_order_id, short.order_list_id) == ids
             return short.to_domain(order) if is_ours else None
         wire = msgspec.json.decode(body, type=PlacedWire)
     except UNREADABLE:
         return None
-    stands = wire.to_domain()
-    if stands is None or (wire.symbol, wire.client_order_id) != (order.symbol, order.client_order_id):
+    stands = wire.to_domain(order.quantity if is_paid else NOTHING)
+    if stands is None or (wire.symbol, wire.client_order_id, wire.order_list_id) != ids:
         return None
-    sent = (order.side, order.kind, order.quantity, order.price, order.stop_price or NO_PRICE)
-    taken = (wire.side, wire.type, stands.quantity, stands.price, stands.stop_price)
+    sent = (order.side, order.kind, order.price, order.stop_price or NO_PRICE)
+    taken = (wire.side, wire.type, stands.price, stands.stop_price)
     lasts = order.kind in FREE_TIME_IN_FORCE or wire.time_in_force == order.time_in_force
-    return stands if taken == sent and lasts else None
+    is_whole = stands.quantity == order.quantity or (is_paid and stands.quantity < order.quantity)
+    return stands if taken == sent and lasts and is_whole else None
 
 
 def is_object(body: bytes) -> bool:
@@ -147,12 +161,13 @@ def is_object(body: bytes) -> bool:
     return True
 
 
-def read_cancelled(body: bytes, target: Target) -> Order | None:
+def read_cancelled(body: bytes | msgspec.Raw, target: Target) -> Order | None:
     """Return the order that was cancelled; None if the answer cannot be read, or does not say that of this one."""
     try:
         wire = msgspec.json.decode(body, type=CancelledWire)
     except UNREADABLE:
         return None
     is_it = (wire.symbol, wire.orig_client_order_id) == (target.symbol, target.client_order_id)
-    is_it = is_it and target.order_id in {None, wire.order_id}
+    is_it = is_it and target.order_id in {None, wire.order_id} and wire.order_list_id == NO_LIST
+    is_it = is_it and wire.orig_qty is not msgspec.UNSET
     return wire.to_domain() if is_it and wire.status == CANCELED else None

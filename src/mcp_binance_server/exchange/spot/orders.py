@@ -1,4 +1,4 @@
-"""Orders and cancels to the exchange: each leaves once, and every answer is one of four fates."""
+"""Orders, lists, changes and cancels to the exchange: each leaves once, and every answer is one of four fates."""
 
 import logging
 from collections.abc import Callable
@@ -8,8 +8,16 @@ from dataclasses import dataclass
 import anyio
 
 from mcp_binance_server.channel import WRITE_SECS, HttpAnswer, NoAnswer
-from mcp_binance_server.domain.money import written
-from mcp_binance_server.domain.order_requests import Fate, Gate, Kind, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import (
+    Amendment,
+    Fate,
+    Gate,
+    Outcome,
+    Replacement,
+    Target,
+    WrittenList,
+    WrittenOrder,
+)
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.errors import AppError, EngineUnavailable, ExchangeUnavailable
 from mcp_binance_server.exchange.attempt import OK, ExchangeRefused
@@ -18,12 +26,36 @@ from mcp_binance_server.exchange.diagnosis import can_be_sent
 from mcp_binance_server.exchange.endpoints import WriteCall
 from mcp_binance_server.exchange.key_probe import credentials_error
 from mcp_binance_server.exchange.signing import Principal, signed_query
-from mcp_binance_server.exchange.spot.endpoints import CANCEL_ORDER, PLACE_ORDER, TRY_ORDER
+from mcp_binance_server.exchange.spot.endpoints import (
+    AMEND_ORDER,
+    CANCEL_LIST,
+    CANCEL_ORDER,
+    LISTS,
+    PLACE_ORDER,
+    REPLACE_ORDER,
+    TRY_ORDER,
+)
 from mcp_binance_server.exchange.spot.order_counts import OrderCounts
-from mcp_binance_server.exchange.spot.order_fates import UNREADABLE_SUCCESS, outcome_of, outcome_without_answer
+from mcp_binance_server.exchange.spot.order_fates import (
+    NOT_REPLACED,
+    UNREADABLE_SUCCESS,
+    outcome_of,
+    outcome_without_answer,
+)
+from mcp_binance_server.exchange.spot.order_list_wire import read_cancelled_list, read_list
+from mcp_binance_server.exchange.spot.order_params import (
+    Params,
+    amendment_params,
+    cancel_params,
+    list_params,
+    order_params,
+    replacement_params,
+)
 from mcp_binance_server.exchange.spot.order_wire import is_object, read_cancelled, read_placed
+from mcp_binance_server.exchange.spot.replacement_wire import outcome_of_replacement, read_amended, read_replaced
 from mcp_binance_server.exchange.wire import (
     IP_BANNED,
+    PARTIAL_CODE,
     TOO_MANY_ORDERS,
     TOO_MANY_REQUESTS,
     UNREADABLE,
@@ -34,14 +66,9 @@ from mcp_binance_server.exchange.wire import (
 LOG = logging.getLogger(__name__)
 
 RECV_WINDOW_MS = 2_000
-# Orders with an open price are not among them: https://developers.binance.com/docs/binance-spot-api-docs/rest-api
-NEEDED: dict[Kind, frozenset[str]] = {
-    "LIMIT": frozenset({"timeInForce"}),
-    "LIMIT_MAKER": frozenset(),
-    "STOP_LOSS_LIMIT": frozenset({"timeInForce", "stopPrice"}),
-    "TAKE_PROFIT_LIMIT": frozenset({"timeInForce", "stopPrice"}),
-}
-Read = Callable[[bytes], Outcome]
+# What a success says, None if it cannot be believed; and what an answer says that is none.
+Read = Callable[[bytes], Outcome | None]
+Judge = Callable[[ExchangeRefusal, bytes], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +87,58 @@ class OrderClient:
         Raises:
             AppError: nothing was sent: a limit, the exchange's clock, or the key.
         """
-        self.counts.check()
+        params, counting = order_params(order, self_trade), self._counting(gate)
+        return await self._send(PLACE_ORDER, params, counting, lambda body: _of_order(read_placed(body, order)))
+
+    async def place_list(self, orders: WrittenList, gate: Gate, *, self_trade: str | None = None) -> Outcome:
+        """Place all orders of a list in one request, which the exchange counts as so many; as `place` otherwise."""
+        call, params = LISTS[orders.shape], list_params(orders, self_trade)
+        counting = self._counting(gate, len(orders.orders))
+        return await self._send(call, params, counting, lambda body: _of_list(read_list(body, orders)))
+
+    async def replace(
+        self, replacement: Replacement, gate: Gate, *, cancel_id: str, self_trade: str | None = None
+    ) -> Outcome:
+        """Cancel an order and place another one in one request; as `place` otherwise.
+
+        An order that the exchange refuses although the old one is cancelled comes back refused, with the old one.
+        """
+        return await self._send(
+            REPLACE_ORDER,
+            replacement_params(replacement, cancel_id, self_trade),
+            self._counting(gate),
+            lambda body: read_replaced(body, replacement),
+            lambda refusal, body: outcome_of_replacement(refusal, body, replacement),
+        )
+
+    async def amend(self, amendment: Amendment, gate: Gate) -> Outcome:
+        """Make an order smaller, which counts as no new one; as `place` otherwise."""
+        params = amendment_params(amendment)
+        return await self._send(AMEND_ORDER, params, gate, lambda body: _of_order(read_amended(body, amendment)))
+
+    async def cancel(self, target: Target, gate: Gate, *, cancel_id: str) -> Outcome:
+        """Cancel an order, by the exchange's own id where it is known, or a whole list; as `place` otherwise."""
+        params = cancel_params(target, cancel_id)
+        if target.is_list:
+            return await self._send(CANCEL_LIST, params, gate, lambda body: _of_list(read_cancelled_list(body, target)))
+        return await self._send(CANCEL_ORDER, params, gate, lambda body: _of_order(read_cancelled(body, target)))
+
+    async def try_out(self, order: WrittenOrder, *, self_trade: str | None = None) -> Outcome:
+        """Let the exchange check an order as if it were placed; nothing is executed."""
+        return await self._send(TRY_ORDER, order_params(order, self_trade), _open_gate, _tried)
+
+    def _counting(self, gate: Gate, orders: int = 1) -> Gate:
+        self.counts.check(orders)
 
         async def counted() -> None:
             await gate()
-            self.counts.sent()
+            self.counts.sent(orders)
 
-        params = _params(order, self_trade)
-        return await self._send(PLACE_ORDER, params, counted, lambda body: _accepted(read_placed(body, order)))
+        return counted
 
-    async def cancel(self, target: Target, gate: Gate, *, cancel_id: str) -> Outcome:
-        """Cancel an order, by the exchange's own id where it is known; as `place` otherwise."""
-        params: dict[str, str | int] = {"symbol": target.symbol}
-        if target.order_id is None:
-            params["origClientOrderId"] = target.client_order_id
-        else:
-            params["orderId"] = target.order_id
-        params["newClientOrderId"] = cancel_id
-        return await self._send(CANCEL_ORDER, params, gate, lambda body: _accepted(read_cancelled(body, target)))
-
-    async def try_out(self, order: WrittenOrder) -> Outcome:
-        """Let the exchange check an order as if it were placed; nothing is executed."""
-        return await self._send(TRY_ORDER, _params(order, None), _open_gate, _tried)
-
-    async def _send(self, call: WriteCall, params: dict[str, str | int], gate: Gate, read: Read) -> Outcome:
+    async def _send(
+        self, call: WriteCall, params: Params, gate: Gate, read: Read, judge: Judge | None = None
+    ) -> Outcome:
         if not can_be_sent(self.principal.credentials.api_key):
             raise credentials_error(self.caller.network, None, self.principal)
         await self.caller.attempts.channel.prepare_writes()
@@ -99,8 +154,12 @@ class OrderClient:
         refusal = None if answer.status == OK else read_refusal(answer)
         await self._heed(answer, refusal)
         if refusal is not None:
-            return outcome_of(refusal)
-        return read(answer.body)
+            return outcome_of(refusal) if judge is None else judge(refusal, answer.body)
+        outcome = read(answer.body)
+        if outcome is None:
+            LOG.error("a write was answered with a success that cannot be read: %s", call.path)
+            return Outcome(Fate.UNKNOWN, reason=UNREADABLE_SUCCESS)
+        return outcome
 
     async def _know_time(self, call: WriteCall) -> None:
         """Read the exchange's clock if that was too long ago: what a signature says must not be a guess."""
@@ -110,7 +169,7 @@ class OrderClient:
             await self._read_time()
         except AppError:
             # A cancel goes on by what is known: if that is wrong it is refused, and nobody is harmed.
-            if call is not CANCEL_ORDER:
+            if not call.is_cancel:
                 raise
 
     async def _read_time(self) -> None:
@@ -134,13 +193,13 @@ class OrderClient:
             if await budget.spend(call):
                 return True
         except (EngineUnavailable, ExchangeUnavailable):
-            if call is not CANCEL_ORDER:
+            if not call.is_cancel:
                 raise
-        if call is not CANCEL_ORDER:
+        if not call.is_cancel:
             raise ExchangeUnavailable(reason="the weight of this minute could not be found out, nothing was sent")
         return False  # without a count no order leaves; a cancel does
 
-    async def _written(self, call: WriteCall, params: dict[str, str | int], gate: Gate) -> HttpAnswer:
+    async def _written(self, call: WriteCall, params: Params, gate: Gate) -> HttpAnswer:
         clock, longest_ms = self.caller.clock, self.recv_window_ms / 2
         stamped = {**params, "recvWindow": self.recv_window_ms, "timestamp": self.caller.time.likely_ms()}
         signed_ms = clock.monotonic_ms()
@@ -166,40 +225,33 @@ class OrderClient:
         self.counts.settle(answer.headers)
         if refusal is not None and refusal.is_timestamp:
             self.caller.time.forget()
-        if refusal is not None and refusal.code == TOO_MANY_ORDERS:
+        if refusal is not None and _is_order_limit(refusal):
             self.counts.close(refusal)  # the account's limit: what else this address asks goes on
         budget = self.caller.budget
         with anyio.CancelScope(shield=True), suppress(AppError):
             await budget.settle(answer.headers)
             if refusal is None or refusal.status not in {TOO_MANY_REQUESTS, IP_BANNED}:
                 await budget.relent()
-            elif refusal.code != TOO_MANY_ORDERS:
+            elif not _is_order_limit(refusal):
                 await budget.halt(refusal)
 
 
-def _tried(body: bytes) -> Outcome:
-    return Outcome(Fate.ACCEPTED) if is_object(body) else _accepted(None)
+def _is_order_limit(refusal: ExchangeRefusal) -> bool:
+    # A replacement says of itself that it failed, and why only within.
+    is_half = refusal.status == TOO_MANY_REQUESTS and refusal.code in {PARTIAL_CODE, NOT_REPLACED}
+    return refusal.code == TOO_MANY_ORDERS or is_half
 
 
-def _accepted(order: Order | None) -> Outcome:
-    if order is None:
-        LOG.error("an order was answered with a success that cannot be read")
-        return Outcome(Fate.UNKNOWN, reason=UNREADABLE_SUCCESS)
-    return Outcome(Fate.ACCEPTED, order)
+def _of_order(order: Order | None) -> Outcome | None:
+    return None if order is None else Outcome(Fate.ACCEPTED, order)
 
 
-def _params(order: WrittenOrder, self_trade: str | None) -> dict[str, str | int]:
-    needed = NEEDED.get(order.kind)
-    if needed is None or (order.stop_price is not None) != ("stopPrice" in needed):
-        raise ValueError(f"an order of this kind is never sent: {order.kind}")
-    params: dict[str, str | int] = {"symbol": order.symbol, "side": order.side, "type": order.kind}
-    if "timeInForce" in needed:
-        params["timeInForce"] = order.time_in_force
-    params |= {"quantity": written(order.quantity), "price": written(order.price)}
-    if order.stop_price is not None:
-        params["stopPrice"] = written(order.stop_price)
-    params |= {"newClientOrderId": order.client_order_id, "newOrderRespType": "FULL"}
-    return params if self_trade is None else {**params, "selfTradePreventionMode": self_trade}
+def _of_list(legs: tuple[Order, ...] | None) -> Outcome | None:
+    return None if legs is None else Outcome(Fate.ACCEPTED, legs=legs)
+
+
+def _tried(body: bytes) -> Outcome | None:
+    return Outcome(Fate.ACCEPTED) if is_object(body) else None
 
 
 async def _open_gate() -> None:

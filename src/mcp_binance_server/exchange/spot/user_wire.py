@@ -3,21 +3,16 @@
 Names differ by case only: `E` and `e`, `t` and `T`. https://developers.binance.com/docs/binance-spot-api-docs/user-data-stream
 """
 
-from typing import Annotated
-
 import msgspec
 
 from mcp_binance_server.domain.orders import NOTHING, Order, Report
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.exchange.wire import Amount, Count, EpochMs, ExchangeRefusal, price, quantity
+from mcp_binance_server.exchange.wire import Amount, Count, CountOrNone, EpochMs, ExchangeRefusal, price, quantity
 from mcp_binance_server.words import word
 
 NO_EVENT = msgspec.Raw(b"null")
 NO_REASON = "NONE"
 OK = 200
-
-CountOrNone = Annotated[int, msgspec.Meta(ge=-1, le=2**63 - 1)]
-"""The id of something, or a -1 where there is none."""
 
 
 class _WaitWire(msgspec.Struct):

@@ -11,7 +11,7 @@ import msgspec
 
 from mcp_binance_server.domain.board import BoardField
 from mcp_binance_server.domain.market import BookSnapshot, PriceLevel, Quote, Ticker, Trade, WrittenLevel
-from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
+from mcp_binance_server.domain.symbols import Ability, Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.exchange.wire import (
     AboveZero,
     Amount,
@@ -204,6 +204,11 @@ class SymbolWire(BinanceWire):
     quote_order_qty_market_allowed: bool = True
     allowed_self_trade_prevention_modes: tuple[str, ...] = ()
     default_self_trade_prevention_mode: str = ""
+    oco_allowed: bool = False
+    oto_allowed: bool = False
+    opo_allowed: bool = False
+    amend_allowed: bool = False
+    cancel_replace_allowed: bool = False
     filters: list[FilterWire] = msgspec.field(default_factory=list[FilterWire])
 
     def to_domain(self) -> SymbolRules:
@@ -248,7 +253,19 @@ class SymbolWire(BinanceWire):
             quote_places=self.quote_asset_precision,
             self_trade_modes=tuple(map(word, self.allowed_self_trade_prevention_modes)),
             self_trade_default=word(self.default_self_trade_prevention_mode),
+            allows=self._abilities(),
         )
+
+    def _abilities(self) -> frozenset[Ability]:
+        said: dict[Ability, bool] = {
+            "oco": self.oco_allowed,
+            "oto": self.oto_allowed,
+            # It is an OTO that sells what it received: https://developers.binance.com/docs/binance-spot-api-docs/faqs/opo
+            "opo": self.opo_allowed and self.oto_allowed,
+            "amend": self.amend_allowed,
+            "replace": self.cancel_replace_allowed,
+        }
+        return frozenset(name for name, is_allowed in said.items() if is_allowed)
 
 
 class ExchangeInfoWire(ExchangeLimitsWire):

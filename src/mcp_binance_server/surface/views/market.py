@@ -252,13 +252,15 @@ def _in_force(rules: SymbolRules) -> dict[str, Rule]:
     return {name: value for name, value in rule_values(rules).items() if value is not None}
 
 
-def _rule(value: bool | int | str | Decimal | tuple[str, ...]) -> Rule:  # noqa: FBT001 - whatever a field holds
+def _rule(value: bool | int | str | Decimal | tuple[str, ...] | frozenset[str]) -> Rule:  # noqa: FBT001 - whatever a field holds
     if isinstance(value, bool):
         return value
     if isinstance(value, Decimal):
         return exact(value) if value else None
     if isinstance(value, int):
         return value or None
+    if isinstance(value, frozenset):
+        return sorted(value)
     return [*value] if isinstance(value, tuple) else value
 
 

@@ -1,0 +1,153 @@
+"""Orders, lists and changes as the parameters of a request; what could have an open price has none.
+
+https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mcp_binance_server.domain.money import written
+from mcp_binance_server.domain.order_requests import (
+    Amendment,
+    Kind,
+    ListShape,
+    Replacement,
+    Target,
+    WrittenList,
+    WrittenOrder,
+)
+
+Params = dict[str, str | int]
+
+NEEDED: Mapping[Kind, frozenset[str]] = MappingProxyType(
+    {
+        "LIMIT": frozenset({"timeInForce"}),
+        "LIMIT_MAKER": frozenset(),
+        "STOP_LOSS_LIMIT": frozenset({"timeInForce", "stopPrice"}),
+        "TAKE_PROFIT_LIMIT": frozenset({"timeInForce", "stopPrice"}),
+    }
+)
+ENTRIES: frozenset[Kind] = frozenset({"LIMIT", "LIMIT_MAKER"})
+# What the orders of a list are called in its request, in the order in which they are written.
+LEGS: Mapping[ListShape, tuple[str, ...]] = MappingProxyType(
+    {
+        "OCO": ("above", "below"),
+        "OTO": ("working", "pending"),
+        "OTOCO": ("working", "pendingAbove", "pendingBelow"),
+        "OPO": ("working", "pending"),
+        "OPOCO": ("working", "pendingAbove", "pendingBelow"),
+    }
+)
+PAID: frozenset[ListShape] = frozenset({"OPO", "OPOCO"})
+"""The lists whose exits sell what the entry received: their quantity is not written."""
+
+
+def order_params(order: WrittenOrder, self_trade: str | None = None) -> Params:
+    """Write one order.
+
+    Raises:
+        ValueError: it has an open price, or half a stop.
+    """
+    needed = _needed(order)
+    params: Params = {"symbol": order.symbol, "side": order.side, "type": order.kind}
+    if "timeInForce" in needed:
+        params["timeInForce"] = order.time_in_force
+    params |= {"quantity": written(order.quantity), "price": written(order.price)}
+    if order.stop_price is not None:
+        params["stopPrice"] = written(order.stop_price)
+    params["newClientOrderId"] = order.client_order_id
+    return params | _answered_in_full(self_trade)
+
+
+def list_params(orders: WrittenList, self_trade: str | None = None) -> Params:
+    """Write the orders of a list.
+
+    Raises:
+        ValueError: one is never sent, or they do not make such a list.
+    """
+    _check(orders)
+    names, exits = LEGS[orders.shape], orders.orders[-1]
+    params: Params = {"symbol": orders.symbol, "listClientOrderId": orders.client_list_id}
+    if orders.shape == "OCO":
+        params |= {"side": exits.side, "quantity": written(exits.quantity)}
+    else:
+        entry = orders.orders[0]
+        params |= {"workingSide": entry.side, "workingQuantity": written(entry.quantity), "pendingSide": exits.side}
+    if orders.shape in ("OTO", "OTOCO"):
+        params["pendingQuantity"] = written(exits.quantity)
+    for name, order in zip(names, orders.orders, strict=True):
+        params |= _leg(name, order)
+    return params | _answered_in_full(self_trade)
+
+
+def replacement_params(replacement: Replacement, cancel_id: str, self_trade: str | None = None) -> Params:
+    """Write an order that takes the place of another one, and is not placed if that cannot be cancelled.
+
+    Raises:
+        ValueError: the order is never sent, or is one of another symbol.
+    """
+    target = replacement.target
+    if target.is_list or target.symbol != replacement.order.symbol:
+        raise ValueError("an order replaces one of its symbol")
+    params = order_params(replacement.order, self_trade)
+    params |= {"cancelReplaceMode": "STOP_ON_FAILURE", "orderRateLimitExceededMode": "DO_NOTHING"}
+    return params | named(target, "cancelOrderId", "cancelOrigClientOrderId") | {"cancelNewClientOrderId": cancel_id}
+
+
+def amendment_params(amendment: Amendment) -> Params:
+    """Write how large an order is from now on; without its own id as the new one it would be given another."""
+    target = amendment.target
+    params: Params = {"symbol": target.symbol} | named(target)
+    return params | {"newQty": written(amendment.quantity), "newClientOrderId": target.client_order_id}
+
+
+def cancel_params(target: Target, cancel_id: str) -> Params:
+    """Write which order, or list of orders, is to be ended."""
+    params: Params = {"symbol": target.symbol}
+    which = {"listClientOrderId": target.client_order_id} if target.is_list else named(target)
+    return params | which | {"newClientOrderId": cancel_id}
+
+
+def named(target: Target, by_number: str = "orderId", by_name: str = "origClientOrderId") -> Params:
+    """Name an order: by the exchange's own id where it is known, that is found sooner."""
+    return {by_name: target.client_order_id} if target.order_id is None else {by_number: target.order_id}
+
+
+def _needed(order: WrittenOrder) -> frozenset[str]:
+    needed = NEEDED.get(order.kind)
+    if needed is None or (order.stop_price is not None) != ("stopPrice" in needed):
+        raise ValueError(f"an order of this kind is never sent: {order.kind}")
+    return needed
+
+
+def _leg(name: str, order: WrittenOrder) -> Params:
+    params: Params = {f"{name}Type": order.kind, f"{name}ClientOrderId": order.client_order_id}
+    params[f"{name}Price"] = written(order.price)
+    if order.stop_price is not None:
+        params[f"{name}StopPrice"] = written(order.stop_price)
+    if "timeInForce" in _needed(order):
+        params[f"{name}TimeInForce"] = order.time_in_force
+    return params
+
+
+def _answered_in_full(self_trade: str | None) -> Params:
+    params: Params = {"newOrderRespType": "FULL"}
+    return params if self_trade is None else params | {"selfTradePreventionMode": self_trade}
+
+
+def _check(orders: WrittenList) -> None:
+    """See that nothing is lost where a request says once what is written for each order."""
+    legs = orders.orders
+    entry, exits = (None, legs) if orders.shape == "OCO" else (legs[0], legs[1:])
+    is_sound = (
+        len(legs) == len(LEGS[orders.shape])
+        and len({each.symbol for each in legs}) == 1
+        and len({orders.client_list_id, *(each.client_order_id for each in legs)}) == len(legs) + 1
+        and len({(each.side, each.quantity) for each in exits}) == 1
+    )
+    if entry is not None:
+        is_sound = is_sound and entry.kind in ENTRIES and entry.side != exits[0].side
+    if orders.shape in PAID:
+        is_sound = is_sound and legs[0].side == "BUY" and legs[0].quantity == legs[-1].quantity
+    if not is_sound:
+        raise ValueError(f"such orders make no {orders.shape}, and are never sent")
