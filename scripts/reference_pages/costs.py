@@ -28,7 +28,7 @@ COSTS: dict[str, str] = {
     "get_derivatives": "2 of spot; 4 of the futures host's own weight, and 1 for each quarterly",
     "get_account_info": "20; 21 on mainnet, where it asks what the key may do",
     "get_portfolio": "32 with four coins: 24 for the account and all prices, and 2 for each",
-    "get_account_trades": "20",
+    "get_account_trades": "20 for each pair; 5 with order_id",
     "get_open_orders": "80, for one pair 6",
     "get_order": "4",
     "get_all_orders": "20; without a pair 100 and 20 for each of up to five",

@@ -55,7 +55,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
     "get_microstructure_health": (PAIR, {**PAIR, "window_duration_secs": 30}),
     "get_derivatives": (PAIR, {"symbol": "tslausdt"}, {"symbol": "1000PEPEUSDT.P"}),
     "get_account_info": ({}, {"limit": 2}),
-    "get_account_trades": (PAIR, {"symbol": "SOLUSDT"}),
+    "get_account_trades": (PAIR, {"symbol": "SOLUSDT"}, {"symbols": ["BTCUSDT", "BNBUSDT"], "start": "30d"}),
     "get_open_orders": ({}, PAIR, {"limit": 1}, {"symbol": "SOLUSDT"}),
     "get_order": (
         {**PAIR, "order_id": 41200880004},

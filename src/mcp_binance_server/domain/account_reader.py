@@ -49,8 +49,19 @@ class AccountReader(Protocol):
         """Return one order by either of its ids."""
         ...
 
-    async def fills(self, symbol: Symbol, limit: int, order_id: int | None = None) -> Sourced[tuple[Fill, ...]]:
-        """Return the newest trades of the account, oldest first."""
+    async def fills(
+        self,
+        symbol: Symbol,
+        limit: int,
+        order_id: int | None = None,
+        *,
+        start_ms: int | None = None,
+        end_ms: int | None = None,
+    ) -> Sourced[tuple[Fill, ...]]:
+        """Return trades of the account, oldest first: the newest, of them all or up to an end, or those after a start.
+
+        Of one order, from a start on or up to an end: one of these at a time.
+        """
         ...
 
 

@@ -121,14 +121,20 @@ class OrdersOfSymbol:
 
 
 @dataclass(frozen=True, slots=True)
-class FillsOfSymbol:
-    """The account's trades of one symbol, newest last; `older` says whether there are more."""
+class AccountFills:
+    """The account's trades of one or more symbols, newest last; `older` and `newer` say whether there are more."""
 
     fills: tuple[Fill, ...]
-    rules: SymbolRules
+    rules: Mapping[Symbol, SymbolRules]
     venue: Venue
     as_of_ms: int
     older: bool = False
+    newer: bool = False
+
+    @property
+    def one(self) -> SymbolRules | None:
+        """The rules of the symbol that was asked for, where it is only one."""
+        return next(iter(self.rules.values())) if len(self.rules) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,18 +139,8 @@ async def test_the_newest_trades_survive_the_limit(client: Client, exchange: Sim
     answer = result.structured_content
     assert answer["count"] == 50
     assert [each["trade_id"] for each in answer["trades"]][-1] == 900_000_119
-    assert answer["more"] == 'get_account_trades {"symbol": "BTCUSDT", "limit": 1000}'
+    assert answer["more"].startswith('get_account_trades {"symbol": "BTCUSDT", "limit": 50, "end": "')
     assert len(text_of(result).encode()) <= 8_000
-
-
-async def test_more_trades_than_one_call_gives_are_found_by_order(client: Client, exchange: SimulatedExchange) -> None:
-    trade(exchange, 1_200)
-
-    result = await client.call_tool("get_account_trades", {"symbol": "BTCUSDT", "limit": 1000})
-
-    assert result.structured_content["count"] == 1000
-    assert result.structured_content["trades"][-1]["trade_id"] == 900_001_199
-    assert result.structured_content["more"] == "older trades can be asked for by their order_id"
 
 
 async def test_the_trades_of_one_order_are_all_its_own(client: Client, exchange: SimulatedExchange) -> None:

@@ -146,3 +146,20 @@ async def test_fills_are_of_the_account_or_of_one_order(bench: Bench) -> None:
     (fill,) = (await bench.reads.fills(SYMBOL, 9, order_id=first)).value
     assert (fill.price, fill.quantity, fill.quote_quantity, fill.commission_asset) == (101, 1, 101, "AB")
     assert (await bench.reads.of_visitor(ANN).fills(SYMBOL, 9)).value == ()
+
+
+async def test_fills_are_the_newest_up_to_an_end_or_what_follows_a_start(bench: Bench) -> None:
+    orders: list[int] = []
+    for name in "abcd":
+        orders.append(await bench.placed(name, 101, after_ms=1000))
+        await bench.met()
+    times = [each.time_ms for each in (await bench.reads.fills(SYMBOL, 9)).value]
+
+    async def places(limit: int, **span: int) -> list[int]:
+        found = (await bench.reads.fills(SYMBOL, limit, **{name: times[place] for name, place in span.items()})).value
+        return [orders.index(each.order_id) for each in found]
+
+    assert sorted({*times}) == times
+    assert await places(2, start_ms=1) == [1, 2]
+    assert await places(9, start_ms=2) == [2, 3]
+    assert await places(2, end_ms=2) == [1, 2]

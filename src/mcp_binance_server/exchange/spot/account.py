@@ -200,10 +200,22 @@ class AccountClient:
         answer = await self._signed(ORDER, params, OrderWire)
         return answer.holding(answer.value.to_domain())
 
-    async def fills(self, symbol: Symbol, limit: int, order_id: int | None = None) -> Sourced[tuple[Fill, ...]]:
-        """Return the newest trades of the account, oldest first."""
+    async def fills(
+        self,
+        symbol: Symbol,
+        limit: int,
+        order_id: int | None = None,
+        *,
+        start_ms: int | None = None,
+        end_ms: int | None = None,
+    ) -> Sourced[tuple[Fill, ...]]:
+        """Return trades of the account, oldest first: the newest, of them all or up to an end, or those after a start.
+
+        Of one order, from a start on or up to an end: one of these at a time.
+        """
         endpoint = MY_TRADES if order_id is None else MY_TRADES_OF_ORDER
-        answer = await self._signed(endpoint, _given(symbol=symbol, orderId=order_id, limit=limit), list[FillWire])
+        params = _given(symbol=symbol, orderId=order_id, startTime=start_ms, endTime=end_ms, limit=limit)
+        answer = await self._signed(endpoint, params, list[FillWire])
         return answer.holding(tuple(each.to_domain() for each in answer.value))
 
     async def _orders(self, endpoint: Endpoint, params: Params) -> Sourced[tuple[Order, ...]]:

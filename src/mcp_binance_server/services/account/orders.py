@@ -1,6 +1,6 @@
 """Orders and trades of one account, by a symbol in the caller's own spelling or over all symbols."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -9,25 +9,25 @@ from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.domain.account_reader import AccountReader
 from mcp_binance_server.domain.market import Sourced
 from mcp_binance_server.domain.orders import (
-    FillsOfSymbol,
+    AccountFills,
+    Fill,
     OneOrder,
     OpenOrders,
     Order,
     OrderHistory,
     OrdersOfSymbol,
 )
-from mcp_binance_server.domain.periods import DAY_MS, Period, Written, read_period
+from mcp_binance_server.domain.periods import DAY_MS, LATEST_MS, Period, Written, read_period
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.errors import ExchangeUnavailable, InvalidArguments, InvalidSymbol
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.endpoints import ACCOUNT, ALL_ORDERS, OPEN_ORDERS_ALL
+from mcp_binance_server.services.account.trade_pages import MOST_ROWS, cut_page, oldest_first
 from mcp_binance_server.services.gathering import gather
 
 ReadT = TypeVar("ReadT")
 
-# What the exchange answers at most in one call; the weight is the same for one row and for all of them.
-MOST_ROWS = 1000
 HISTORY_SYMBOLS = 5
 HISTORY_ROWS = 50
 STABLE = ("USDT", "USDC", "FDUSD")
@@ -89,16 +89,45 @@ class OrdersService:
         reading = await self._asked(lambda: self.client.order(rules.symbol, client_order_id, order_id=order_id))
         return OneOrder(reading.value, rules, self.client.venue(reading.host), reading.at_ms)
 
-    async def fills(self, text: str, limit: int, order_id: int | None = None) -> FillsOfSymbol:
-        """Return the account's newest trades of a symbol, or those of one order."""
+    async def fills(
+        self, texts: Sequence[str], limit: int, start: Written | None = None, end: Written | None = None
+    ) -> AccountFills:
+        """Return a page of the account's trades on some symbols: the newest, or with a start the first from then on.
+
+        One call for each symbol is enough for a page: the first of all are among the first of each.
+
+        Raises:
+            InvalidArguments: the period cannot be read.
+        """
+        self.client.require_key()
+        period = read_period(start, end, self.time.now_ms())
+        rules = {each.symbol: each for each in [await self.directory.find(text) for text in texts]}
+        parts = await gather(*(partial(self._fills_of, symbol, period) for symbol in rules))
+        # A history with a hole looks like a whole one: none of it is shown then.
+        readings = [part.required() for part in parts]
+        until_ms = LATEST_MS if period.end_ms is None else period.end_ms
+        found = [[fill for fill in each.value if fill.time_ms <= until_ms] for each in readings]
+        forward = period.start_ms is not None
+        page = cut_page(found, limit, forward=forward)
+        return AccountFills(
+            fills=page.fills,
+            rules=rules,
+            venue=self.client.venue(readings[0].host),
+            as_of_ms=min(each.at_ms for each in readings),
+            older=page.goes_on and not forward,
+            newer=page.goes_on and forward,
+        )
+
+    async def fills_of_order(self, text: str, order_id: int, limit: int) -> AccountFills:
+        """Return the newest trades of one order, at a quarter of the weight."""
         self.client.require_key()
         rules = await self.directory.find(text)
         asked_for = min(limit + 1, MOST_ROWS)
         reading = await self._asked(lambda: self.client.fills(rules.symbol, asked_for, order_id))
-        found = tuple(sorted(reading.value, key=lambda fill: (fill.time_ms, fill.trade_id)))
-        return FillsOfSymbol(
+        found = tuple(sorted(reading.value, key=oldest_first))
+        return AccountFills(
             fills=found[-limit:],
-            rules=rules,
+            rules={rules.symbol: rules},
             venue=self.client.venue(reading.host),
             as_of_ms=reading.at_ms,
             older=len(found) > limit or len(found) == MOST_ROWS,
@@ -132,6 +161,11 @@ class OrdersService:
             venue=self.client.venue(account.host),
             as_of_ms=account.at_ms,
         )
+
+    async def _fills_of(self, symbol: Symbol, period: Period) -> Sourced[tuple[Fill, ...]]:
+        # The exchange takes both ends only a day apart, so a start is asked for alone and the end is kept to here.
+        end_ms = period.end_ms if period.start_ms is None else None
+        return await self._asked(lambda: self.client.fills(symbol, MOST_ROWS, start_ms=period.start_ms, end_ms=end_ms))
 
     async def _history_of(self, symbol: Symbol) -> Sourced[tuple[Order, ...]]:
         return await self.client.order_history(symbol, HISTORY_ROWS)

@@ -14,11 +14,11 @@ from mcp_binance_server.trading.paper.account import Pair, PaperAccount
 from mcp_binance_server.trading.paper.lists import NO_ENTRY, holding, parts_of
 from mcp_binance_server.trading.paper.tables import (
     PaperRow,
+    fills_between,
     find_order,
     forget_account,
     insert_order,
     list_rows,
-    newest_fills,
     open_rows,
     orders_between,
     read_account,
@@ -199,9 +199,22 @@ class PaperExchange:
             lambda rows: orders_between(rows, account, symbol, limit, start_ms=start_ms, end_ms=end_ms)
         )
 
-    async def fills(self, account: str, symbol: Symbol, limit: int, order_id: int | None = None) -> list[Fill]:
-        """Return the newest fills of a symbol, or of one order, newest last."""
-        return await self.store.read(lambda rows: newest_fills(rows, account, symbol, limit, order_id))
+    async def fills(
+        self,
+        account: str,
+        symbol: Symbol,
+        limit: int,
+        order_id: int | None = None,
+        *,
+        start_ms: int | None = None,
+        end_ms: int | None = None,
+    ) -> list[Fill]:
+        """Return the newest fills of a symbol, or of one order, or with a start those that follow it; newest last."""
+        return await self.store.read(
+            lambda rows: fills_between(
+                rows, account, symbol, limit, order_id=order_id, start_ms=start_ms, end_ms=end_ms
+            )
+        )
 
     async def account(self, account: str) -> PaperAccount:
         return await self.store.read(lambda rows: read_account(rows, account, self.start))

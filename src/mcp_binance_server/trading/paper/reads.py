@@ -89,9 +89,21 @@ class PaperReads:
             raise ExchangeRejected(exchange_code=-2013, exchange_message="Order does not exist.")
         return self._read(row.order)
 
-    async def fills(self, symbol: Symbol, limit: int, order_id: int | None = None) -> Sourced[tuple[Fill, ...]]:
-        """Return the newest trades of the account, oldest first."""
-        return self._read(tuple(await self.exchange.fills(self.require_key(), symbol, limit, order_id)))
+    async def fills(
+        self,
+        symbol: Symbol,
+        limit: int,
+        order_id: int | None = None,
+        *,
+        start_ms: int | None = None,
+        end_ms: int | None = None,
+    ) -> Sourced[tuple[Fill, ...]]:
+        """Return trades of the account, oldest first: the newest, of them all or up to an end, or those after a start.
+
+        Of one order, from a start on or up to an end: one of these at a time.
+        """
+        found = await self.exchange.fills(self.require_key(), symbol, limit, order_id, start_ms=start_ms, end_ms=end_ms)
+        return self._read(tuple(found))
 
     def _read(self, value: ValueT) -> Sourced[ValueT]:
         return Sourced(value, HOST, "configured", self.exchange.now_ms())

@@ -188,13 +188,26 @@ def orders_between(
     return [_row(row) for row in rows.execute(f"{query} ORDER BY order_id DESC LIMIT ?", given)][::-1]
 
 
-def newest_fills(rows: Rows, account: str, symbol: Symbol, limit: int, order_id: int | None = None) -> list[Fill]:
-    where, given = ("", ()) if order_id is None else (" AND order_id=?", (order_id,))
+def fills_between(
+    rows: Rows,
+    account: str,
+    symbol: Symbol,
+    limit: int,
+    *,
+    order_id: int | None = None,
+    start_ms: int | None = None,
+    end_ms: int | None = None,
+) -> list[Fill]:
+    """Return the newest fills, of one order if it is named, or with a start those that follow it; oldest first."""
+    where, of_order = ("", ()) if order_id is None else (" AND order_id=?", (order_id,))
     query = (
         "SELECT trade_id, order_id, symbol, price, quantity, commission, commission_asset, at_ms, is_buyer, is_maker "
-        f"FROM paper_fill WHERE account=? AND symbol=?{where} ORDER BY trade_id DESC LIMIT ?"
+        f"FROM paper_fill WHERE account=? AND symbol=?{where} AND at_ms BETWEEN ? AND ?"
     )
-    return [_fill(row) for row in rows.execute(query, (account, symbol, *given, limit))][::-1]
+    given = account, symbol, *of_order, start_ms or 0, LAST_MS if end_ms is None else end_ms, limit
+    if start_ms is not None:
+        return [_fill(row) for row in rows.execute(f"{query} ORDER BY trade_id LIMIT ?", given)]
+    return [_fill(row) for row in rows.execute(f"{query} ORDER BY trade_id DESC LIMIT ?", given)][::-1]
 
 
 def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None:

@@ -1,14 +1,14 @@
 """Tools that read the account's orders and trades."""
 
 from dataclasses import replace
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mcp_binance_server.domain.orders import (
+    AccountFills,
     Fill,
-    FillsOfSymbol,
     OneOrder,
     OpenOrders,
     Order,
@@ -16,6 +16,7 @@ from mcp_binance_server.domain.orders import (
     OrdersOfSymbol,
 )
 from mcp_binance_server.services.account.orders import HISTORY_ROWS
+from mcp_binance_server.services.account.trade_pages import MOST_ROWS
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ListAnswer, ToolAnswer, ToolSpec
@@ -35,8 +36,9 @@ from mcp_binance_server.surface.views.orders.history import (
 )
 from mcp_binance_server.surface.views.portfolio.holdings import venue_notes
 
-MOST_ROWS = 1000
+MOST_PAIRS = 20
 LARGEST_ID = 2**63 - 1
+NEXT_PAGE = "mcp-binance-server/next"
 
 Limit = Annotated[int, Field(description="How many rows at most, the newest", ge=1, le=MOST_ROWS)]
 OrderId = Annotated[int, Field(description="The exchange's number of the order", ge=1, le=LARGEST_ID)]
@@ -74,9 +76,26 @@ class GetAllOrders(Arguments):
 
 
 class GetAccountTrades(Arguments):
-    symbol: Pair
-    limit: Limit = 50
+    symbol: Pair | None = optional("Trading pair, e.g. BTCUSDT")
+    symbols: Annotated[list[str], Field(min_length=1, max_length=MOST_PAIRS)] | None = optional(
+        "Several pairs, instead of symbol"
+    )
+    limit: Annotated[int, Field(description="How many rows at most", ge=1, le=MOST_ROWS)] = 50
+    start: Moment = optional("The first from then on, not the newest; as in get_all_orders")
+    end: Moment = optional("Up to then")
     order_id: OrderId | None = Field(None, description="Only the trades of this order")
+
+    @model_validator(mode="after")
+    def _what_goes_together(self) -> Self:
+        if (self.symbol is None) == (self.symbols is None):
+            raise ValueError("give symbol or symbols, and not both")
+        if self.order_id is not None and (self.symbol is None or self.start is not None or self.end is not None):
+            raise ValueError("order_id goes with one symbol and nothing else")
+        return self
+
+    @property
+    def pairs(self) -> list[str]:
+        return self.symbols or ([] if self.symbol is None else [self.symbol])
 
 
 class OrderRow(Row):
@@ -99,6 +118,7 @@ class OrderRow(Row):
 class FillRow(Row):
     trade_id: int
     order_id: int
+    symbol: str
     side: str
     price: str
     quantity: str
@@ -136,7 +156,8 @@ class OrderAnswer(Answer):
 
 
 class TradesAnswer(ListAnswer):
-    symbol: str
+    symbol: str | None = omitted()
+    symbols: list[str] | None = omitted()
     trades: list[FillRow]
     network: str
     host: str
@@ -166,6 +187,7 @@ def fill_row(fill: Fill) -> FillRow:
     return FillRow(
         trade_id=fill.trade_id,
         order_id=fill.order_id,
+        symbol=fill.symbol,
         side="BUY" if fill.is_buyer else "SELL",
         price=f"{fill.price:f}",
         quantity=f"{fill.quantity:f}",
@@ -253,20 +275,26 @@ def _history(found: OrderHistory, limit: int) -> ToolAnswer:
 
 
 async def get_account_trades(context: Context, arguments: GetAccountTrades) -> ToolAnswer:
-    view = await context.orders.fills(arguments.symbol, arguments.limit, arguments.order_id)
-    more = _more_fills(view, arguments)
+    if arguments.order_id is None:
+        view = await context.orders.fills(arguments.pairs, arguments.limit, arguments.start, arguments.end)
+    else:
+        view = await context.orders.fills_of_order(arguments.pairs[0], arguments.order_id, arguments.limit)
+    following = _following(view, arguments)
+    more = None if following is None else next_step("get_account_trades", **following)
     answer = TradesAnswer(
         count=len(view.fills),
         limit=arguments.limit,
         more=more,
-        symbol=view.rules.symbol,
+        symbol=view.one.symbol if view.one else None,
+        symbols=None if view.one else [*view.rules],
         trades=[fill_row(each) for each in view.fills],
         network=view.venue.network,
         host=view.venue.host,
         as_of=instant(view.as_of_ms),
         notes=[*([] if view.fills else [NO_FILLS]), *venue_notes(view.venue)],
     )
-    return ToolAnswer(fills_text(view, arguments.limit, more), answer)
+    meta = {NEXT_PAGE: following} if view.newer and following else None
+    return ToolAnswer(fills_text(view, arguments.limit, more), answer, meta=meta)
 
 
 def _more_open(view: OpenOrders, arguments: GetOpenOrders) -> str | None:
@@ -290,12 +318,17 @@ def _more_orders(view: OrdersOfSymbol, arguments: GetAllOrders) -> str | None:
     return " or ".join(steps) or None
 
 
-def _more_fills(view: FillsOfSymbol, arguments: GetAccountTrades) -> str | None:
-    if not view.older:
+def _following(view: AccountFills, arguments: GetAccountTrades) -> dict[str, Any] | None:
+    """Return the arguments of the next page: the trades after these where a start was given, else those before."""
+    if not view.fills or not (view.older or view.newer):
         return None
-    if arguments.limit == MOST_ROWS:
-        return "older trades can be asked for by their order_id"
-    return next_step("get_account_trades", symbol=arguments.symbol, limit=MOST_ROWS, order_id=arguments.order_id)
+    given = arguments.model_dump(mode="json", exclude_none=True)
+    if arguments.order_id is not None:
+        # The exchange goes on by no time here; an order of a thousand trades can be walked as its symbol is.
+        return None if arguments.limit == MOST_ROWS else {**given, "limit": MOST_ROWS}
+    if view.newer:
+        return {**given, "start": instant(view.fills[-1].time_ms + 1)}
+    return {**given, "end": instant(view.fills[0].time_ms - 1)}
 
 
 GET_OPEN_ORDERS = ToolSpec(
@@ -343,9 +376,9 @@ GET_ACCOUNT_TRADES = ToolSpec(
     name="get_account_trades",
     title="Account trades",
     description=(
-        "Executions of the account's own orders on one symbol, newest last: price, quantity, fee, maker or taker. "
-        "order_id narrows it to one order at a quarter of the weight. Not for the public tape and not for orders that "
-        "were never filled."
+        "Executions of the account's own orders on one pair or several, newest last: price, quantity, fee, maker or "
+        "taker; the newest, or any span of time by start and end. order_id narrows it to one order at a quarter of the "
+        "weight. Not for the public tape and not for orders that were never filled."
     ),
     arguments=GetAccountTrades,
     answer=TradesAnswer,

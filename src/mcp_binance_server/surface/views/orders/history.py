@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from mcp_binance_server.domain.money import decimals_of, round_to_places
 from mcp_binance_server.domain.orders import (
+    AccountFills,
     Fill,
-    FillsOfSymbol,
     OneOrder,
     OpenOrders,
     Order,
@@ -41,7 +41,7 @@ SMALLEST = Decimal("0.00000001")
 CENT = Decimal("0.01")
 COLUMNS = ("Order ID", "Symbol", "Side", "Type", "Price", "Orig Qty", "Executed Qty", "Status", "Time")
 TOOL_COLUMNS = (*COLUMNS, "Quote Spent", "Time in Force", "Client Order ID", "Updated")
-FILL_COLUMNS = ("Trade ID", "Order ID", "Side", "Price", "Qty", "Value", "Fee", "Role", "Time")
+FILL_COLUMNS = ("Trade ID", "Order ID", "Symbol", "Side", "Price", "Qty", "Value", "Fee", "Role", "Time")
 
 
 def open_orders_page(view: OpenOrders) -> str:
@@ -167,13 +167,22 @@ def order_text(view: OneOrder) -> str:
     return "\n".join(lines)
 
 
-def fills_text(view: FillsOfSymbol, limit: int, more: str | None) -> str:
-    """Render the account's trades of one symbol, newest last."""
-    rows = [_fill_row(fill, view.rules) for fill in view.fills]
-    table = [*_head(FILL_COLUMNS), *rows] if rows else [NO_FILLS]
-    title = f"# {plain(view.rules.symbol)} Account Trades"
-    told = counted(len(view.fills), limit)
-    return with_more([title, "", *table, "", told, *source(view.venue, view.as_of_ms)], more)
+def fills_text(view: AccountFills, limit: int, more: str | None) -> str:
+    """Render the account's trades of one symbol or several, newest last."""
+    one = view.one
+    columns = tuple(name for name in FILL_COLUMNS if one is None or name != "Symbol")
+    rows = [_fill_row(fill, view.rules[fill.symbol], columns) for fill in view.fills]
+    asked = ", ".join(plain(symbol) for symbol in view.rules)
+    lines = [
+        f"# {'' if one is None else f'{asked} '}Account Trades",
+        "",
+        *([*_head(columns), *rows] if rows else [NO_FILLS]),
+        "",
+        *([f"**Symbols**: {asked}"] if one is None else []),
+        counted(len(view.fills), limit),
+        *source(view.venue, view.as_of_ms),
+    ]
+    return with_more(lines, more)
 
 
 def order_table(
@@ -226,19 +235,20 @@ def _order_row(order: Order, rules: SymbolRules | None, columns: tuple[str, ...]
     return f"| {' | '.join(cells[name] for name in columns)} |"
 
 
-def _fill_row(fill: Fill, rules: SymbolRules) -> str:
-    cells = (
-        str(fill.trade_id),
-        str(fill.order_id),
-        "BUY" if fill.is_buyer else "SELL",
-        _exact(fill.price),
-        quantity(fill.quantity, rules),
-        money(fill.quote_quantity, rules.quote, rules.tick),
-        f"{quantity(fill.commission, None)} {plain(fill.commission_asset)}",
-        "maker" if fill.is_maker else "taker",
-        _time(fill.time_ms),
-    )
-    return f"| {' | '.join(cells)} |"
+def _fill_row(fill: Fill, rules: SymbolRules, columns: tuple[str, ...]) -> str:
+    cells = {
+        "Trade ID": str(fill.trade_id),
+        "Order ID": str(fill.order_id),
+        "Symbol": plain(fill.symbol),
+        "Side": "BUY" if fill.is_buyer else "SELL",
+        "Price": _exact(fill.price),
+        "Qty": quantity(fill.quantity, rules),
+        "Value": money(fill.quote_quantity, rules.quote, rules.tick),
+        "Fee": f"{quantity(fill.commission, None)} {plain(fill.commission_asset)}",
+        "Role": "maker" if fill.is_maker else "taker",
+        "Time": _time(fill.time_ms),
+    }
+    return f"| {' | '.join(cells[name] for name in columns)} |"
 
 
 def _head(columns: tuple[str, ...]) -> list[str]:
