@@ -3,15 +3,14 @@
 import json
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_binance_server.cli.ask import arguments_of
-from mcp_binance_server.cli.main import main
 from mcp_binance_server.surface.catalogue import CATALOGUE
+from support.ask_command import Asker
 from support.exchange_socket import ServedExchange, served_exchange
 from support.process import COMMAND, PATIENCE_SECS, clean_environment, run_warm
 
@@ -23,27 +22,6 @@ CHART = '{"symbol": "BINANCE:BTCUSDT", "interval": "1h"}'
 def served() -> Iterator[ServedExchange]:
     with served_exchange() as exchange:
         yield exchange
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    returncode: int
-    stdout: bytes
-    stderr: bytes
-
-
-class Asker:
-    """Asks in this process, with an environment of its own."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[bytes]) -> None:
-        self._monkeypatch, self._captured = monkeypatch, captured
-
-    def __call__(self, *words: str, served: ServedExchange | None = None, **environment: str) -> Done:
-        with self._monkeypatch.context() as patch:
-            patch.setattr("os.environ", clean_environment({**(served.environment() if served else {}), **environment}))
-            code = main(["ask", *words])
-        said = self._captured.readouterr()
-        return Done(code, said.out, said.err)
 
 
 @pytest.fixture

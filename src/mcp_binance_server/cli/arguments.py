@@ -19,6 +19,7 @@ ASK_EPILOG = """examples:
   mcp-binance-server ask get_klines symbol=ETHUSDT interval=1h limit=24 --json
   mcp-binance-server ask --demo get_indicators btcusdt indicators=rsi,macd
   mcp-binance-server ask generate_chart_image config=@chart.json --output chart.png
+  mcp-binance-server ask get_account_trades symbols=BTCUSDT,ETHUSDT start=2026-01-01 --csv trades.csv
 
 A value is text, a number, yes or no, a list with commas, or JSON; @FILE reads it from a file, @- from standard
 input. A value without a name is for the first argument the tool must have. Exit code: 0 an answer, 1 the tool
@@ -51,7 +52,8 @@ def add_ask_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyr
     ask = commands.add_parser(
         "ask",
         # Written out: argparse cannot wrap a usage with these brackets.
-        usage="mcp-binance-server ask [TOOL] [NAME=VALUE …] [--json] [--output FILE] [--demo] [--log-level LEVEL]",
+        usage="mcp-binance-server ask [TOOL] [NAME=VALUE …] [--json] [--output FILE] [--csv FILE [--replace]] [--demo] "
+        "[--log-level LEVEL]",
         help="ask one tool and print its answer, for people and scripts",
         epilog=ASK_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -59,6 +61,8 @@ def add_ask_command(commands: "argparse._SubParsersAction[Any]") -> None:  # pyr
     ask.add_argument("words", nargs="*", metavar="TOOL [NAME=VALUE …]", help="the tool and what it needs")
     ask.add_argument("--json", action="store_true", help="print the structured answer")
     ask.add_argument("--output", metavar="FILE", help="save the picture, or else the answer, to this file")
+    ask.add_argument("--csv", metavar="FILE", help="save the rows of the answer, and of every page after it, as CSV")
+    ask.add_argument("--replace", action="store_true", help="let --csv write over a file that is there")
     ask.add_argument("--demo", action="store_true", help="ask the offline exchange of the demo: no key, no network")
     add_log_level(ask, default=argparse.SUPPRESS)
 
@@ -238,8 +242,19 @@ def _refuse_addresses(root: Parser, options: argparse.Namespace) -> None:
 def _refuse_useless(root: Parser, options: argparse.Namespace) -> None:
     if options.command == "demo" and options.demo_port is not None and not options.demo_http:
         root.error("demo --port needs --http: without it nothing listens on a port")
+    if options.command == "ask":
+        _refuse_useless_for_ask(root, options)
     if options.command == "journal" and options.limit and (options.verify or options.backup):
         root.error("journal --limit goes with the list and with --csv: all is checked, and all is copied")
+
+
+def _refuse_useless_for_ask(root: Parser, options: argparse.Namespace) -> None:
+    if options.csv and (options.json or options.output):
+        root.error("ask --csv saves the rows of the answer, --json and --output all of it: choose one of them")
+    if options.replace and not options.csv:
+        root.error("ask --replace goes with --csv: --output always writes over what is there")
+    if options.csv and not options.words:
+        root.error("ask --csv needs a tool: the list of tools is no table")
 
 
 def _refuse_what_http_has(root: Parser, options: argparse.Namespace) -> None:

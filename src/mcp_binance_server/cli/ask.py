@@ -18,11 +18,12 @@ from mcp import types
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.cli.interruption import run
 from mcp_binance_server.cli.serve import prepare
+from mcp_binance_server.cli.spreadsheet import STANDARD_OUTPUT, AnswerTable, refuse_existing, save
 from mcp_binance_server.cli.terminal import Terminal, Verbosity
 from mcp_binance_server.errors import SettingsError, echo
 from mcp_binance_server.settings import Settings, surroundings
 from mcp_binance_server.surface.catalogue import CATALOGUE
-from mcp_binance_server.surface.spec import ToolSpec
+from mcp_binance_server.surface.spec import NEXT_PAGE, ToolSpec
 
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 Schema = Mapping[str, Any]
@@ -33,7 +34,8 @@ mcp-binance-server ask TOOL NAME=VALUE …   asks one; with nothing behind TOOL 
 """
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-STANDARD_OUTPUT = "-"
+# A page of trades has up to a thousand rows.
+MOST_PAGES = 200
 
 DEMO_SEED = 7
 
@@ -231,6 +233,23 @@ def deliver(result: types.CallToolResult, delivery: Delivery) -> int:
     return 0
 
 
+def deliver_rows(results: Sequence[types.CallToolResult], table: AnswerTable, file: str, *, replaces: bool) -> int:
+    """Save the rows of the pages that were read; return the exit code.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    last = results[-1]
+    answers: list[dict[str, Any]] = [each.structured_content for each in results if not each.is_error]
+    if answers:
+        save(file, table.text(answers), replaces=replaces)
+        where = "standard output" if file == STANDARD_OUTPUT else str(Path(file).expanduser().absolute())
+        _note(f"Saved: {where}, {table.count(answers)} rows")
+        if more := answers[-1].get("more"):
+            _note(f"There are more: {more}")
+    return deliver(last, Delivery()) if last.is_error else 0
+
+
 def _structure(result: types.CallToolResult, text: str, picture: types.ImageContent | None, output: str | None) -> str:
     structured: dict[str, Any] = result.structured_content or {"success": not result.is_error, "text": text}
     if picture is not None and result.structured_content is None:
@@ -291,19 +310,36 @@ def run_ask(options: argparse.Namespace) -> int:
     except SettingsError as error:
         sys.stderr.write("".join(f"{problem}\n" for problem in error.problems) + f"\n{needs(tool, terminal)}")
         return EXIT_USAGE
-    result = run(_ask, options, settings, tool.name, arguments)
-    code = deliver(result, Delivery(options.json, options.output))
-    if code == EXIT_FAILED and _is_misused(result):
+    table = _table(tool, options) if options.csv else None
+    if table is not None and (most := tool.input_schema["properties"].get("limit", {}).get("maximum")):
+        arguments.setdefault("limit", most)
+    results = run(_ask, options, settings, tool.name, arguments)
+    if table is None:
+        code = deliver(results[0], Delivery(options.json, options.output))
+    else:
+        code = deliver_rows(results, table, options.csv, replaces=options.replace)
+    if code == EXIT_FAILED and _is_misused(results[0]):
         sys.stderr.write(f"\n{needs(tool, terminal)}")
         return EXIT_USAGE
     return code
 
 
+def _table(tool: ToolSpec[Any], options: argparse.Namespace) -> AnswerTable:
+    table = AnswerTable.of(tool.wire.output_schema)
+    if table is None:
+        raise SettingsError(problems=(f"--csv: the answer of {tool.name} has no rows; --json saves all of it",))
+    refuse_existing(options.csv, replaces=options.replace)
+    return table
+
+
 async def _ask(
     options: argparse.Namespace, settings: Settings, tool: str, arguments: dict[str, object]
-) -> types.CallToolResult:
+) -> list[types.CallToolResult]:
     async with _app(options, settings) as app:
-        return await app.dispatcher.call_tool(None, tool, arguments)
+        results = [await app.dispatcher.call_tool(None, tool, arguments)]
+        while options.csv and len(results) < MOST_PAGES and (following := (results[-1].meta or {}).get(NEXT_PAGE)):
+            results.append(await app.dispatcher.call_tool(None, tool, following))
+        return results
 
 
 @asynccontextmanager

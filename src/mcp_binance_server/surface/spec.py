@@ -41,6 +41,8 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 PRIVATE_GROUPS = frozenset({"account", "orders"})
 TRADE = "trade"
+NEXT_PAGE = "mcp-binance-server/next"
+"""Under it an answer's meta has the arguments of the page that follows, for programs that read all of them."""
 
 
 def scope_of(group: str) -> Scope:

@@ -11,7 +11,7 @@ from mcp import Client
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
 from mcp_binance_server.simulator.market.portfolio import Fill
-from mcp_binance_server.surface.tools.orders.history import NEXT_PAGE
+from mcp_binance_server.surface.spec import NEXT_PAGE
 from support.channels import Structure, Text
 from support.served import text_of
 

@@ -1,14 +1,12 @@
 """Orders of the journal as lines for a terminal, and as cells for a spreadsheet. Pure."""
 
-import csv
-import io
-import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from mcp_binance_server.cli import spreadsheet
 from mcp_binance_server.cli.terminal import NARROWEST, Colour, Terminal
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.trading.journal.records import Intent
@@ -30,9 +28,6 @@ COLOURS: Final[Mapping[str, Colour]] = {
     "ADOPTED": "red",
 }
 AVERAGE_PLACES = Decimal("0.00000001")
-# What begins a formula in a spreadsheet; the wide ones do in some languages.
-_LIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these very signs are meant
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +121,7 @@ def as_lines(orders: Sequence[OrderLine], terminal: Terminal, width: int | None)
 
 def as_csv(orders: Sequence[OrderLine]) -> str:
     """Return every field of every order; no cell is a formula to the spreadsheet that opens it."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(FIELDS)
-    writer.writerows([_dead(_text(of(each))) for of in FIELDS.values()] for each in orders)
-    return out.getvalue()
+    return spreadsheet.as_csv(FIELDS, ([_text(of(each)) for of in FIELDS.values()] for each in orders))
 
 
 def _row(cells: Sequence[str], wide: Sequence[int], paint_state: Callable[[str], str] = str) -> str:
@@ -172,7 +163,3 @@ def _iso(at_ms: int | None) -> str:
 
 def _text(value: object) -> str:
     return "" if value is None else written(value) if isinstance(value, Decimal) else str(value)
-
-
-def _dead(text: str) -> str:
-    return f"'{text}" if text.lstrip(" ").startswith(_LIVE) and not _NUMBER.fullmatch(text) else text

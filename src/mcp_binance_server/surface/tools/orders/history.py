@@ -19,7 +19,7 @@ from mcp_binance_server.services.account.orders import HISTORY_ROWS
 from mcp_binance_server.services.account.trade_pages import MOST_ROWS
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
-from mcp_binance_server.surface.spec import Answer, ListAnswer, ToolAnswer, ToolSpec
+from mcp_binance_server.surface.spec import NEXT_PAGE, Answer, ListAnswer, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.rows import ClientOrderId, Pair, Row, omitted, optional
 from mcp_binance_server.surface.views.markdown import exact, exact_average, instant, next_step
 from mcp_binance_server.surface.views.orders.history import (
@@ -38,7 +38,6 @@ from mcp_binance_server.surface.views.portfolio.holdings import venue_notes
 
 MOST_PAIRS = 20
 LARGEST_ID = 2**63 - 1
-NEXT_PAGE = "mcp-binance-server/next"
 
 Limit = Annotated[int, Field(description="How many rows at most, the newest", ge=1, le=MOST_ROWS)]
 OrderId = Annotated[int, Field(description="The exchange's number of the order", ge=1, le=LARGEST_ID)]
