@@ -30,14 +30,13 @@ def run_approve(options: argparse.Namespace) -> int:
 
 def _approve(wanted: str | None, host: TradingHost) -> int:
     policy = policy_at(host.settings.trading_policy)
-    waiting, stopped = host.do(_what_waits)
+    waiting, stopped = host.do(what_waits)
     if stopped is not None:
         say(f"{stopped_line(stopped)} What you approve now cannot be placed before: mcp-binance-server resume\n")
-    one, where = _chosen(waiting, wanted), partial(exchange_host, host.settings)
-    if one is None:
-        say(waiting_list(waiting, host.clock.now_ms(), where) if waiting else NOTHING)
+    if (one := chosen(waiting, wanted)) is None:
+        say_waiting(host, waiting)
         return 0
-    say(terms_page(one, policy, host.clock.now_ms(), where))
+    say(terms_page(one, policy, host.clock.now_ms(), partial(exchange_host, host.settings)))
     if one.signature is not None:
         say("\nIt is approved already. Have the assistant place it.")
         return 0
@@ -47,7 +46,7 @@ def _approve(wanted: str | None, host: TradingHost) -> int:
     passphrase = ask_approver(host, sealed, policy.confirm.approver, "\nPassphrase (Enter: no): ")
     signature = sign(sealed, passphrase, one.terms, one.preview_id)
     left_ms = one.terms.expires_ms - host.clock.now_ms()
-    if left_ms <= 0 or not host.do(partial(_store, one, signature)):
+    if left_ms <= 0 or not host.do(partial(keep_signature, one, signature)):
         raise NotDone("Too late: this order no longer waits. Have the assistant preview it again.")
     say(f"Approved. Have the assistant place it again, within {left_ms // 1000} s.")
     return 0
@@ -74,7 +73,18 @@ def _new(host: TradingHost) -> int:
     return 0
 
 
-def _chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
+def say_waiting(host: TradingHost, waiting: Sequence[Waiting]) -> None:
+    """List what waits, for who has not said which they mean."""
+    where = partial(exchange_host, host.settings)
+    say(waiting_list(waiting, host.clock.now_ms(), where) if waiting else NOTHING)
+
+
+def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
+    """Return the order that is meant: the one of that id, or the only one.
+
+    Raises:
+        NotDone: none of that id waits.
+    """
     if wanted is None:
         return waiting[0] if len(waiting) == 1 else None
     # An order is named by its preview, or by the id that it will have at the exchange: mbp- and the preview.
@@ -86,9 +96,11 @@ def _chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
     return found
 
 
-async def _what_waits(journal: OpenJournal) -> tuple[list[Waiting], Stopped | None]:
+async def what_waits(journal: OpenJournal) -> tuple[list[Waiting], Stopped | None]:
+    """Return the orders that wait, and whether any could be placed."""
     return await journal.agreements.waiting(journal.now_ms()), await journal.ledger.stopped()
 
 
-async def _store(one: Waiting, signature: str, journal: OpenJournal) -> bool:
+async def keep_signature(one: Waiting, signature: str, journal: OpenJournal) -> bool:
+    """Write down a yes; False if the order no longer waits."""
     return await journal.agreements.approve(one.preview_id, signature, journal.now_ms())

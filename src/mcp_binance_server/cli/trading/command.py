@@ -12,6 +12,10 @@ never an argument or a variable. Five wrong ones stop trading. What you approve
 is this order and no other. The server cannot approve: it knows the public half
 of the key alone.
 
+With --page the order is shown, and the passphrase asked for, in your browser. The
+address is good for one decision and one browser. The page ends with the decision
+or the preview, and where standard input is a pipe, with that.
+
 {CODES}
 """
 STOP = f"""Within a second no server of this machine takes a new order, and none that is
@@ -56,6 +60,10 @@ def add_trading_commands(commands: "argparse._SubParsersAction[Any]") -> None:  
     approve.add_argument(
         "--new", action="store_true", help="make the key that approves, and print its line for trading.toml"
     )
+    approve.add_argument(
+        "--page", action="store_true", help="show the order as a page in your browser, on this machine alone"
+    )
+    approve.add_argument("--print-address", action="store_true", help="with --page: print its address, open nothing")
     stop = commands.add_parser("stop", help="take no new orders, on this machine", epilog=STOP, formatter_class=RAW)
     stop.add_argument("reason", nargs="*", metavar="REASON", help="why, for the journal and for who asks")
     stop.add_argument("--cancel-all", action="store_true", help="cancel every open order too, stops among them")

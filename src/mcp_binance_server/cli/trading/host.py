@@ -83,15 +83,20 @@ class TradingHost:
         Raises:
             NotDone: the journal cannot be used.
         """
+        return run(self.doing, work)
+
+    async def doing(self, work: Callable[[OpenJournal], Awaitable[WorkT]]) -> WorkT:
+        """Do the same for who runs already.
+
+        Raises:
+            NotDone: the journal cannot be used.
+        """
         try:
-            return run(self._done, work)
+            async with opened_store(self.folder) as store:
+                with owner(self.folder) as name:
+                    return await work(OpenJournal(store, HostLedger(store, name), self.clock))
         except JournalUnavailable as error:
             raise NotDone(f"The journal in {self.folder} cannot be used: {error.reason}. {error.fix}.") from None
-
-    async def _done(self, work: Callable[[OpenJournal], Awaitable[WorkT]]) -> WorkT:
-        async with opened_store(self.folder) as store:
-            with owner(self.folder) as name:
-                return await work(OpenJournal(store, HostLedger(store, name), self.clock))
 
 
 def told(command: Callable[[TradingHost], int]) -> int:

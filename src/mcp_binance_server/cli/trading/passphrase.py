@@ -3,6 +3,7 @@
 import getpass
 import os
 import sys
+from functools import partial
 
 from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost
 from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, opened_public
@@ -66,17 +67,18 @@ def ask_approver(host: TradingHost, sealed: bytes, public: str, question: str) -
             return passphrase
         if opened is not None:
             raise NotDone(f"{host.folder / APPROVER_FILE} is not the key that trading.toml names as its approver.")
-        wrong = host.do(_count_wrong)
+        wrong = host.do(partial(count_wrong, by="the command line"))
         if wrong >= MOST_WRONG:
             raise NotDone(f"{wrong} wrong passphrases: trading is stopped. See: mcp-binance-server resume")
         sys.stderr.write(f"Wrong passphrase ({wrong} of {MOST_WRONG}; the last stops trading).\n")
     raise NotDone("No passphrase was given; nothing was done.")
 
 
-async def _count_wrong(journal: OpenJournal) -> int:
+async def count_wrong(journal: OpenJournal, by: str) -> int:
+    """Write down a wrong passphrase, and return how many there were; the last of too many stops trading."""
     wrong = await journal.agreements.wrong_passphrase(journal.now_ms())
     if wrong >= MOST_WRONG:
-        await journal.ledger.stop(f"{wrong} wrong passphrases", "the command line", journal.now_ms())
+        await journal.ledger.stop(f"{wrong} wrong passphrases", by, journal.now_ms())
     return wrong
 
 

@@ -54,13 +54,19 @@ def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
 
 def terms_page(waiting: Waiting, policy: Policy, now_ms: int, host: HostOf) -> str:
     """Show everything that a person agrees to."""
+    opening = f"{staked(waiting.terms, host)}: this order waits for your yes."
+    return "\n".join([opening, "", *_table(terms_rows(waiting, policy, now_ms))])
+
+
+def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str, str]]:
+    """Name each thing that a person agrees to."""
     terms = waiting.terms
     kind = f"{terms.kind}, sent as a limit order at the price below" if terms.is_market else terms.kind
     price = "worst price: no worse one is taken" if terms.is_market else "limit"
     trigger = [] if terms.stop_price is None else [("stop", f"{number(terms.stop_price)} (the order leaves at this)")]
     spent = "the most that is paid" if terms.side == "BUY" else "the least that is received"
     is_same = terms.policy == policy.digest
-    rows = [
+    return [
         ("order", f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)}"),
         ("type", kind),
         ("price", f"{number(terms.price)} ({price})"),
@@ -74,7 +80,6 @@ def terms_page(waiting: Waiting, policy: Policy, now_ms: int, host: HostOf) -> s
         ("until", f"{at(terms.expires_ms)}, {_left(waiting, now_ms)}"),
         ("id", waiting.preview_id),
     ]
-    return "\n".join([f"{staked(terms, host)}: this order waits for your yes.", "", *_table(rows)])
 
 
 def staked(terms: Terms, host: HostOf) -> str:

@@ -1,0 +1,100 @@
+"""`mcp-binance-server approve --page`: serve one order on loopback until somebody has decided, and have it opened."""
+
+import argparse
+import os
+import sys
+import threading
+import webbrowser
+from contextlib import suppress
+from functools import partial
+
+import anyio
+
+from mcp_binance_server.cli.interruption import run
+from mcp_binance_server.cli.trading.approve import NO_APPROVER, chosen, say_waiting, what_waits
+from mcp_binance_server.cli.trading.host import NotDone, TradingHost, say, told
+from mcp_binance_server.cli.trading.page.deciding import OneDecision
+from mcp_binance_server.cli.trading.page.html import HEADERS
+from mcp_binance_server.cli.trading.page.http import READ_BYTES, listening
+from mcp_binance_server.cli.trading.passphrase import sealed_key
+from mcp_binance_server.services.trading.approval_pages import has_screen
+from mcp_binance_server.settings import surroundings
+from mcp_binance_server.trading.journal.records import Waiting
+from mcp_binance_server.trading.policy_file import policy_at
+
+if sys.platform != "win32":
+    import resource
+
+# A page that was used, or is over, says so for a while to who reloads it.
+LINGER_MS = 20_000
+OPENED = "The page is open in your browser. It ends with your decision, or with the preview."
+
+
+def run_page(options: argparse.Namespace) -> int:
+    """Serve the page of one order until it is over; return the exit code."""
+    return told(partial(_page, options.order, opens=not options.print_address))
+
+
+def _page(wanted: str | None, host: TradingHost, *, opens: bool) -> int:
+    waiting, _ = host.do(what_waits)
+    one = chosen(waiting, wanted)
+    if one is None:
+        say_waiting(host, waiting)
+        return 0
+    if policy_at(host.settings.trading_policy).confirm.approver is None:
+        raise NotDone(NO_APPROVER.rstrip())
+    sealed_key(host)
+    _leave_no_image()
+    run(serve_page, host, one, opens)
+    return 0
+
+
+async def serve_page(host: TradingHost, one: Waiting, opens: bool) -> None:  # noqa: FBT001 - `run` passes no names
+    """Serve it until a while after the decision, or after its time; or until nobody is left to serve it for."""
+    async with listening(HEADERS) as server, anyio.create_task_group() as tasks:
+        page = OneDecision(host, one, server.port)
+        server.answer = page.answer
+        # Where a server has started this, it ends with that; Windows cannot wait for a pipe, and is told to end.
+        if not sys.stdin.isatty() and sys.platform != "win32":
+            tasks.start_soon(_end_with_input, tasks.cancel_scope)
+        _show(page, opens=opens)
+        with anyio.move_on_after(max(0, one.terms.expires_ms - host.clock.now_ms()) / 1000):
+            await page.over.wait()
+        await host.clock.sleep_ms(LINGER_MS)
+        tasks.cancel_scope.cancel()
+
+
+def _leave_no_image() -> None:
+    """See to it that a crash does not write what was typed to the disk."""
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _show(page: OneDecision, *, opens: bool) -> None:
+    browser = _browser() if opens else None
+    if browser is None:
+        say(page.address)
+        return
+    say(OPENED)
+    # A browser says things on the output that it inherits, and some return only when they are closed.
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
+    threading.Thread(target=browser.open, args=(page.address,), name="browser", daemon=True).start()
+
+
+def _browser() -> webbrowser.BaseBrowser | None:
+    if not has_screen(surroundings()):
+        return None
+    try:
+        return webbrowser.get()
+    except webbrowser.Error:
+        return None
+
+
+async def _end_with_input(scope: anyio.CancelScope) -> None:
+    with suppress(OSError):  # a file has no end to wait for
+        await anyio.wait_readable(sys.stdin.fileno())
+        while os.read(sys.stdin.fileno(), READ_BYTES):
+            await anyio.wait_readable(sys.stdin.fileno())
+        scope.cancel()

@@ -1,0 +1,147 @@
+"""Approval pages, each a process of its own: whoever serves an assistant never sees what a person types in one.
+
+A process is started when an order begins to wait, and ends with the decision, the preview or this server. Its address
+is told to nobody but the person's own client or browser: no answer, log or journal has it.
+"""
+
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio.abc import Process, TaskGroup, TaskStatus
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from mcp_binance_server.trading.judgement.terms import PreviewId
+
+# Each is a process; who has more orders waiting approves them in a terminal.
+MOST_PAGES = 3
+START_SECS, END_SECS = 15.0, 3.0
+LONGEST_LINE = 512
+ADDRESS = "http://127.0.0.1:"
+COMMAND = (sys.executable, "-P", "-m", "mcp_binance_server", "approve", "--page")
+PRINTED = ("--print-address",)
+
+
+def has_screen(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
+    """Tell whether a browser that is opened here could be seen."""
+    if platform in ("win32", "darwin"):
+        return True
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
+@dataclass(eq=False)
+class ApprovalPage:
+    """One that is being served; `address` is "" where it was opened in a browser and nobody need be told."""
+
+    address: str
+    is_shown: bool
+    scope: anyio.CancelScope
+
+    def __repr__(self) -> str:
+        return f"ApprovalPage(is_shown={self.is_shown})"
+
+
+@dataclass(eq=False)
+class ApprovalPages:
+    """The pages of this server, at most one for an order."""
+
+    key: Path
+    """The approver's private key; where it is not on this machine there is no page."""
+    environment: Mapping[str, str]
+    opens: bool
+    """Whether a browser is opened where the client cannot do that."""
+    _pages: dict[PreviewId, ApprovalPage] = field(default_factory=dict[PreviewId, ApprovalPage])
+    _starting: anyio.Lock = field(default_factory=anyio.Lock)
+    _tasks: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Keep pages for as long as this lasts, and end them with it."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield
+            finally:
+                self._tasks = None
+                tasks.cancel_scope.cancel()
+
+    async def of(self, preview_id: PreviewId, *, by_client: bool) -> ApprovalPage | None:
+        """Return the page of an order that waits, started if need be; None where there can be none.
+
+        With `by_client` its address is for the client to show, else it is opened in a browser of this machine.
+        """
+        async with self._starting:
+            if preview_id in self._pages:
+                return self._pages[preview_id]
+            can = self._tasks is not None and (by_client or self.opens) and len(self._pages) < MOST_PAGES
+            if self._tasks is None or not can or not self.key.is_file():
+                return None
+            return await self._tasks.start(self._serve, preview_id, PRINTED if by_client else ())
+
+    def close(self, preview_id: PreviewId) -> None:
+        """End the page of an order that no longer waits."""
+        if (page := self._pages.get(preview_id)) is not None:
+            page.scope.cancel()
+
+    async def _serve(
+        self,
+        preview_id: PreviewId,
+        told: tuple[str, ...],
+        *,
+        task_status: TaskStatus[ApprovalPage | None],
+    ) -> None:
+        by_client = told == PRINTED
+        try:
+            # Not of our session: what is typed in a terminal of ours is not for it.
+            process = await anyio.open_process(
+                [*COMMAND, *told, preview_id],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=self.environment,
+                start_new_session=True,
+            )
+        except OSError:
+            task_status.started(None)
+            return
+        page = None
+        try:
+            with anyio.CancelScope() as scope:
+                line = await _first_line(process)
+                address = line if line.startswith(ADDRESS) else ""
+                if line and bool(address) == by_client:  # an address where a browser was wanted: there is none here
+                    page = self._pages[preview_id] = ApprovalPage(address, not by_client, scope)
+                    task_status.started(page)
+                    await process.wait()
+        finally:
+            self._pages.pop(preview_id, None)
+            with anyio.CancelScope(shield=True):
+                await _end(process)
+            if page is None:
+                task_status.started(None)
+
+
+async def _first_line(process: Process) -> str:
+    assert process.stdout is not None  # noqa: S101 - it was asked for
+    with anyio.move_on_after(START_SECS):
+        try:
+            line = await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", LONGEST_LINE)
+            return line.decode("ascii", "replace").strip()
+        except (anyio.IncompleteRead, anyio.DelimiterNotFound, anyio.BrokenResourceError):
+            pass
+    return ""
+
+
+async def _end(process: Process) -> None:
+    if process.stdin is not None:
+        await process.stdin.aclose()
+    with anyio.move_on_after(END_SECS):
+        await process.wait()
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+    await process.aclose()
