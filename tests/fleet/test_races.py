@@ -4,15 +4,17 @@ import asyncio
 import json
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_binance_server.clock import SystemClock
-from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.state.claims import Claim, ClaimNews, LimitPart
+from mcp_binance_server.state.engine import Fenced, StateEngine
 from mcp_binance_server.state.weight import ceiling
-from support.fleet_worker import CAP, LIMIT, MIDDLE_MS, MINUTES
+from support.fleet_worker import CAP, CENTS, CLAIMS, LIMIT, MIDDLE_MS, MINUTES, MOST_CENTS
 from support.state_server import Connect, StateServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.flood]
@@ -77,6 +79,47 @@ async def test_a_thousand_racing_admissions_fill_the_cap_exactly(server: StateSe
 
     assert sum(each["admitted"] for each in told) == CAP
     assert await engine.members("sessions") == CAP
+
+
+async def test_four_processes_use_a_limit_up_never_pass_it_and_claim_each_order_once(
+    server: StateServer, connect: Connect
+) -> None:
+    engine = await connect()
+    lease = await engine.lease("claims", "test", ttl_ms=60_000)
+    for account in ("own", "same"):
+        await engine.recount(account, (), lease=lease)
+
+    told = await results(await at_the_start(engine, server.url, "claim", ["a", "b", "c", "d"]))
+
+    book = await engine.account_book("own", now_ms=MIDDLE_MS, since_ms=MIDDLE_MS)
+    assert sum(each["own"] for each in told) == MOST_CENTS // CENTS
+    assert book.used == {"per_day": MOST_CENTS, "orders_per_day": MOST_CENTS // CENTS}
+    assert sum(each["same"] for each in told) == CLAIMS
+
+
+async def test_an_engine_that_forgot_lets_nothing_be_claimed_or_leave_until_it_was_told(
+    server: StateServer, connect: Connect
+) -> None:
+    engine, day = await connect(), (LimitPart("per_day", "day", 400, 1_000, returns=True),)
+    first = Claim("first", b"v", MIDDLE_MS, day)
+    lease = await engine.lease("claims", "test", ttl_ms=60_000)
+    await engine.recount("k", (), lease=lease)
+    assert await engine.reserve("k", first)
+    server.command("FLUSHALL")
+
+    leaving = await engine.depart("k", ClaimNews("first", b"v", 1, settled=False))
+    refused = await engine.reserve("k", replace(first, name="second"))
+    stale = await engine.recount("k", (), lease=lease)
+    newer = await engine.lease("claims", "test", ttl_ms=60_000)
+    told = [
+        (first, ClaimNews("first", b"v", 4, settled=True)),
+        (replace(first, name="other"), ClaimNews("other", b"v", 4, settled=True)),
+    ]
+    await engine.recount("k", told, lease=newer)
+    full = await engine.reserve("k", replace(first, name="second"))
+
+    assert (leaving.verdict, refused.verdict, stale) == ("lost", "lost", Fenced.LOST)
+    assert (full.verdict, full.used) == ("full", 800)
 
 
 async def test_two_hundred_callers_in_four_processes_share_one_production(

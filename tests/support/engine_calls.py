@@ -5,12 +5,14 @@ from collections.abc import Awaitable, Callable
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.claims import Claim, ClaimNews
 from mcp_binance_server.state.engine import Lease, StateEngine
 from support.stolen import stolen
 
 CLOCK = SystemClock()
 MIDDLE_MS = 29_743_202 * 60_000 + 30_000
 LEASE = Lease("books", "a", "1", 1500)
+NEWS = ClaimNews("k", b"v", 1, settled=False)
 Call = Callable[[StateEngine], Awaitable[object]]
 
 
@@ -28,6 +30,8 @@ READS: dict[str, Call] = {
     "read_weight": lambda engine: engine.read_weight("ip", now_ms=MIDDLE_MS),
     "members": lambda engine: engine.members("p"),
     "shelved": lambda engine: engine.shelved("s", "k"),
+    "on_shelf": lambda engine: engine.on_shelf("s"),
+    "find_claim": lambda engine: engine.find_claim("a", "k"),
 }
 WRITES: dict[str, Call] = {
     "put": lambda engine: engine.put("k", b"v", ttl_ms=1000),
@@ -40,6 +44,13 @@ WRITES: dict[str, Call] = {
 OTHERS: dict[str, Call] = {
     "take_share": lambda engine: engine.take_share("p", "s", party="ann", ttl_ms=1000, cap=5, newcomers=1),
     "admit": lambda engine: engine.admit("p", "m", ttl_ms=1000, cap=5),
+    "reserve": lambda engine: engine.reserve("a", Claim("k", b"v", MIDDLE_MS, ())),
+    "depart": lambda engine: engine.depart("a", NEWS),
+    "tell": lambda engine: engine.tell("a", NEWS),
+    "recount": lambda engine: engine.recount("a", ()),
+    "account_book": lambda engine: engine.account_book("a", now_ms=MIDDLE_MS, since_ms=MIDDLE_MS),
+    "stop_account": lambda engine: engine.stop_account("a", "why", since_ms=MIDDLE_MS),
+    "resume_account": lambda engine: engine.resume_account("a", now_ms=MIDDLE_MS),
     "report_weight": lambda engine: engine.report_weight("other", 1, minute=MIDDLE_MS // 60_000),
     "delete": lambda engine: engine.delete("k"),
     "release": lambda engine: engine.release(LEASE),

@@ -14,6 +14,7 @@ from typing import Any
 
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.claims import Claim, LimitPart
 from mcp_binance_server.state.engine import CallKind
 from mcp_binance_server.state.redis import RedisEngine
 
@@ -21,6 +22,7 @@ LIMIT = 2000
 MINUTES = 10
 MIDDLE_MS = 29_743_202 * 60_000 + 30_000
 CAP = 400
+CLAIMS, CENTS, MOST_CENTS = 300, 500, 50_000
 CLOCK = SystemClock()
 KINDS: tuple[CallKind, ...] = ("order", "private", "public")
 
@@ -52,6 +54,16 @@ async def admit(engine: RedisEngine, _: str, name: str) -> dict[str, Any]:
     """Ask for 250 places at once, and report which were given."""
     tries = [engine.admit("sessions", f"{name}-{number}", ttl_ms=60_000, cap=CAP) for number in range(250)]
     return {"admitted": sum(admission.admitted for admission in await asyncio.gather(*tries))}
+
+
+async def claim(engine: RedisEngine, _: str, name: str) -> dict[str, Any]:
+    """Claim orders of its own, which use the day up, and those that all others claim too; report both, and the pace."""
+    day = (LimitPart("per_day", "day", CENTS, MOST_CENTS, returns=True), LimitPart("orders_per_day", "day", 1, None))
+    began_ms = CLOCK.monotonic_ms()
+    own = [await engine.reserve("own", Claim(f"{name}-{number}", b"v", MIDDLE_MS, day)) for number in range(CLAIMS)]
+    took_ms = CLOCK.monotonic_ms() - began_ms
+    same = [await engine.reserve("same", Claim(str(number), name.encode(), MIDDLE_MS, ())) for number in range(CLAIMS)]
+    return {"own": sum(map(bool, own)), "same": sum(map(bool, same)), "took_ms": took_ms}
 
 
 def _note(calls: Path) -> None:
@@ -104,7 +116,7 @@ async def lead(engine: RedisEngine, _: str, name: str) -> dict[str, Any]:
 
 
 Job = Callable[[RedisEngine, str, str], Awaitable[dict[str, Any]]]
-JOBS: dict[str, Job] = {"spend": spend, "admit": admit, "fly": fly, "hang": hang, "lead": lead}
+JOBS: dict[str, Job] = {"spend": spend, "admit": admit, "fly": fly, "claim": claim, "hang": hang, "lead": lead}
 
 
 async def main(url: str, job: str, name: str) -> None:

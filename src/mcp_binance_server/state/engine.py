@@ -6,11 +6,13 @@ reach the engine is `EngineUnavailable` within a second, whatever the call. Wron
 over 512 KiB (2 MiB on a shelf), a ttl below 1 ms, a negative cost.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, Protocol
+
+from mcp_binance_server.state.claims import AccountBook, AccountStop, Claim, ClaimNews, ClaimRoom, Reservation
 
 MAX_VALUE_BYTES = 512 * 1024
 MAX_SHELVED_BYTES = 2 * 1024 * 1024
@@ -165,6 +167,10 @@ class StateEngine(Protocol):
         """Return a value from a shelf, or None once it is gone or had to make room."""
         ...
 
+    async def on_shelf(self, shelf: str) -> dict[str, bytes]:
+        """Return everything that is on a shelf and not gone."""
+        ...
+
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
         """Take or renew a lease; None while another owner holds it.
 
@@ -284,4 +290,62 @@ class StateEngine(Protocol):
 
     async def members(self, pool: str) -> int:
         """Return how many are inside now."""
+        ...
+
+    async def reserve(
+        self, account: str, claim: Claim, *, room: ClaimRoom | None = None, alike_ms: int = 0
+    ) -> Reservation:
+        """Claim a name and its part of every limit of an account, in one atomic step, or change nothing.
+
+        A name that is claimed stays so for 48 hours after its end, and while it has none; who comes later gets its
+        value. Otherwise, in this order: `lost` in a memory in which nobody has opened the account, `stopped`, the first
+        part that has no room, the room of its group, a claim that is alike and less than `alike_ms` older, one of its
+        line that is not settled.
+        """
+        ...
+
+    async def depart(self, account: str, news: ClaimNews) -> Reservation:
+        """Mark a claim as leaving, if it is as it was claimed and the account is open and not stopped.
+
+        `gone` if it is not there, or somebody has told more of it: then it must not leave.
+        """
+        ...
+
+    async def tell(self, account: str, news: ClaimNews) -> bool:
+        """Keep how a claim stands, and give back what it did not use; False if there is no such claim.
+
+        What was given back is not given twice, whoever tells it and how often.
+        """
+        ...
+
+    async def recount(
+        self, account: str, claims: Sequence[tuple[Claim, ClaimNews]], *, lease: Lease | None = None
+    ) -> Fenced:
+        """Count claims that the engine does not know, whatever the limits say, and keep how all of them stand.
+
+        With a lease the account is open from then on, in this memory of the engine, if the lease's token is the newest
+        of its name; STALE and LOST as for `put_fenced`, and then nothing is changed.
+        """
+        ...
+
+    async def account_book(self, account: str, *, now_ms: int, since_ms: int) -> AccountBook:
+        """Return what is known of an account, with the values of claims that still matter, the oldest first.
+
+        These are the claims that are not over, those over since a moment, and those of the last minute.
+        """
+        ...
+
+    async def find_claim(self, account: str, name: str) -> bytes | None:
+        """Return the value of a claim."""
+        ...
+
+    async def stop_account(self, account: str, why: str, *, since_ms: int) -> AccountStop | None:
+        """Let nothing be claimed or leave; the first reason stays, and is returned. It has no end of its own.
+
+        None, and no stop, for one that is no younger than the last resuming.
+        """
+        ...
+
+    async def resume_account(self, account: str, *, now_ms: int) -> None:
+        """Lift the stop of an account, and every one that is told later and began before."""
         ...

@@ -103,6 +103,9 @@ class ValueShelf:
         held = self._held.get(key)
         return held.value if held is not None and held.until_ms > now_ms else None
 
+    def all(self, now_ms: float) -> dict[str, bytes]:
+        return {key: held.value for key, held in self._held.items() if held.until_ms > now_ms}
+
     def _make_room(self, most_bytes: int, now_ms: float) -> None:
         for key, held in sorted(self._held.items(), key=lambda item: (item[1].until_ms, item[0])):
             if held.until_ms > now_ms and self._bytes <= most_bytes:

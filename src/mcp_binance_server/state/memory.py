@@ -3,13 +3,22 @@
 There are no locks: everything runs on one event loop, and no decision awaits.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from math import ceil
 from uuid import uuid4
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.state.channels import Channels
+from mcp_binance_server.state.claims import (
+    AccountBook,
+    AccountClaims,
+    AccountStop,
+    Claim,
+    ClaimNews,
+    ClaimRoom,
+    Reservation,
+)
 from mcp_binance_server.state.engine import (
     MAX_SHELVED_BYTES,
     Admission,
@@ -39,6 +48,7 @@ class MemoryEngine:
         self._newest_tokens: dict[str, int] = {}
         self._pools: dict[str, Expiring[str, str]] = {}  # members and their parties
         self._shelves: dict[str, ValueShelf] = {}
+        self._accounts: dict[str, AccountClaims] = {}
         self._channels = Channels()
         self._flights = Flights[bytes](clock)
         self._ledger = Ledger(reserves or Reserves(), edge_ms=edge_ms)
@@ -83,6 +93,10 @@ class MemoryEngine:
         place = self._shelves.get(shelf)
         return None if place is None else place.get(key, self._clock.monotonic_ms())
 
+    async def on_shelf(self, shelf: str) -> dict[str, bytes]:
+        place = self._shelves.get(shelf)
+        return {} if place is None else place.all(self._clock.monotonic_ms())
+
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
         check_ttl(ttl_ms)
         now = self._clock.monotonic_ms()
@@ -109,15 +123,12 @@ class MemoryEngine:
     async def put_fenced(self, key: str, value: bytes, *, lease: Lease, ttl_ms: int, channel: str = "") -> Fenced:
         check_ttl(ttl_ms)
         check_size(value)
-        newest = self._newest_tokens.get(lease.name)
-        if newest is None:
-            return Fenced.LOST
-        if str(newest) != lease.token:
-            return Fenced.STALE
-        self._keep(key, value, ttl_ms)
-        if channel:
-            self._channels.publish(channel, value)
-        return Fenced.WRITTEN
+        fenced = self._fenced(lease)
+        if fenced is Fenced.WRITTEN:
+            self._keep(key, value, ttl_ms)
+            if channel:
+                self._channels.publish(channel, value)
+        return fenced
 
     async def publish(self, channel: str, payload: bytes) -> None:
         check_size(payload)
@@ -218,6 +229,55 @@ class MemoryEngine:
             return 0
         places.purge(self._clock.monotonic_ms())
         return len(places)
+
+    async def reserve(
+        self, account: str, claim: Claim, *, room: ClaimRoom | None = None, alike_ms: int = 0
+    ) -> Reservation:
+        check_size(claim.value)
+        return self._claims(account).reserve(claim, room, alike_ms)
+
+    async def depart(self, account: str, news: ClaimNews) -> Reservation:
+        check_size(news.value)
+        return self._claims(account).depart(news)
+
+    async def tell(self, account: str, news: ClaimNews) -> bool:
+        check_size(news.value)
+        return self._claims(account).tell(news)
+
+    async def recount(
+        self, account: str, claims: Sequence[tuple[Claim, ClaimNews]], *, lease: Lease | None = None
+    ) -> Fenced:
+        fenced = Fenced.WRITTEN if lease is None else self._fenced(lease)
+        if fenced is Fenced.WRITTEN:
+            own = self._claims(account)
+            own.recount(claims)
+            own.is_open = own.is_open or lease is not None
+        return fenced
+
+    async def account_book(self, account: str, *, now_ms: int, since_ms: int) -> AccountBook:
+        return self._claims(account).book(now_ms, since_ms)
+
+    async def find_claim(self, account: str, name: str) -> bytes | None:
+        return self._claims(account).find(name)
+
+    async def stop_account(self, account: str, why: str, *, since_ms: int) -> AccountStop | None:
+        own = self._claims(account)
+        if own.stop is None and since_ms > own.resumed_ms:
+            own.stop = AccountStop(why, since_ms)
+        return own.stop
+
+    async def resume_account(self, account: str, *, now_ms: int) -> None:
+        own = self._claims(account)
+        own.stop, own.resumed_ms = None, max(own.resumed_ms, now_ms)
+
+    def _claims(self, account: str) -> AccountClaims:
+        return self._accounts.setdefault(account, AccountClaims())
+
+    def _fenced(self, lease: Lease) -> Fenced:
+        newest = self._newest_tokens.get(lease.name)
+        if newest is None:
+            return Fenced.LOST
+        return Fenced.WRITTEN if str(newest) == lease.token else Fenced.STALE
 
     def _keep(self, key: str, value: bytes, ttl_ms: int) -> None:
         check_size(value)

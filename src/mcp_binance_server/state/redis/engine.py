@@ -1,13 +1,14 @@
 """The state engine of a fleet: every decision is made on one server, in one atomic step."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 
 import msgspec
 
 from mcp_binance_server.clock import Clock, SystemClock
 from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.claims import AccountBook, AccountStop, Claim, ClaimNews, ClaimRoom, Reservation
 from mcp_binance_server.state.engine import (
     MAX_SHELVED_BYTES,
     Admission,
@@ -21,8 +22,9 @@ from mcp_binance_server.state.engine import (
 )
 from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.channels import RedisSubscriptions
+from mcp_binance_server.state.redis.claims import FENCED, SharedClaims
 from mcp_binance_server.state.redis.flight import SharedFlights
-from mcp_binance_server.state.redis.keys import LEASE, PUT_FENCED, RELEASE, SHELVE, SHELVED, happened
+from mcp_binance_server.state.redis.keys import LEASE, ON_SHELF, PUT_FENCED, RELEASE, SHELVE, SHELVED, happened
 from mcp_binance_server.state.redis.limits import SharedLedger, SharedPlaces
 from mcp_binance_server.state.redis.link import CALL_SECS, MAX_CONNECTIONS, Link, StateAddress
 from mcp_binance_server.state.redis.memory import Memory
@@ -30,7 +32,6 @@ from mcp_binance_server.state.weight import EDGE_MS
 
 PULSE_SECS = 0.5
 SEARCH_SECS = 0.25
-FENCED = {1: Fenced.WRITTEN, 0: Fenced.STALE, -1: Fenced.LOST}
 
 
 class RedisEngine:
@@ -53,6 +54,7 @@ class RedisEngine:
         self._link = Link(address, clock, self._memory.greet, max_connections=max_connections, call_secs=call_secs)
         self._ledger = SharedLedger(self._link, self._memory, clock, reserves or Reserves(), edge_ms=edge_ms)
         self._places = SharedPlaces(self._link, self._memory, clock)
+        self._claims = SharedClaims(self._link, self._memory)
         self._subscriptions = RedisSubscriptions(self._link)
         self._flights = SharedFlights(self._link, clock)
         self._closing = asyncio.Event()
@@ -118,6 +120,11 @@ class RedisEngine:
     async def shelved(self, shelf: str, key: str) -> bytes | None:
         reply = await self._link.run("shelved", SHELVED, keys.shelf(shelf), key)
         return reply if isinstance(reply, bytes) else None
+
+    async def on_shelf(self, shelf: str) -> dict[str, bytes]:
+        reply = await self._link.run("on_shelf", ON_SHELF, keys.shelf(shelf))
+        told = msgspec.convert(reply, list[bytes])
+        return {key.decode(): value for key, value in zip(told[::2], told[1::2], strict=True)}
 
     async def lease(self, name: str, owner: str, *, ttl_ms: int) -> Lease | None:
         check_ttl(ttl_ms)
@@ -192,6 +199,34 @@ class RedisEngine:
 
     async def members(self, pool: str) -> int:
         return await self._places.count(pool)
+
+    async def reserve(
+        self, account: str, claim: Claim, *, room: ClaimRoom | None = None, alike_ms: int = 0
+    ) -> Reservation:
+        return await self._claims.reserve(account, claim, room, alike_ms)
+
+    async def depart(self, account: str, news: ClaimNews) -> Reservation:
+        return await self._claims.depart(account, news)
+
+    async def tell(self, account: str, news: ClaimNews) -> bool:
+        return await self._claims.tell(account, news)
+
+    async def recount(
+        self, account: str, claims: Sequence[tuple[Claim, ClaimNews]], *, lease: Lease | None = None
+    ) -> Fenced:
+        return await self._claims.recount(account, claims, lease)
+
+    async def account_book(self, account: str, *, now_ms: int, since_ms: int) -> AccountBook:
+        return await self._claims.book(account, now_ms, since_ms)
+
+    async def find_claim(self, account: str, name: str) -> bytes | None:
+        return await self._claims.find(account, name)
+
+    async def stop_account(self, account: str, why: str, *, since_ms: int) -> AccountStop | None:
+        return await self._claims.stop(account, why, since_ms)
+
+    async def resume_account(self, account: str, *, now_ms: int) -> None:
+        await self._claims.resume(account, now_ms)
 
     async def _beat(self) -> None:
         while not await happened(self._closing, within_secs=SEARCH_SECS if self._link.lost else PULSE_SECS):

@@ -64,6 +64,19 @@ def shelf(name: str) -> tuple[str, str]:
     return f"{PREFIX}shelf:{name}", f"{PREFIX}shelf-ends:{name}"
 
 
+# In this order in every script that works on claims.
+CLAIM_KEYS = ("value", "facts", "ends", "open", "begun", "ended", "used", "opened", "stop")
+
+
+def claims(account: str) -> tuple[str, ...]:
+    """Return where the claims of an account are; one slot, as everything of ours."""
+    return (*(claim_key(account, each) for each in CLAIM_KEYS), MEMORY)
+
+
+def claim_key(account: str, name: str) -> str:
+    return f"{PREFIX}claims:{account}:{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     """A script and the name under which a server that has seen it keeps it."""
@@ -72,8 +85,9 @@ class Script:
     sha: str
 
     @classmethod
-    def named(cls, name: str) -> "Script":
-        text = files(__package__ or "").joinpath("lua", f"{name}.lua").read_text(encoding="utf-8")
+    def named(cls, *names: str) -> "Script":
+        folder = files(__package__ or "").joinpath("lua")
+        text = "".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names)
         return cls(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
@@ -96,6 +110,14 @@ MEMBERS = Script.named("members")
 RESTATE = Script.named("restate")
 SHELVE = Script.named("shelve")
 SHELVED = Script.named("shelved")
+ON_SHELF = Script.named("on_shelf")
+RESERVE = Script.named("claims", "reserve")
+DEPART = Script.named("claims", "depart")
+TELL = Script.named("claims", "tell")
+RECOUNT = Script.named("claims", "recount")
+ACCOUNT_BOOK = Script.named("claims", "account_book")
+STOP_ACCOUNT = Script.named("stop_account")
+RESUME_ACCOUNT = Script.named("resume_account")
 
 
 class RedisWire(Protocol):

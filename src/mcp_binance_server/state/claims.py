@@ -1,0 +1,248 @@
+"""What the processes of one account claim before they send: each order once, and its part of every limit.
+
+Amounts are whole numbers and windows go by the time that callers tell, which is the exchange's. What is counted hangs
+on its claim: the same claim told twice counts once, and what is given back is an amount in all, never one more.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+DAY_MS = 86_400_000
+MINUTE_MS = 60_000
+# How long a claim is remembered when it is over, and what a day has used.
+KEEP_MS = 2 * DAY_MS
+# An order may stand for long; what nobody has spoken of for so long is nobody's.
+OPEN_KEEP_MS = 90 * DAY_MS
+
+Window = Literal["day", "minute", "open"]
+Verdict = Literal["claimed", "held", "full", "alike", "unsettled", "stopped", "lost", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitPart:
+    """So much of one limit: of a day, of the last minute, or for as long as a claim is not over.
+
+    In a minute, and of those that are not over, claims are counted and not their amounts. `most` of None is counted and
+    not limited. What `returns` is given back when a claim ends with less than it took.
+    """
+
+    name: str
+    window: Window
+    amount: int
+    most: int | None
+    returns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRoom:
+    """What a group of claims may be worth together: those not over, those over since a moment, and what is held."""
+
+    name: str
+    held: int
+    most: int
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is claimed: once by its name, and beside no other that is alike or of the same line and not settled."""
+
+    name: str
+    value: bytes
+    at_ms: int
+    parts: tuple[LimitPart, ...]
+    worth: int = 0
+    group: str = ""
+    alike: str = ""
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimNews:
+    """How a claim stands. What ranks lower than what is known is old, and changes nothing.
+
+    `given` is all that was given back of each part that returns; `over_ms` is when it ended, None while it has not.
+    """
+
+    name: str
+    value: bytes
+    rank: int
+    settled: bool
+    given: int = 0
+    over_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountStop:
+    """Why an account claims nothing, and since when."""
+
+    why: str
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The answer to one who claims; true when the claim is its own.
+
+    `held` comes with the value of who was first, `full` with the part and what is used of it, `alike` and `unsettled`
+    with the other claim's name, `stopped` with why. `lost`: the engine does not know what the account has used. `gone`:
+    there is no such claim, or it is past the step that was asked for.
+    """
+
+    verdict: Verdict
+    value: bytes = b""
+    name: str = ""
+    used: int = 0
+    stop: AccountStop | None = None
+
+    def __bool__(self) -> bool:
+        return self.verdict == "claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountBook:
+    """What an engine knows of an account: whether it may claim, what the day has used, and claims that still matter."""
+
+    is_open: bool
+    stop: AccountStop | None
+    resumed_ms: int
+    used: dict[str, int]
+    values: tuple[bytes, ...]
+
+
+@dataclass(eq=False)
+class _Held:
+    claim: Claim
+    news: ClaimNews
+
+
+@dataclass(eq=False)
+class AccountClaims:
+    """The claims of one account, in the memory of one process."""
+
+    is_open: bool = False
+    stop: AccountStop | None = None
+    resumed_ms: int = 0
+    _held: dict[str, _Held] = field(default_factory=dict[str, _Held])
+    _used: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+
+    def reserve(self, claim: Claim, room: ClaimRoom | None, alike_ms: int) -> Reservation:
+        if (found := self._held.get(claim.name)) is not None:
+            return Reservation("held", found.news.value)
+        for refusal in (self._closed(), self._full(claim, room), self._beside(claim, alike_ms)):
+            if refusal is not None:
+                return refusal
+        self._forget(claim.at_ms)
+        self._count(claim, ClaimNews(claim.name, claim.value, 0, settled=False))
+        return Reservation("claimed")
+
+    def depart(self, news: ClaimNews) -> Reservation:
+        found = self._held.get(news.name)
+        if (closed := self._closed()) is not None:
+            return closed
+        if found is None or found.news.rank != 0:
+            return Reservation("gone", b"" if found is None else found.news.value)
+        found.news = news
+        return Reservation("claimed")
+
+    def tell(self, news: ClaimNews) -> bool:
+        found = self._held.get(news.name)
+        if found is None:
+            return False
+        self._give_back(found.claim, news.given - found.news.given)
+        given = max(news.given, found.news.given)
+        if news.rank < found.news.rank:
+            found.news = replace(found.news, given=given)
+        else:
+            found.news = replace(news, given=given)
+        return True
+
+    def recount(self, claims: Iterable[tuple[Claim, ClaimNews]]) -> None:
+        for claim, news in claims:
+            if claim.name not in self._held:
+                self._count(claim, replace(news, given=0))
+            self.tell(news)
+
+    def book(self, now_ms: int, since_ms: int) -> AccountBook:
+        day = now_ms // DAY_MS
+        shown = sorted(
+            (each for each in self._held.values() if _matters(each, now_ms, since_ms)),
+            key=lambda each: (each.claim.at_ms, each.claim.name),
+        )
+        used = {name: amount for (of, name), amount in self._used.items() if of == day}
+        return AccountBook(self.is_open, self.stop, self.resumed_ms, used, tuple(each.news.value for each in shown))
+
+    def find(self, name: str) -> bytes | None:
+        found = self._held.get(name)
+        return None if found is None else found.news.value
+
+    def _closed(self) -> Reservation | None:
+        if not self.is_open:
+            return Reservation("lost")
+        return None if self.stop is None else Reservation("stopped", stop=self.stop)
+
+    def _full(self, claim: Claim, room: ClaimRoom | None) -> Reservation | None:
+        for part in claim.parts:
+            used = self._used_of(part, claim.at_ms)
+            if part.most is not None and used + part.amount > part.most:
+                return Reservation("full", name=part.name, used=used)
+        if room is None:
+            return None
+        own = (each for each in self._held.values() if each.claim.group == claim.group)
+        used = room.held + sum(
+            each.claim.worth for each in own if each.news.over_ms is None or each.news.over_ms >= room.since_ms
+        )
+        return Reservation("full", name=room.name, used=used) if used + claim.worth > room.most else None
+
+    def _beside(self, claim: Claim, alike_ms: int) -> Reservation | None:
+        for name, each in self._held.items():
+            if claim.alike and each.claim.alike == claim.alike and each.claim.at_ms > claim.at_ms - alike_ms:
+                return Reservation("alike", name=name)
+        for name, each in self._held.items():
+            if claim.line and each.claim.line == claim.line and each.news.over_ms is None and not each.news.settled:
+                return Reservation("unsettled", name=name)
+        return None
+
+    def _used_of(self, part: LimitPart, now_ms: int) -> int:
+        match part.window:
+            case "day":
+                return self._used.get((now_ms // DAY_MS, part.name), 0)
+            case "minute":
+                return sum(each.claim.at_ms > now_ms - MINUTE_MS for each in self._held.values())
+            case "open":
+                return sum(each.news.over_ms is None for each in self._held.values())
+
+    def _count(self, claim: Claim, news: ClaimNews) -> None:
+        self._held[claim.name] = _Held(claim, news)
+        for part in claim.parts:
+            if part.window == "day":
+                key = (claim.at_ms // DAY_MS, part.name)
+                self._used[key] = self._used.get(key, 0) + part.amount
+
+    def _give_back(self, claim: Claim, amount: int) -> None:
+        for part in claim.parts:
+            key = (claim.at_ms // DAY_MS, part.name)
+            if part.returns and amount > 0 and key in self._used:
+                self._used[key] -= amount
+
+    def _forget(self, now_ms: int) -> None:
+        for name in [name for name, each in self._held.items() if _ends_ms(each) <= now_ms]:
+            del self._held[name]
+        for key in [key for key in self._used if key[0] * DAY_MS + DAY_MS + KEEP_MS <= now_ms]:
+            del self._used[key]
+
+
+def _matters(held: _Held, now_ms: int, since_ms: int) -> bool:
+    over_ms = held.news.over_ms
+    return over_ms is None or over_ms >= since_ms or held.claim.at_ms > now_ms - MINUTE_MS
+
+
+def _ends_ms(held: _Held) -> int:
+    over_ms = held.news.over_ms
+    return held.claim.at_ms + OPEN_KEEP_MS if over_ms is None else max(over_ms, held.claim.at_ms) + KEEP_MS
+
+
+def returning(parts: Sequence[LimitPart]) -> tuple[str, ...]:
+    """Name the parts of a day that are given back."""
+    return tuple(each.name for each in parts if each.returns and each.window == "day")

@@ -1,0 +1,71 @@
+-- The claims of an account; each script that follows begins with this.
+-- KEYS value, facts, ends, open, begun, ended, used, opened, stop, memory   ARGV memory, ...   -> {-3} another memory
+local VALUE, FACTS, ENDS, OPEN, BEGUN, ENDED, USED, OPENED, STOP = unpack(KEYS, 1, 9)
+local KEEP, OPEN_KEEP, DAY, MINUTE = 172800000, 7776000000, 86400000, 60000
+if redis.call('HGET', KEYS[10], 'id') ~= ARGV[1] then return {-3} end
+
+local function text(number) return string.format('%.0f', number) end
+local function facts_of(name)
+  local found = redis.call('HGET', FACTS, name)
+  return found and cjson.decode(found)
+end
+-- Why nothing may be claimed or leave; nil if it may.
+local function closed()
+  if redis.call('GET', OPENED) ~= ARGV[1] then return {'lost', '', '', 0} end
+  local stop = redis.call('HMGET', STOP, 'why', 'since')
+  if stop[1] then return {'stopped', stop[1], '', tonumber(stop[2])} end
+end
+-- Keep how a claim stands: its value, whether it is over, and until when it is remembered.
+local function keep(name, value, facts)
+  redis.call('HSET', VALUE, name, value)
+  redis.call('HSET', FACTS, name, cjson.encode(facts))
+  local ends = facts.at + OPEN_KEEP
+  if facts.over then
+    ends = math.max(facts.over, facts.at) + KEEP
+    redis.call('ZREM', OPEN, name)
+    redis.call('ZADD', ENDED, text(facts.over), name)
+  else
+    redis.call('ZADD', OPEN, text(facts.at), name)
+    redis.call('ZREM', ENDED, name)
+  end
+  redis.call('ZADD', ENDS, text(ends), name)
+  for _, key in ipairs({VALUE, FACTS, ENDS, OPEN, BEGUN, ENDED, USED}) do redis.call('PEXPIRE', key, text(OPEN_KEEP)) end
+end
+local function field(facts, name) return text(math.floor(facts.at / DAY)) .. ':' .. name end
+-- Count a claim that is new; `claim` is its facts with the amounts that it takes of a day.
+local function count(name, value, claim)
+  for part, amount in pairs(claim.day) do redis.call('HINCRBY', USED, field(claim, part), text(amount)) end
+  claim.day = nil
+  redis.call('ZADD', BEGUN, text(claim.at), name)
+  keep(name, value, claim)
+end
+-- Keep news of a claim, and give back what it did not use; what ranks lower than what is known is old.
+local function tell(name, value, news)
+  local facts = facts_of(name)
+  if not facts then return 0 end
+  local back = math.max(0, news.given - facts.given)
+  for _, part in ipairs(facts.back) do
+    if back > 0 and redis.call('HEXISTS', USED, field(facts, part)) == 1 then
+      redis.call('HINCRBY', USED, field(facts, part), text(0 - back))
+    end
+  end
+  facts.given = facts.given + back
+  if news.rank < facts.rank then
+    value = redis.call('HGET', VALUE, name)
+  else
+    facts.rank, facts.settled, facts.over = news.rank, news.settled, news.over
+  end
+  keep(name, value, facts)
+  return 1
+end
+local function forget(now)
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', ENDS, '-inf', text(now))) do
+    redis.call('HDEL', VALUE, name)
+    redis.call('HDEL', FACTS, name)
+    for _, key in ipairs({ENDS, OPEN, BEGUN, ENDED}) do redis.call('ZREM', key, name) end
+  end
+  for _, name in ipairs(redis.call('HKEYS', USED)) do
+    local day = tonumber(string.match(name, '^%d+'))
+    if day * DAY + DAY + KEEP <= now then redis.call('HDEL', USED, name) end
+  end
+end
