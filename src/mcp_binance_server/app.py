@@ -62,7 +62,13 @@ from mcp_binance_server.services.market.scan import ScanService
 from mcp_binance_server.services.market.scan_columns import ColumnStore
 from mcp_binance_server.services.market.service import MarketService, Streamed
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.startup_checks import missing_for_futures, shows_live_chart, streams_markets, thresholds_of
+from mcp_binance_server.startup_checks import (
+    missing_for_futures,
+    round_key_of,
+    shows_live_chart,
+    streams_markets,
+    thresholds_of,
+)
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.state.engine_factory import MEMORY
 from mcp_binance_server.state.fair_turns import FairTurns
@@ -244,8 +250,8 @@ async def app_on(
         shared = SharedAnswers(clock)
         stack.push_async_callback(shared.flights.close)
         dispatcher = Dispatcher(shown, context, upstream.principal, shared=shared)
-        own = AccountClient(caller, upstream.principal)
-        yield App(build_server(dispatcher), dispatcher, engine, clock, network, market, analysis, own, context)
+        own, rounds = AccountClient(caller, upstream.principal), round_key_of(settings, "rounds")
+        yield App(build_server(dispatcher, rounds), dispatcher, engine, clock, network, market, analysis, own, context)
 
 
 async def _trading(

@@ -183,6 +183,12 @@ class Settings(BaseModel):
         alias="MCP_BINANCE_TRADING_DIR",
         description="Folder of the journal of orders, on a local disk; the usual place is in the state folder",
     )
+    round_key_file: Path | None = Field(
+        None,
+        alias="MCP_BINANCE_ROUND_KEY_FILE",
+        description="File of at least 32 random bytes, the same for all processes that share a state, that nobody but "
+        "its owner can read: a preview or a question of one is then finished by any",
+    )
     order_recv_window_ms: int = Field(
         2_000, ge=100, le=60_000, alias="MCP_BINANCE_ORDER_RECV_WINDOW_MS",
         description="How many milliseconds late an order may reach Binance; one that is later is refused there",

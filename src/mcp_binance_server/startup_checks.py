@@ -1,7 +1,10 @@
 """What the settings must give before anything can be served: one that cannot be used stops the start here."""
 
+import hmac
 import logging
+import os
 from pathlib import Path
+from typing import Literal
 
 from mcp_binance_server.analytics.thresholds import Thresholds
 from mcp_binance_server.analytics.tuning import tuned
@@ -18,6 +21,7 @@ from mcp_binance_server.surface.apps.page import is_built
 LOG = logging.getLogger(__name__)
 
 DERIVATIVES: Toolset = "derivatives"
+LEAST_KEY_BYTES, MOST_KEY_BYTES = 32, 4_096
 
 
 def check(settings: Settings, clock: Clock) -> None:
@@ -28,6 +32,7 @@ def check(settings: Settings, clock: Clock) -> None:
             trading lacks something.
     """
     principal = principal_of(settings)
+    round_key_of(settings, "previews")
     thresholds_of(settings)
     if settings.trading != "off":
         from mcp_binance_server.trading_checks import checked_rules  # noqa: PLC0415 - only who trades pays for it
@@ -90,6 +95,31 @@ def shows_live_chart(settings: Settings) -> bool:
 
 def engine_of(settings: Settings, clock: Clock, reserves: Reserves | None = None) -> StateEngine:
     return open_engine(settings.state_url.get_secret_value(), clock, reserves=reserves)
+
+
+def round_key_of(settings: Settings, use: Literal["previews", "rounds"]) -> bytes | None:
+    """Return the key that all processes of a fleet share for one use; None where no file is named.
+
+    Raises:
+        SettingsError: the file cannot be used.
+    """
+    path = settings.round_key_file
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            mode, key = os.fstat(file.fileno()).st_mode, file.read(MOST_KEY_BYTES)
+    except OSError as error:
+        raise _unfit_key(path, error.strerror or "it cannot be read") from None
+    if os.name == "posix" and mode & 0o077:
+        raise _unfit_key(path, f"other users can read it; fix it with: chmod 600 '{path}'")
+    if len(key) < LEAST_KEY_BYTES:
+        raise _unfit_key(path, f"it holds {len(key)} bytes; make it with: head -c 32 /dev/urandom > '{path}'")
+    return hmac.digest(key, f"mcp-binance-server {use} v1".encode(), "sha256")
+
+
+def _unfit_key(path: Path, problem: str) -> SettingsError:
+    return SettingsError(problems=(f"MCP_BINANCE_ROUND_KEY_FILE: {path}: {problem}",))
 
 
 def credentials_of(settings: Settings) -> Credentials | None:

@@ -69,12 +69,12 @@ class Effects:
             self.done.append(thing)
         return "done"
 
-    def offered_by(self, app: App, *, ask_secs: float | None = None) -> App:
+    def offered_by(self, app: App, *, ask_secs: float | None = None, round_key: bytes | None = None) -> App:
         """Return the same server with nothing to offer but this, under two names."""
         tools = tuple(self._spec(name) for name in ("place_thing", "cancel_thing"))
         secs = app.dispatcher.ask_secs if ask_secs is None else ask_secs
         dispatcher = replace(app.dispatcher, catalogue=Catalogue(tools=tools), ask_secs=secs)
-        return replace(app, dispatcher=dispatcher, server=build_server(dispatcher))
+        return replace(app, dispatcher=dispatcher, server=build_server(dispatcher, round_key))
 
     def _spec(self, name: str) -> ToolSpec[Thing]:
         return ToolSpec(

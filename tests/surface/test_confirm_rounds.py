@@ -80,6 +80,22 @@ async def test_a_round_that_is_replayed_has_one_effect(app: App, effects: Effect
     assert (ended, effects.done) == (["done"] * 5, ["one"])
 
 
+@pytest.mark.parametrize("keys", [(b"k" * 32, b"k" * 32), (b"k" * 32, b"l" * 32), (b"k" * 32, None)])
+async def test_a_question_of_one_server_is_finished_by_another_that_has_its_key(
+    app: App, effects: Effects, keys: tuple[bytes, bytes | None]
+) -> None:
+    asking, answering = (effects.offered_by(app, round_key=key) for key in keys)
+    connect = ROUNDS["memory, 2026-07-28"]
+    async with connect(asking, User()) as first, connect(answering, User()) as second:
+        state = await begun(first)
+        if keys[0] == keys[1]:
+            assert outcome(await call(second, state, SAID)) == "done"
+        else:
+            await is_refused(second, state)
+
+    assert effects.done == (["one"] if keys[0] == keys[1] else [])
+
+
 @each
 async def test_an_answer_counts_only_with_its_question(app: App, effects: Effects, connect: Connect) -> None:
     async with connect(effects.offered_by(app), User()) as client:

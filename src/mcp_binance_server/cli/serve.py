@@ -13,7 +13,14 @@ from mcp_binance_server.cli.interruption import MOMENT_SECS, TERMINATED_SECS, lo
 from mcp_binance_server.cli.terminal import Verbosity
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.settings import Settings, read_settings
-from mcp_binance_server.startup_checks import check, credentials_of, network_of, shows_live_chart, streams_markets
+from mcp_binance_server.startup_checks import (
+    check,
+    credentials_of,
+    network_of,
+    round_key_of,
+    shows_live_chart,
+    streams_markets,
+)
 from mcp_binance_server.surface.server import Opening, build_early_server
 from mcp_binance_server.surface.uris import CHARTS, MARKET, ORDERS
 from mcp_binance_server.telemetry.logs import configure_logging
@@ -108,6 +115,7 @@ async def _serve(settings: Settings) -> None:
         has_updates=has_updates,
         has_views=has_views,
         trading=settings.trading,
+        round_key=round_key_of(settings, "rounds"),
     )
     async with anyio.create_task_group() as group:
         group.start_soon(_open, settings, opening)

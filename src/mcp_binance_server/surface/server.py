@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from secrets import token_bytes
@@ -37,12 +37,14 @@ LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
 class Offered:
     """What a server says of itself beyond its lists: that it tells of changes, and that answers have a page.
 
-    Where tools may ask their user, what a client carries from a question to its answer is sealed.
+    Where tools may ask their user, what a client carries from a question to its answer is sealed, by a key of this
+    process or by one that several share.
     """
 
     updates: bool
     views: bool
     questions: bool = False
+    round_key: bytes | None = field(default=None, repr=False)
 
 
 class Opening:
@@ -172,8 +174,8 @@ class Surface:
         return _short_stamp(result)
 
 
-def build_server(dispatcher: "Dispatcher") -> Server[Any]:
-    """Return the MCP server of a dispatcher that is there."""
+def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Server[Any]:
+    """Return the MCP server of a dispatcher that is there; who has the same key finishes what another has asked."""
 
     async def opened() -> "Dispatcher":
         return dispatcher
@@ -182,7 +184,7 @@ def build_server(dispatcher: "Dispatcher") -> Server[Any]:
     has_updates = bool(dispatcher.told_pages)
     live = any(spec.live for spec in catalogue.tools)
     guard = partial(guarded, has_guides=catalogue.has_guides, longest_secs=dispatcher.longest_secs + LAST_WORD_SECS)
-    offered = Offered(has_updates, catalogue.has_views, catalogue.asks)
+    offered = Offered(has_updates, catalogue.has_views, catalogue.asks, round_key)
     trading = dispatcher.context.trading
     told = instructions(catalogue.toolsets, live=live, trading="off" if trading is None else trading.mode)
     server = _server((opened, opened), told, guard, offered)
@@ -198,11 +200,13 @@ def build_early_server(
     has_updates: bool,
     has_views: bool,
     trading: str = "off",
+    round_key: bytes | None = None,
 ) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
     both = (opening.opened, opening.listed)
     guard = partial(guarded, has_guides=GUIDE in toolsets)
-    offered = Offered(has_updates, has_views, questions=trading != "off" and "trade" in toolsets)
+    asks = trading != "off" and "trade" in toolsets
+    offered = Offered(has_updates, has_views, asks, round_key)
     server = _server(both, instructions(toolsets, live=live, trading=trading), guard, offered)
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
@@ -240,7 +244,8 @@ def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", off
     )
     server.middleware.append(surface.finish)
     if offered.questions:
-        security = RequestStateSecurity(keys=[token_bytes(32)], ttl=ROUND_SECS, bind_principal=asked_by)
+        key = offered.round_key or token_bytes(32)
+        security = RequestStateSecurity(keys=[key], ttl=ROUND_SECS, bind_principal=asked_by)
         server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
     if offered.updates:  # where nothing is told of, the server does not say that it would be
         add = server.add_request_handler

@@ -8,7 +8,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.trading.paper_feed import PaperFeed
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.startup_checks import no_live_market
+from mcp_binance_server.startup_checks import no_live_market, round_key_of
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.paper.account import Pair
@@ -47,4 +47,11 @@ async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) 
             hub, upstream.client, upstream.directory, exchange, time, clock, desk.catch_up, owner=rules.ledger.owner
         )
         async with desk.running(), feed.running():
-            yield TradingSide(upstream, rules.policy, desk, PaperReads(exchange, network.name), hub)
+            yield TradingSide(
+                upstream,
+                rules.policy,
+                desk,
+                PaperReads(exchange, network.name),
+                hub,
+                preview_key=round_key_of(settings, "previews"),
+            )

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_bytes
 
@@ -41,6 +41,8 @@ class TradingSide:
     reads: AccountReader
     hub: Hub | None
     trader: Trader = OWNER
+    preview_key: bytes | None = field(default=None, repr=False)
+    """By which previews of other processes are known; without it each process has its own."""
 
     def service(self, trying: PreviewService) -> TradingService:
         """Return the service that places what this preview service tries out."""
@@ -50,8 +52,7 @@ class TradingSide:
         )
         store, time = self.desk.ledger.store, upstream.caller.time
         surveyor = Surveyor(drafter, self.desk, JournalReader(store), client, upstream.directory, time)
-        # A preview is placed by the process that made it: nobody else needs its key.
-        previews = Previews(upstream.engine, token_bytes(32))
+        previews = Previews(upstream.engine, self.preview_key or token_bytes(32))
         updates = OrderUpdates(JournalReader(store), upstream.clock)
         figures = TradingFigures()
         self.desk.answered = figures.count_order

@@ -23,6 +23,7 @@ from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.trading.drafting import Drafter
 from mcp_binance_server.services.trading.trader import Trader
 from mcp_binance_server.settings import Settings
+from mcp_binance_server.startup_checks import round_key_of
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.following import OrderFollowing
 from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
@@ -65,7 +66,9 @@ async def opened_spot(
         async with desk.running(start), _followed(desk, upstream, principal, dialer, hub):
             # Services are built for nobody's account: one that forgets whom it acts for has none to show.
             reads, trader = AccountClient(caller, None), Trader(LOCAL, principal.key_id)
-            yield TradingSide(upstream, rules.policy, desk, reads, hub, trader)
+            yield TradingSide(
+                upstream, rules.policy, desk, reads, hub, trader, preview_key=round_key_of(settings, "previews")
+            )
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.endpoints import NETWORKS
 from mcp_binance_server.settings import read_settings
-from mcp_binance_server.startup_checks import check, network_of, principal_of
+from mcp_binance_server.startup_checks import check, network_of, principal_of, round_key_of
 from mcp_binance_server.trading_checks import checked_rules
 from support.process import run_warm
 
@@ -313,6 +313,41 @@ def test_a_twin_of_the_network_and_a_simulator_here_are_reached(start: Start, ad
 
     assert checked_rules(settings, network_of(settings), principal_of(settings))
     assert network_of(settings).rest_url == address
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "told"),
+    [
+        (b"r" * 32, 0o600, ""),
+        (b"r" * 31, 0o600, "it holds 31 bytes; make it with: head -c 32 /dev/urandom > "),
+        (b"r" * 32, 0o640, "other users can read it; fix it with: chmod 600 "),
+        (None, 0, "No such file or directory"),
+    ],
+)
+def test_a_key_of_rounds_is_long_and_its_owners_alone(
+    content: bytes | None, mode: int, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "round.key"
+    if content is not None:
+        path.write_bytes(content)
+        path.chmod(mode)
+
+    problem = refusal(PRACTICE.but(MCP_BINANCE_ROUND_KEY_FILE=str(path)).written(tmp_path))
+
+    assert (told in problem and "MCP_BINANCE_ROUND_KEY_FILE: " in problem) if told else problem == ""
+    assert "\n" not in problem
+
+
+def test_processes_with_one_key_file_share_previews_and_rounds_by_two_keys(tmp_path: Path) -> None:
+    path = tmp_path / "round.key"
+    path.write_bytes(b"r" * 32)
+    path.chmod(0o600)
+    first, second = (
+        read_settings(PRACTICE.but(MCP_BINANCE_ROUND_KEY_FILE=str(path)).written(tmp_path)) for _ in range(2)
+    )
+
+    assert round_key_of(first, "previews") == round_key_of(second, "previews") != round_key_of(first, "rounds")
+    assert round_key_of(read_settings(PRACTICE.written(tmp_path)), "previews") is None
 
 
 def test_a_network_that_was_exchanged_afterwards_is_looked_at_too(tmp_path: Path) -> None:
