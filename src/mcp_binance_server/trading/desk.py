@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, repeat
@@ -331,9 +331,17 @@ class Desk:
         stands = await self.ledger.move(preview_id, state, facts, now_ms, *orders, target=outcome.target)
         if outcome.fate is Fate.UNKNOWN:
             self._ask_for(stands)
+        if stands.unprotected and stands.status == "FILLED":
+            stands = await self._protected(stands)
         if outcome.fate in (Fate.UNKNOWN, Fate.REFUSED):
             await self.look()
         return stands
+
+    async def _protected(self, stands: Intent) -> Intent:
+        """Return how the exits of an entry stand that was filled at once: its answer came before they started."""
+        with suppress(AppError), self.errands.breakable():
+            await self.settling.follow([stands])
+        return await self.ledger.find(stands.preview_id) or stands
 
     async def _once(self, send: Callable[[Gate], Awaitable[Outcome]], mark: Gate) -> Outcome:
         """Send one request; whether it has left the flag knows, not the words of an answer or an error."""

@@ -182,3 +182,8 @@ class OrderRecord:
 
     intent: Intent
     events: tuple[Event, ...]
+
+    @property
+    def is_known_here_alone(self) -> bool:
+        """Whether the exchange has no order of its name: a list has several, and a change of an order none."""
+        return self.intent.terms.exits is not None or self.intent.terms.amends

@@ -34,7 +34,7 @@ FLAGS: Mapping[Ability, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class OrderWish:
     """What is wanted beside the order itself."""
 
     is_pair: bool = False
@@ -47,7 +47,7 @@ class Wish:
         return self.take_profit is not None or self.stop_loss is not None
 
 
-PLAIN = Wish()
+PLAIN = OrderWish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Planner:
     reader: JournalReader
 
     async def planned(  # noqa: PLR0917 - an order, what is wanted with it, and for whom
-        self, trying: PreviewService, text: str, intent: OrderIntent, stays: TimeInForce, wish: Wish, account: str
+        self, trying: PreviewService, text: str, intent: OrderIntent, stays: TimeInForce, wish: OrderWish, account: str
     ) -> Planned:
         """Try an order out with all that is wanted beside it, and write its terms.
 
@@ -99,14 +99,14 @@ class Planner:
             raise OrderDenied(guard=REPLACES, received="an order that is not", limit=limit)
         return found
 
-    def _pair(self, tried: PreviewedOrder, wish: Wish) -> Exits:
+    def _pair(self, tried: PreviewedOrder, wish: OrderWish) -> Exits:
         order, rules = tried.preview.order, tried.preview.rules
         _require(rules, "oco")
         stop = Price(wish.stop_loss or Decimal(0))
         below = self._stop(rules, stop, order.quantity or Quantity(Decimal(0)), tried.preview.touch)
         return Exits("OCO", _amount(below), order.price, below.stop_price, below.price)
 
-    async def _exits(self, trying: PreviewService, tried: PreviewedOrder, wish: Wish) -> Exits:
+    async def _exits(self, trying: PreviewService, tried: PreviewedOrder, wish: OrderWish) -> Exits:
         shown = tried.preview
         rules, order = shown.rules, shown.order
         entry = order.price or self.drafter.worst(shown)
@@ -205,7 +205,7 @@ def _require_same(old: Intent, rules: SymbolRules, intent: OrderIntent) -> None:
         raise OrderDenied(guard=REPLACES, received=f"{intent.side} on {rules.symbol}", limit=limit)
 
 
-def _require_around(entry: Price, wish: Wish) -> None:
+def _require_around(entry: Price, wish: OrderWish) -> None:
     found: dict[str, str] = {}
     if wish.take_profit is not None and wish.take_profit <= entry:
         found["take_profit"] = f"must be above the price of the entry, {entry:f}"
@@ -214,7 +214,7 @@ def _require_around(entry: Price, wish: Wish) -> None:
     _refuse(found)
 
 
-def _require_sense(intent: OrderIntent, wish: Wish) -> None:
+def _require_sense(intent: OrderIntent, wish: OrderWish) -> None:
     found: dict[str, str] = {}
     if wish.is_pair and intent.side != "SELL":
         found["side"] = "OCO sells what is held: SELL"

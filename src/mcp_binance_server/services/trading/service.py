@@ -26,7 +26,7 @@ from mcp_binance_server.services.trading.answers import (
     TradingStatus,
 )
 from mcp_binance_server.services.trading.figures import TradingFigures
-from mcp_binance_server.services.trading.planning import PLAIN, Planner, Wish
+from mcp_binance_server.services.trading.planning import PLAIN, OrderWish, Planner
 from mcp_binance_server.services.trading.previews import KeptPreview, Previews
 from mcp_binance_server.services.trading.refusals import left_of, refusal, stopped_error
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
@@ -100,7 +100,7 @@ class TradingService:
         return self.surveyor.time.now_ms()
 
     async def preview(
-        self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: Wish = PLAIN
+        self, text: str, intent: OrderIntent, time_in_force: TimeInForce = "GTC", wish: OrderWish = PLAIN
     ) -> TradablePreview:
         """Try an order out, with what is wanted beside it, and keep it to be placed if nothing speaks against it."""
         with anyio.move_on_after(START_SECS):  # a first question must not be refused for coming early

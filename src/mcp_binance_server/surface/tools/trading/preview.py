@@ -12,7 +12,7 @@ from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import TermsKind
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.trading.answers import TradablePreview
-from mcp_binance_server.services.trading.planning import Wish
+from mcp_binance_server.services.trading.planning import OrderWish
 from mcp_binance_server.surface.arguments import DECIMAL, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
@@ -74,11 +74,11 @@ class PreviewTradableOrder(PreviewOrder):
         return self.quantity is not None and self.quantity.lower() == ALL
 
     @property
-    def wish(self) -> Wish:
+    def wish(self) -> OrderWish:
         """What is wanted beside the order itself."""
         is_pair = self.type == OCO
         stop = self.stop_price if is_pair else self.stop_loss
-        return Wish(is_pair, _price(self.take_profit), _price(stop), self.replaces)
+        return OrderWish(is_pair, _price(self.take_profit), _price(stop), self.replaces)
 
     @property
     def plain(self) -> "PreviewTradableOrder":
@@ -138,7 +138,7 @@ def _answer(shown: TradablePreview, summary: str) -> TradablePreviewAnswer:
         expires=None if shown.kept is None else instant(terms.expires_ms),
         worst_price=exact(terms.price) if terms.is_market else None,
         confirmation=None if shown.kept is None else CONFIRMATION[shown.way],
-        counts=f"{cents_text(terms.counted)} {shown.counting_asset}",
+        counts=f"{cents_text(terms.taken)} {shown.counting_asset}",
         limits_left=dict(shown.limits_left),
         refused_by=[denied_words(each) for each in shown.denied],
         next_step=preview_step(shown),

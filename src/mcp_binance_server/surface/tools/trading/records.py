@@ -21,9 +21,10 @@ from mcp_binance_server.surface.views.trading.journal import (
     journal_lines,
     record_page,
     record_summary,
+    standing_summary,
     unasked_summary,
 )
-from mcp_binance_server.surface.views.trading.status import terms_words
+from mcp_binance_server.surface.views.trading.status import open_words, terms_words
 from mcp_binance_server.surface.views.trading.terms import confirmed_words, mode_word, money_notes
 
 
@@ -42,6 +43,10 @@ async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnsw
     mode = mode_word(trading.mode, trading.venue)
     named = arguments.client_order_id
     record = await _record(context, named, arguments.symbol)
+    if record is not None and record.intent.client_order_id == named and record.is_known_here_alone:
+        await trading.desk.catch_up((record.intent.terms.account,))
+        record = await _record(context, named, arguments.symbol) or record
+        return _alone(context, record, standing_summary(record, mode))
     try:
         view = await context.orders.one(arguments.symbol, order_id=arguments.order_id, client_order_id=named)
     except AppError as error:
@@ -90,6 +95,7 @@ def _alone(context: Context, record: OrderRecord, summary: str) -> ToolAnswer:
 def _journal(record: OrderRecord) -> dict[str, Any]:
     return {
         "state": record.intent.state,
+        **({"stands": open_words(record.intent)} if record.intent.legs else {}),
         "confirmed_by": confirmed_words(record.intent),
         "history": history_of(record),
     }

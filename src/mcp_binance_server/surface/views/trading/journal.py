@@ -3,7 +3,7 @@
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain
-from mcp_binance_server.surface.views.trading.status import RESUME, terms_words
+from mcp_binance_server.surface.views.trading.status import LEG_WORDS, RESUME, open_words, terms_words
 from mcp_binance_server.surface.views.trading.terms import (
     BRIEF_FOUND,
     BRIEF_WAYS,
@@ -13,6 +13,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     where_from,
 )
 from mcp_binance_server.trading.journal.chain import Event
+from mcp_binance_server.trading.journal.intents import legs_in
 from mcp_binance_server.trading.journal.records import Intent, Stopped
 from mcp_binance_server.trading.judgement.terms import TradingMode
 from mcp_binance_server.words import word
@@ -73,6 +74,14 @@ def record_summary(record: OrderRecord, mode: str) -> str:
     return f"{mode}: order {intent.client_order_id} is not at the exchange; the journal says {HISTORY[intent.state]}."
 
 
+def standing_summary(record: OrderRecord, mode: str) -> str:
+    """Say how a list of orders stands, or a change of one: the exchange has no order of that name."""
+    intent = record.intent
+    if intent.is_unresolved or intent.state == "NOT_PLACED":
+        return f"{mode}: DO NOT PLACE IT AGAIN. {intent.client_order_id} is by the journal {HISTORY[intent.state]}."
+    return f"{mode}: {open_words(intent)}."
+
+
 def unasked_summary(record: OrderRecord, mode: str) -> str:
     """Say how an order stands while the exchange cannot be asked."""
     intent = record.intent
@@ -93,6 +102,7 @@ def journal_lines(record: OrderRecord) -> list[str]:
     return [
         "## Journal",
         f"**State**: {intent.state}",
+        *([f"**Stands**: {open_words(intent)}"] if intent.legs else []),
         f"**Confirmed by**: {confirmed_words(intent)}",
         *(f"- {unformatted(each)}" for each in history_of(record)),
     ]
@@ -116,6 +126,8 @@ def _row(intent: Intent) -> str:
 
 def _event_words(event: Event) -> str:
     told = event.told
+    if event.state == "STATUS" and "legs" in told:
+        return "; ".join(f"{LEG_WORDS[each.client_order_id[-2:]]} {each.status}" for each in legs_in(told["legs"]))
     if event.state == "STATUS":
         return f"{word(str(told.get('status', '')))}, executed {word(str(told.get('executed', '')))}"
     said = [word(str(told[name])) for name in ("guard", "reason", "found", "asked", "quantity") if told.get(name)]

@@ -60,7 +60,7 @@ def tradable_page(shown: TradablePreview, summary: str) -> str:
         f"**Order**: {_order(shown, heading.removeprefix(HEADING))}",
         *facts,
         *([f"**Worst price**: {priced(terms.price, rules.tick)} {plain(rules.quote)}"] if terms.is_market else []),
-        f"**Counts**: {cents_text(terms.counted)} {plain(shown.counting_asset)}",
+        f"**Counts**: {cents_text(terms.taken)} {plain(shown.counting_asset)}",
         *([f"**Limits left**: {left}"] if left else []),
         *(f"**Refused by**: {unformatted(denied_words(each))}" for each in shown.denied),
         *([] if shown.kept is None else _placeable(shown, shown.kept.preview_id)),

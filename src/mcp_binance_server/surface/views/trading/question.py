@@ -27,7 +27,7 @@ def order_question(terms: Terms, rules: SymbolRules, mode: str, counting_asset: 
         _kind(terms, quote),
         *_beside(terms, quote),
         f"{_bound(terms)} {priced(terms.value)} {quote}, {_fee(terms, base, quote, rates or USUAL)}",
-        f"Counts as {cents_text(terms.counted)} {word(counting_asset)} of your limits",
+        f"Counts as {cents_text(terms.taken)} {word(counting_asset)} of your limits",
         f"Valid until {stamp(terms.expires_ms)}",
     ]
     return "\n".join(lines)

@@ -103,8 +103,12 @@ def unprotected_words(intent: Intent, base: str) -> str:
     amount = intent.unprotected
     if not amount:
         return ""
-    until = "exits start once the entry is filled" if intent.final_ms is None else "the list is over, no exit sells it"
-    return f"UNPROTECTED: {exact(amount)} {plain(base)} bought; {until}"
+    until = "exits start once the entry is filled"
+    if intent.final_ms is not None:
+        until = "the list is over, no exit sells it"
+    elif intent.status == "FILLED":
+        until = "its exits are about to start, get_order tells"
+    return f"UNPROTECTED: {exact(amount)}{base and f' {plain(base)}'} bought; {until}"
 
 
 def _beside(terms: Terms, base: str) -> str:
