@@ -63,6 +63,7 @@ from mcp_binance_server.services.market.scan_columns import ColumnStore
 from mcp_binance_server.services.market.service import MarketService, Streamed
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.startup_checks import (
+    is_alone,
     missing_for_futures,
     round_key_of,
     shows_live_chart,
@@ -70,7 +71,6 @@ from mcp_binance_server.startup_checks import (
     thresholds_of,
 )
 from mcp_binance_server.state.engine import StateEngine
-from mcp_binance_server.state.engine_factory import MEMORY
 from mcp_binance_server.state.fair_turns import FairTurns
 from mcp_binance_server.state.flight import Flights
 from mcp_binance_server.state.shared_use import FleetUse
@@ -195,7 +195,7 @@ async def app_on(
         docs = DocumentationSource(settings.chart_docs_url, chart_channel, engine, clock)
         remote = RemoteCharts(charts, time, Flights(clock), docs.catalogue)
         local = LocalCharts(market, Flights(clock), FairTurns(clock, at_a_time=AT_A_TIME))
-        fleet_use = None if _is_alone(settings) else await stack.enter_async_context(FleetUse(engine, clock).running())
+        fleet_use = None if is_alone(settings) else await stack.enter_async_context(FleetUse(engine, clock).running())
         if fleet_use is not None:
             fleet_use.share("drawings", local.turns.elsewhere, local.turns.used_here)
         stack.push_async_callback(remote.flights.close)
@@ -321,7 +321,7 @@ def _hub(settings: Settings, client: SpotClient, dialer: Dialer, engine: StateEn
         learn_time=learn_time,
     )
     market = caller.network.stream_url or ""
-    if _is_alone(settings):
+    if is_alone(settings):
         if settings.state_dir is not None and not caller.network.simulated:
             hub.keeper = PastKeeper(DiskShelf(settings.state_dir, market, caller.clock), caller.clock)
         return hub
@@ -360,10 +360,6 @@ async def _derivatives(
         )
         liquidations = LiquidationService(await stack.enter_async_context(watch.running()))
     return DerivativesService(side, market, liquidations)
-
-
-def _is_alone(settings: Settings) -> bool:
-    return settings.state_url.get_secret_value() == MEMORY
 
 
 def _chart_client(settings: Settings, channel: Channel, engine: StateEngine, clock: Clock) -> ChartImgClient:

@@ -43,7 +43,7 @@ def check(settings: Settings, clock: Clock) -> None:
             raise no_live_market()
     if settings.state_dir is not None and settings.state_dir.exists() and not settings.state_dir.is_dir():
         raise SettingsError(problems=(f"MCP_BINANCE_STATE_DIR: {settings.state_dir}: it is no folder",))
-    if settings.state_url.get_secret_value() != MEMORY:
+    if not is_alone(settings):
         engine_of(settings, clock)
     path = settings.private_key_file
     if path is not None and path.stat().st_mode & 0o077:
@@ -91,6 +91,11 @@ def no_live_market() -> SettingsError:
 def shows_live_chart(settings: Settings) -> bool:
     """Tell whether clients are offered the live chart: it is wanted, and this installation has its page."""
     return settings.chart_app and is_built()
+
+
+def is_alone(settings: Settings) -> bool:
+    """Tell whether this process keeps its state itself, and shares it with nobody."""
+    return settings.state_url.get_secret_value() == MEMORY
 
 
 def engine_of(settings: Settings, clock: Clock, reserves: Reserves | None = None) -> StateEngine:

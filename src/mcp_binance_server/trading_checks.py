@@ -85,8 +85,16 @@ def _missing(settings: Settings, principal: Principal | None) -> str:
     if missing := [each for each in TOOLSETS if each not in settings.toolsets]:
         return f"needs {' and '.join(missing)} in MCP_BINANCE_TOOLSETS"
     if settings.state_url.get_secret_value() != MEMORY:
-        what = "limits are kept" if reaches_binance else "a paper account lies"
-        return f"and MCP_BINANCE_STATE_URL do not go together: {what} on one machine; unset MCP_BINANCE_STATE_URL"
+        if not reaches_binance:
+            return (
+                "and MCP_BINANCE_STATE_URL do not go together: a paper account lies on one machine; unset "
+                "MCP_BINANCE_STATE_URL"
+            )
+        if settings.round_key_file is None:
+            return (
+                "and MCP_BINANCE_STATE_URL need MCP_BINANCE_ROUND_KEY_FILE, the same file of at least 32 random bytes "
+                "for every server: without it what one has shown no other can place"
+            )
     if settings.trading_dir is None:
         return "needs MCP_BINANCE_TRADING_DIR, a folder for the journal of orders: this user has no home"
     return ""

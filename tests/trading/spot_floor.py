@@ -22,16 +22,19 @@ from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.state.engine import Reserves
+from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.desk import Desk, Placed
+from mcp_binance_server.trading.fleet.agreements import FleetAgreements
+from mcp_binance_server.trading.fleet.keeper import FleetKeeper
+from mcp_binance_server.trading.fleet.ledger import FleetLedger
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import Policy
-from mcp_binance_server.trading.reconciling import Reconciliation, TradedAccount
+from mcp_binance_server.trading.reconciling import Reconciliation, StartStep, TradedAccount
 from mcp_binance_server.trading.spot import SpotBroker, horizon_of
 from support.clock import FakeClock
 from support.desk import NETWORK, Loop
@@ -42,6 +45,7 @@ from trading.bench import worth_of
 SYMBOL = Symbol("BTCUSDT")
 ORDERS, WRITES = "/api/v3/order", ("POST", "DELETE")
 RECV_WINDOW_MS = 2_000
+SETTLE_MS = RECV_WINDOW_MS + 500
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class SpotFloor:
     exchange: SimulatedExchange
     clock: FakeClock
     account: str
+    keeper: FleetKeeper | None = None
 
     def order(self, number: int = 0, **changes: Any) -> NewIntent:  # noqa: ANN401 - any member of the terms
         """Return a small buy far below the market."""
@@ -99,8 +104,16 @@ async def by_hand(
 
 
 @asynccontextmanager
-async def spot_floor(folder: Path, exchange: SimulatedExchange, clock: FakeClock) -> AsyncGenerator[SpotFloor]:
-    """Start a server; each is another owner of the journal."""
+async def spot_floor(
+    folder: Path,
+    exchange: SimulatedExchange,
+    clock: FakeClock,
+    *,
+    shared: StateEngine | None = None,
+    policy: Policy | None = None,
+) -> AsyncGenerator[SpotFloor]:
+    """Start a server; each is another owner of the journal. One that shares a state is a worker of a fleet."""
+    policy = policy or Policy()
     exchange.rights = KeyRights(trading=True)
     engine = MemoryEngine(clock, reserves=Reserves.none())
     await engine.start()
@@ -117,12 +130,18 @@ async def spot_floor(folder: Path, exchange: SimulatedExchange, clock: FakeClock
         async with opened_store(folder) as store:
             store.db.execute("PRAGMA synchronous=OFF")  # no power is cut here
             with owner(folder) as name:
-                ledger = HostLedger(store, name)
-                now_ms = parts.time.now_ms
+                host, now_ms = HostLedger(store, name), parts.time.now_ms
+                fleet = None if shared is None else FleetLedger(host, shared, account.name, policy)
+                ledger = fleet or host
                 desk = Desk(ledger, lambda _: broker, clock, now_ms, account.mode, account.name)
-                start = Reconciliation(ledger, broker, reads.order_history, account, Policy(), worth_of, now_ms)
+                start = Reconciliation(ledger, broker, reads.order_history, account, policy, worth_of, now_ms)
+                keeper = None
+                if fleet is not None:
+                    said = FleetAgreements(store, fleet.engine, account.name)
+                    keeper = FleetKeeper(fleet, said, broker, clock, now_ms, start.again, SETTLE_MS)
+                    start.last = (StartStep("the fleet agrees", keeper.joined),)
                 async with desk.running(start):
-                    yield SpotFloor(desk, exchange, clock, account.name)
+                    yield SpotFloor(desk, exchange, clock, account.name, keeper)
     finally:
         await channel.close()
         await engine.close()

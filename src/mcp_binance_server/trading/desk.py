@@ -16,7 +16,7 @@ from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.cancels import Cancels
 from mcp_binance_server.trading.errands import Errands
-from mcp_binance_server.trading.journal.ledger import GuardDenied, HostLedger, Judge
+from mcp_binance_server.trading.journal.ledger import GuardDenied, Judge
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom
 from mcp_binance_server.trading.journal.owner import is_dead, sweep
 from mcp_binance_server.trading.journal.reading import JournalReader
@@ -27,6 +27,7 @@ from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied, denied_by
 from mcp_binance_server.trading.judgement.stop import cause
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, is_made_here
+from mcp_binance_server.trading.ledger import OrderLedger
 from mcp_binance_server.trading.placed import Placed, facts_of
 from mcp_binance_server.trading.reconciling import NEVER_PLACED, Reconciliation, StartStep
 from mcp_binance_server.trading.requests import request_of
@@ -53,7 +54,7 @@ LEFT = "the orders that the last run left are known"
 class Desk:
     """Sends orders in tasks of its own: who asked for one may leave before it is done."""
 
-    ledger: HostLedger
+    ledger: OrderLedger
     broker_of: Callable[[str], Broker]
     clock: Clock
     now_ms: Callable[[], int]
@@ -131,7 +132,7 @@ class Desk:
             if intent is None:
                 raise KeyError(preview_id)
             if intent.state not in ("PREPARED", "SENT") or waited >= ELSEWHERE_MS:
-                return Placed(intent, await self._reason(intent))
+                return Placed(intent, await self.ledger.reason_of(intent))
             await self.clock.sleep_ms(LOOK_MS)
             waited += LOOK_MS
 
@@ -142,7 +143,7 @@ class Desk:
             KeyError: the account has no such order here.
             JournalUnavailable: what became of it could not be written down.
         """
-        intent = await self.reader.by_client_order_id(account, target.client_order_id)
+        intent = await self.ledger.named(account, target.client_order_id)
         if intent is None or intent.terms.symbol != target.symbol:
             raise KeyError(target.client_order_id)
         placed = Placed(intent)
@@ -205,6 +206,7 @@ class Desk:
             await self.ledger.stop(why, "the desk", self.now_ms())
 
     async def _catch_up(self, accounts: Collection[str] | None) -> None:
+        await self.ledger.agree()
         for intent in await self.settling.left_by(self._is_left):
             self._ask_for(intent)
         open_intents = [each for each in await self.watch.open_intents(accounts) if self._is_own(each.terms)]
@@ -366,7 +368,3 @@ class Desk:
             LOG.exception("a defect on the way of an order")
             outcome = Outcome(Fate.NOT_SENT, reason=f"an unexpected {type(error).__name__}")
         return replace(outcome, fate=Fate.UNKNOWN) if has_left and outcome.fate is Fate.NOT_SENT else outcome
-
-    async def _reason(self, intent: Intent) -> str:
-        said = [each.told for each in await self.reader.history(intent.preview_id) if each.state == intent.state]
-        return str(said[-1].get("reason", "")) if said else ""

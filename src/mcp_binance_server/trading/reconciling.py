@@ -10,12 +10,12 @@ from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.broker import Broker
-from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import NEVER_EXECUTED, Intent, NewIntent
 from mcp_binance_server.trading.judgement.charges import DAY_MS, charges
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, TradingMode, preview_of
+from mcp_binance_server.trading.ledger import OrderLedger
 
 LOG = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Reconciliation:
     An order that does not bear our name for this mode and network was placed by somebody else: it is left alone.
     """
 
-    ledger: HostLedger
+    ledger: OrderLedger
     broker: Broker
     past_orders: Callable[[Symbol, int, int], Awaitable[Sourced[tuple[Order, ...]]]]
     """Tells so many orders of a symbol since a moment, whatever became of them, the oldest first."""
@@ -68,6 +68,8 @@ class Reconciliation:
     now_ms: Callable[[], int]
     first: tuple[StartStep, ...] = ()
     """What must be so before anything is asked: the rights of the key, the exchange's clock, the stream of events."""
+    last: tuple[StartStep, ...] = ()
+    """What comes when journal and exchange agree: other servers of the account do too."""
     _open: tuple[Order, ...] = ()
     _counted: set[Symbol] = field(default_factory=set[Symbol])
     _reader: JournalReader = field(init=False)
@@ -83,7 +85,19 @@ class Reconciliation:
             settle,
             StartStep("orders of ours that only Binance knows are written down", self._adopt_open),
             StartStep("today's orders at Binance are counted", self._count_today),
+            *self.last,
         )
+
+    async def again(self) -> None:
+        """Look anew at the orders of this day that the exchange has.
+
+        Raises:
+            AppError: it could not be asked.
+        """
+        await self._read_open()
+        await self._adopt_open()
+        self._counted.clear()
+        await self._count_today()
 
     async def _read_open(self) -> None:
         self._open = await self.broker.open_orders()

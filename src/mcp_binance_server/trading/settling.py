@@ -10,11 +10,11 @@ from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.trading.broker import Broker
-from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead
 from mcp_binance_server.trading.journal.records import STANDING, IllegalMove, Intent
 from mcp_binance_server.trading.journal.watching import WATCHED_MS, OrderWatch
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
+from mcp_binance_server.trading.ledger import OrderLedger
 
 # Questions 0, 0.25, 0.5, 1, 2, 4, 8 and 17 seconds after the first; then one in half a minute.
 FIRST_PAUSES_MS = (0, 250, 250, 500, 1_000, 2_000, 4_000, 9_000)
@@ -29,7 +29,7 @@ def pauses() -> Iterator[int]:
 class Settling:
     """Asks where orders went; anybody may ask, nobody sends."""
 
-    ledger: HostLedger
+    ledger: OrderLedger
     watch: OrderWatch
     broker_of: Callable[[str], Broker]
     clock: Clock

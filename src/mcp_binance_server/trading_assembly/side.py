@@ -43,6 +43,8 @@ class TradingSide:
     trader: Trader = OWNER
     preview_key: bytes | None = field(default=None, repr=False)
     """By which previews of other processes are known; without it each process has its own."""
+    agreements: Agreements | None = None
+    """What people said, where that is shared; otherwise it is in the journal."""
 
     def service(self, trying: PreviewService) -> TradingService:
         """Return the service that places what this preview service tries out."""
@@ -56,7 +58,7 @@ class TradingSide:
         updates = OrderUpdates(JournalReader(store), upstream.clock)
         figures = TradingFigures()
         self.desk.answered = figures.count_order
-        agreements = Agreements(store)
+        agreements = self.agreements or Agreements(store)
         return TradingService(surveyor, previews, trying, agreements, self._begin_feed, updates, figures, self.trader)
 
     def _begin_feed(self, symbol: Symbol) -> None:

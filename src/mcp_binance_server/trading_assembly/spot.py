@@ -23,16 +23,24 @@ from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.trading.drafting import Drafter
 from mcp_binance_server.services.trading.trader import Trader
 from mcp_binance_server.settings import Settings
-from mcp_binance_server.startup_checks import round_key_of
+from mcp_binance_server.startup_checks import is_alone, round_key_of
 from mcp_binance_server.trading.desk import Desk
+from mcp_binance_server.trading.fleet.agreements import FleetAgreements
+from mcp_binance_server.trading.fleet.keeper import AGREED, FleetKeeper
+from mcp_binance_server.trading.fleet.ledger import FleetLedger
 from mcp_binance_server.trading.following import OrderFollowing
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.ledger import OrderLedger
 from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
 from mcp_binance_server.trading.spot import SpotBroker, horizon_of
 from mcp_binance_server.trading_assembly.rights import require_rights
-from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, opened_rules
+from mcp_binance_server.trading_assembly.side import TradingSide, opened_rules
 from mcp_binance_server.upstream import Upstream
 
 LOG = logging.getLogger(__name__)
+
+# Beyond its window an order is refused by the exchange: what had left when a state was emptied has arrived after this.
+ARRIVAL_MS = 500
 
 
 @asynccontextmanager
@@ -53,22 +61,24 @@ async def opened_spot(
     async with opened_rules(settings, upstream, folder) as rules:
         broker = _broker(upstream, principal, own, settings.order_recv_window_ms)
         account = TradedAccount(principal.key_id, mode, caller.network.name)
-        desk = Desk(
-            rules.ledger, lambda _: broker, upstream.clock, caller.time.now_ms, mode=mode, account=principal.key_id
-        )
+        fleet = None if is_alone(settings) else FleetLedger(rules.ledger, upstream.engine, account.name, rules.policy)
+        ledger = fleet or rules.ledger
+        desk = Desk(ledger, lambda _: broker, upstream.clock, caller.time.now_ms, mode=mode, account=account.name)
 
         async def examine() -> None:
             desk.key_notes = await require_rights(own, mode)
 
         rights = StartStep("it is known what the key may do", examine)
         first = () if not cancels_only and await _is_done(rights) else (rights,)
-        start = _start(upstream, rules, broker, account, first)
+        start = _start(upstream, rules.policy, ledger, broker, account, first)
+        keeper = None if fleet is None else _keeper(fleet, upstream, start, settings.order_recv_window_ms)
         async with desk.running(start), _followed(desk, upstream, principal, dialer, hub):
+            if keeper is not None:
+                desk.errands.beside(keeper.run)
             # Services are built for nobody's account: one that forgets whom it acts for has none to show.
             reads, trader = AccountClient(caller, None), Trader(LOCAL, principal.key_id)
-            yield TradingSide(
-                upstream, rules.policy, desk, reads, hub, trader, preview_key=round_key_of(settings, "previews")
-            )
+            key, agreements = round_key_of(settings, "previews"), None if keeper is None else keeper.agreements
+            yield TradingSide(upstream, rules.policy, desk, reads, hub, trader, key, agreements)
 
 
 @asynccontextmanager
@@ -99,10 +109,30 @@ def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_w
     return SpotBroker(client, own, directory, venue, horizon_of(recv_window_ms))
 
 
-def _start(
-    upstream: Upstream, rules: OpenRules, broker: SpotBroker, account: TradedAccount, first: tuple[StartStep, ...]
+def _keeper(fleet: FleetLedger, upstream: Upstream, start: Reconciliation, recv_window_ms: int) -> FleetKeeper:
+    agreements = FleetAgreements(fleet.store, upstream.engine, fleet.account)
+    keeper = FleetKeeper(
+        fleet,
+        agreements,
+        start.broker,
+        upstream.clock,
+        upstream.caller.time.now_ms,
+        start.again,
+        settle_ms=recv_window_ms + ARRIVAL_MS,
+    )
+    start.last = (StartStep(AGREED, keeper.joined),)
+    return keeper
+
+
+def _start(  # noqa: PLR0917 - all that a start is about
+    upstream: Upstream,
+    policy: Policy,
+    ledger: OrderLedger,
+    broker: SpotBroker,
+    account: TradedAccount,
+    first: tuple[StartStep, ...],
 ) -> Reconciliation:
-    drafter = Drafter(account.mode, account.network, rules.policy, upstream.client, upstream.caller.time.now_ms)
+    drafter = Drafter(account.mode, account.network, policy, upstream.client, upstream.caller.time.now_ms)
 
     async def worth_of(order: Order) -> OrderWorth:
         listed = await upstream.directory.find(order.symbol)
@@ -111,11 +141,11 @@ def _start(
         return OrderWorth(listed.base, counted)
 
     return Reconciliation(
-        rules.ledger,
+        ledger,
         broker,
         broker.reads.order_history,
         account,
-        rules.policy,
+        policy,
         worth_of,
         upstream.caller.time.now_ms,
         first=first,

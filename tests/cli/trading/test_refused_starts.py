@@ -133,11 +133,11 @@ REFUSED: dict[str, tuple[Start, tuple[str, ...]]] = {
     ),
     "practice with shared state": (
         PRACTICE.but(MCP_BINANCE_STATE_URL="redis://127.0.0.1:9"),
-        ("MCP_BINANCE_TRADING=practice", "MCP_BINANCE_STATE_URL"),
+        ("MCP_BINANCE_TRADING=practice", "MCP_BINANCE_STATE_URL", "MCP_BINANCE_ROUND_KEY_FILE"),
     ),
     "live with shared state": (
         LIVE.but(MCP_BINANCE_STATE_URL="redis://127.0.0.1:9"),
-        ("MCP_BINANCE_TRADING=live", "MCP_BINANCE_STATE_URL"),
+        ("MCP_BINANCE_TRADING=live", "MCP_BINANCE_STATE_URL", "MCP_BINANCE_ROUND_KEY_FILE"),
     ),
     "practice without a folder": (
         PRACTICE.but(MCP_BINANCE_TRADING_DIR="", HOME="", XDG_STATE_HOME=""),
@@ -342,6 +342,9 @@ def test_processes_with_one_key_file_share_previews_and_rounds_by_two_keys(tmp_p
     path = tmp_path / "round.key"
     path.write_bytes(b"r" * 32)
     path.chmod(0o600)
+    for start in (PRACTICE, LIVE):
+        shared = start.but(MCP_BINANCE_STATE_URL="redis://127.0.0.1:9", MCP_BINANCE_ROUND_KEY_FILE=str(path))
+        assert refusal(shared.written(tmp_path)) == ""
     first, second = (
         read_settings(PRACTICE.but(MCP_BINANCE_ROUND_KEY_FILE=str(path)).written(tmp_path)) for _ in range(2)
     )

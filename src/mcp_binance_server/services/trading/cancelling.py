@@ -84,7 +84,7 @@ class CancelService:
         )
 
     async def _own(self, client_order_id: str) -> Intent | None:
-        return await self.trading.surveyor.reader.by_client_order_id(self.trading.trader.account, client_order_id)
+        return await self.trading.desk.ledger.named(self.trading.trader.account, client_order_id)
 
     @property
     def _takes_all(self) -> bool:

@@ -12,7 +12,6 @@ from mcp_binance_server.services.account.preview import PreviewService, kept_to
 from mcp_binance_server.services.errors import OrderRuleBroken
 from mcp_binance_server.services.trading.drafting import Drafter, OrderPlan, on_grid
 from mcp_binance_server.trading.errors import OrderDenied
-from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import STANDING, Intent
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.filters import check
@@ -20,6 +19,7 @@ from mcp_binance_server.trading.judgement.guards import PERCENT
 from mcp_binance_server.trading.judgement.intent import OrderIntent, Touch
 from mcp_binance_server.trading.judgement.preview import BPS, USUAL, PreviewedOrder
 from mcp_binance_server.trading.judgement.terms import Terms
+from mcp_binance_server.trading.ledger import OrderLedger
 
 REPLACES = "replaces"
 # A stop can be jumped over: its limit is so many times as far away as a market order may slip.
@@ -63,7 +63,7 @@ class Planner:
     """Makes terms of what is wanted, by the rules of the symbol and of the operator."""
 
     drafter: Drafter
-    reader: JournalReader
+    ledger: OrderLedger
 
     async def planned(  # noqa: PLR0917 - an order, what is wanted with it, and for whom
         self, trying: PreviewService, text: str, intent: OrderIntent, stays: TimeInForce, wish: OrderWish, account: str
@@ -92,7 +92,7 @@ class Planner:
         return Planned(tried, terms)
 
     async def _replaced(self, name: str, account: str) -> Intent:
-        found = await self.reader.by_client_order_id(account, name)
+        found = await self.ledger.named(account, name)
         is_open = found is not None and found.final_ms is None and found.state in STANDING
         if found is None or not is_open or found.terms.exits is not None or found.terms.amends:
             limit = "one open order that was placed here, and is not one of a list"

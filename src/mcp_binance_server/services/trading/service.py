@@ -106,7 +106,7 @@ class TradingService:
         with anyio.move_on_after(START_SECS):  # a first question must not be refused for coming early
             await self.desk.ready()
         account = BROUGHT if self.trader.is_refused else self.trader.account
-        planner = Planner(self.surveyor.drafter, self.surveyor.reader)
+        planner = Planner(self.surveyor.drafter, self.desk.ledger)
         planned = await planner.planned(self.trying, text, intent, time_in_force, wish, account)
         tried, terms, shown = planned.tried, planned.terms, planned.tried.preview
         way = await self._way(terms)
@@ -292,7 +292,7 @@ class TradingService:
         """Return what the journal knows of an order of this visitor's account; None of others."""
         if self.trader.is_refused:
             return None
-        intent = await self.surveyor.reader.by_client_order_id(self.trader.account, client_order_id)
+        intent = await self.desk.ledger.named(self.trader.account, client_order_id)
         if intent is None:
             return None
         return OrderRecord(intent, tuple(await self.surveyor.reader.history(intent.preview_id)))
@@ -315,7 +315,7 @@ class TradingService:
         """Return the order that was cancelled for one that was then refused: nothing stands in its place."""
         if intent.terms.replaces is None or intent.state != "REJECTED":
             return None
-        old = await self.surveyor.reader.by_client_order_id(intent.terms.account, intent.terms.replaces)
+        old = await self.desk.ledger.named(intent.terms.account, intent.terms.replaces)
         is_gone = old is not None and old.status == "CANCELED" and old.updated_ms >= intent.prepared_ms
         return old if is_gone else None
 
@@ -341,7 +341,7 @@ class TradingService:
         """Say who must agree: to take a stop away is asked for as if it were placed."""
         old = None
         if terms.replaces is not None:
-            old = await self.surveyor.reader.by_client_order_id(terms.account, terms.replaces)
+            old = await self.desk.ledger.named(terms.account, terms.replaces)
         protects = old.terms.counted if old is not None and old.terms.is_stop else 0
         return self.policy.way(self.mode, max(terms.counted, protects))
 

@@ -68,7 +68,7 @@ class Surveyor:
         """Return what every guard needs to judge these terms."""
         around = await self.around(terms, seen, asset, way, account)
         policy, now_ms = self.drafter.policy, around.found.now_ms
-        past = await self.reader.past(terms, charges(terms, policy, way), now_ms, around.room)
+        past = await self.desk.ledger.past(terms, charges(terms, policy, way), now_ms, around.room)
         # Only now: the day's loss may itself be what stops trading.
         await self.stop_at(around.lost)
         return around.with_past(past)

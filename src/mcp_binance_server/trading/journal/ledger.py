@@ -9,7 +9,7 @@ from mcp_binance_server.trading.journal.agreements import PreviewIsDeclined, is_
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import adopt, find, follow, follow_named, insert, move, unresolved
 from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom, count, require_room, take, used_of
-from mcp_binance_server.trading.journal.reading import OrderPast, past_of
+from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast, past_of
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import (
     STOP_FILE,
@@ -23,7 +23,7 @@ from mcp_binance_server.trading.journal.stops import (
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import Charge
 from mcp_binance_server.trading.judgement.guards import Denied
-from mcp_binance_server.trading.judgement.terms import PreviewId
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 # Who claims must know what a claim can be refused for.
 __all__ = ["STOP_FILE", "HostLedger", "LimitPassed", "PositionRoom", "PreviewIsDeclined", "TradingIsStopped"]
@@ -158,6 +158,25 @@ class HostLedger:
 
     async def find(self, preview_id: PreviewId) -> Intent | None:
         return await self.store.read(lambda rows: find(rows, preview_id))
+
+    async def named(self, account: str, client_order_id: str) -> Intent | None:
+        """Return an intent of an account by its id at the exchange."""
+        return await JournalReader(self.store).by_client_order_id(account, client_order_id)
+
+    async def past(
+        self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+    ) -> OrderPast:
+        """Return what guards compare a new order with."""
+        return await JournalReader(self.store).past(terms, charges, now_ms, room)
+
+    async def reason_of(self, intent: Intent) -> str:
+        """Return why an intent stands as it does, if that was said."""
+        past = await JournalReader(self.store).history(intent.preview_id)
+        said = [each.told for each in past if each.state == intent.state]
+        return str(said[-1].get("reason", "")) if said else ""
+
+    async def agree(self) -> None:
+        """Do nothing: every process of this host reads the same journal."""
 
     async def used(self, account: str, charges: tuple[Charge, ...], now_ms: int) -> dict[str, int]:
         """Return what is used of each limit."""

@@ -86,9 +86,12 @@ class JournalReader:
         return await self.store.read(work)
 
     async def adopted(self, account: str, since_ms: int) -> list[Intent]:
-        """Return the orders that were found at the exchange and not in the journal, since then, the oldest first."""
+        """Return the orders that were found at the exchange and not in the journal, since then, the oldest first.
+
+        One that another worker has placed, and told of, is nobody's surprise: its visitor is known.
+        """
         query = (
-            f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND state='ADOPTED' AND id IN "
+            f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND state='ADOPTED' AND visitor='' AND id IN "
             "(SELECT about FROM event WHERE state='ADOPTED' AND at_ms>=?) ORDER BY prepared_ms"
         )
         given = (account, since_ms)
@@ -120,6 +123,26 @@ class JournalReader:
         if row is None:
             raise KeyError(symbol)
         return row[0]
+
+    async def asset_of(self, preview_id: PreviewId) -> str:
+        """Return the asset that an intent is about; "" of one that is not here."""
+        query = "SELECT asset FROM intent WHERE id=?"
+        row = await self.store.read(lambda rows: rows.execute(query, (preview_id,)).fetchone())
+        return "" if row is None else row[0]
+
+    async def since_or_open(self, account: str, since_ms: int) -> list[Intent]:
+        """Return the intents of an account that began since then or are not over, the oldest first."""
+        query = (
+            f"SELECT {INTENT_COLUMNS} FROM intent WHERE account=? AND (prepared_ms>=? OR final_ms IS NULL) "
+            "ORDER BY prepared_ms"
+        )
+        given = (account, since_ms)
+        return await self.store.read(lambda rows: [to_intent(row) for row in rows.execute(query, given)])
+
+    async def events_since(self, seq: int) -> list[Event]:
+        """Return the events behind another, the oldest first."""
+        query = "SELECT * FROM event WHERE seq>? ORDER BY seq"
+        return await self.store.read(lambda rows: [Event(*row) for row in rows.execute(query, (seq,))])
 
     async def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
         """Return the number of the newest event, and whose orders the events behind another are about."""

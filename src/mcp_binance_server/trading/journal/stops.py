@@ -55,6 +55,12 @@ def resume(rows: Rows, store: Store, by: str, now_ms: int) -> None:
         append(rows, now_ms, "", ACCEPTED, {"by": by, "why": mistrust.why})
 
 
+def lift_row(rows: Rows, by: str, now_ms: int) -> None:
+    """Take away the stop of the journal alone; a file or a journal that is not whole stops on."""
+    if rows.execute("DELETE FROM stop").rowcount:
+        append(rows, now_ms, "", "RESUMED", {"by": by})
+
+
 def lift(rows: Rows, store: Store) -> None:
     """Take away what stops trading beside the journal's rows; only when a resume is written down."""
     (store.folder / STOP_FILE).unlink(missing_ok=True)

@@ -1,0 +1,239 @@
+"""What a worker does beside its orders: it tells the others how they stand, and looks after those of workers gone."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import anyio
+
+from mcp_binance_server.clock import Clock
+from mcp_binance_server.errors import AppError
+from mcp_binance_server.state.claims import KEEP_MS, AccountBook
+from mcp_binance_server.state.engine import Fenced
+from mcp_binance_server.trading.broker import Broker
+from mcp_binance_server.trading.fleet.agreements import FleetAgreements
+from mcp_binance_server.trading.fleet.ledger import FleetLedger, read_values
+from mcp_binance_server.trading.fleet.records import SharedIntent
+from mcp_binance_server.trading.journal.agreements import APPROVED
+from mcp_binance_server.trading.journal.reading import JournalReader
+from mcp_binance_server.trading.journal.records import IntentState, NewIntent
+from mcp_binance_server.trading.journal.stops import lift_row
+from mcp_binance_server.trading.journal.watching import WATCHED_MS
+from mcp_binance_server.trading.judgement.terms import PreviewId
+from mcp_binance_server.trading.reconciling import NEVER_PLACED
+
+LOG = logging.getLogger(__name__)
+
+TICK_MS = 250
+# A worker that has not said for so long that it lives is gone; the state may just have forgotten what it said.
+ALIVE_MS, SILENT_MS = 3_000, 1_000
+# What is reserved and in no journal after so long was never written down.
+UNWRITTEN_MS = 5_000
+# How often one asks for an order that another left, and for one that was not found.
+ASK_MS, ASK_LATE_MS = 1_000, 60_000
+OPENING_MS = 30_000
+AT_ONCE = 100
+FLEET: Final = "another server of this account"
+AGREED = "all servers of this account agree on what this day has used"
+
+
+@dataclass(eq=False)
+class FleetKeeper:
+    """Keeps one worker and the shared state in agreement, four times a second."""
+
+    ledger: FleetLedger
+    agreements: FleetAgreements
+    broker: Broker
+    clock: Clock
+    now_ms: Callable[[], int]
+    count_again: Callable[[], Awaitable[None]]
+    """Writes down what the exchange has of this day and the journal has not."""
+    settle_ms: int
+    """How long an emptied state waits for those who know: what was on its way has arrived, stops are told again."""
+    may_open: bool = False
+    _is_joined: bool = False
+    _seq: int = 0
+    _epoch: str | None = None
+    _seen_ms: int = 0
+    _closed_since_ms: float | None = None
+    _silent_since_ms: dict[str, float] = field(default_factory=dict[str, float])
+    _asked_ms: dict[PreviewId, float] = field(default_factory=dict[PreviewId, float])
+
+    def __post_init__(self) -> None:
+        self._reader = JournalReader(self.ledger.store)
+
+    async def run(self) -> None:
+        """Keep in agreement until this task is cancelled."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._live)
+            while True:
+                try:
+                    await self.tick()
+                except AppError as error:  # no order leaves meanwhile
+                    LOG.debug("nothing was told to other servers: %s", error.message)
+                except (ValueError, KeyError, TypeError):
+                    LOG.exception("what another server has told makes no sense")
+                await self.clock.sleep_until_ms(self.clock.monotonic_ms() + TICK_MS)
+
+    async def joined(self) -> None:
+        """Wait until the account is open, and the state knows what this journal does: the last step of a start."""
+        self.may_open = True
+        while not self._is_joined:
+            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + TICK_MS)
+
+    async def tick(self) -> None:
+        """Do everything once.
+
+        Raises:
+            AppError: the state or the exchange is away; the next tick goes on.
+        """
+        engine, now_ms = self.ledger.engine, self.now_ms()
+        await self._tell_news()
+        book = await self.ledger.book(now_ms, max(0, self._seen_ms - ALIVE_MS))
+        await self._share_stop(book)
+        if engine.epoch != self._epoch:
+            await self._restate(engine.epoch)
+        if book.is_open:
+            self._closed_since_ms = None
+            self._is_joined = self._epoch is not None
+        elif self.may_open:
+            await self._open()
+        await self.ledger.take_in(book.values)
+        await self.agreements.take_in()
+        for each in read_values(book.values):
+            await self._look_after(each)
+        self._seen_ms = now_ms
+
+    async def _live(self) -> None:
+        """Say that this worker lives, also while it waits for the exchange."""
+        while True:
+            with suppress(AppError):
+                await self.ledger.engine.put(_alive(self.ledger.owner), b"1", ttl_ms=ALIVE_MS)
+            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + TICK_MS)
+
+    async def _tell_news(self) -> None:
+        """Tell what was written in this journal since, by whom of this host ever."""
+        if self._epoch is None:
+            return
+        events = await self._reader.events_since(self._seq)
+        about: dict[PreviewId, str] = {}
+        for each in events:
+            if each.state == APPROVED:
+                await self.agreements.tell_signed(PreviewId(each.about), str(each.told["signature"]))
+            elif each.state == "RESUMED" and each.told.get("by") != FLEET:
+                await self._resume(each.at_ms)
+            elif each.about:
+                about[PreviewId(each.about)] = str(each.told.get("reason", ""))
+        for preview_id, reason in about.items():
+            intent = await self.ledger.host.find(preview_id)
+            if intent is not None and intent.terms.account == self.ledger.account:
+                await self.ledger.agree_on(intent, reason)
+        if events:
+            self._seq = events[-1].seq
+
+    async def _restate(self, epoch: str) -> None:
+        """Tell a memory that is new to us all that this journal knows of late; what it knows it counts once."""
+        self._seq = (await self._reader.changed_since(self._seq))[0]
+        account, since_ms = self.ledger.account, max(0, self.now_ms() - KEEP_MS)
+        known = [
+            SharedIntent(each, await self._reader.asset_of(each.preview_id), await self.ledger.host.reason_of(each))
+            for each in await self._reader.since_or_open(account, since_ms)
+        ]
+        for first in range(0, len(known), AT_ONCE):
+            await self.ledger.tell(*known[first : first + AT_ONCE])
+        self._epoch = epoch
+
+    async def _open(self) -> None:
+        """Open the account in a memory that does not know it: one worker, when those who know more have told it."""
+        self._is_joined = False
+        now = self.clock.monotonic_ms()
+        if self._closed_since_ms is None:
+            self._closed_since_ms = now
+        if now - self._closed_since_ms < self.settle_ms:
+            return
+        engine, name = self.ledger.engine, f"trade:{self.ledger.account}"
+        lease = await engine.lease(name, self.ledger.owner, ttl_ms=OPENING_MS)
+        if lease is None:
+            return
+        epoch = engine.epoch
+        await self.count_again()
+        await self._restate(epoch)
+        if await engine.recount(self.ledger.account, (), lease=lease) is Fenced.WRITTEN:
+            LOG.warning("the shared state knows what account %s has used this day", self.ledger.account)
+        await engine.release(lease)
+
+    async def _share_stop(self, book: AccountBook) -> None:
+        host, engine, account = self.ledger.host, self.ledger.engine, self.ledger.account
+        own = await host.stopped()
+        if own is not None and own.since_ms <= book.resumed_ms:
+            await host.store.write(lambda rows: lift_row(rows, FLEET, self.now_ms()))
+            own = await host.stopped()
+        if own is None and book.stop is not None:
+            await host.stop(book.stop.why, FLEET, book.stop.since_ms)
+        elif own is not None and book.stop is None:
+            await engine.stop_account(account, own.why, since_ms=own.since_ms)
+
+    async def _resume(self, at_ms: int) -> None:
+        book = await self.ledger.book(at_ms, at_ms)
+        since_ms = 0 if book.stop is None else book.stop.since_ms
+        await self.ledger.engine.resume_account(self.ledger.account, now_ms=max(at_ms, since_ms))
+
+    async def _look_after(self, shared: SharedIntent) -> None:
+        """Find the end of what nobody has in hand any more: it is asked for, and never sent."""
+        intent, now_ms = shared.intent, self.now_ms()
+        if intent.final_ms is not None or not (intent.is_unresolved or intent.state == "NOT_PLACED"):
+            return
+        if await self.ledger.host.find(intent.preview_id) is not None:
+            return  # in this journal: the desk looks after it
+        if intent.owner == self.ledger.owner:
+            is_left = intent.preview_id not in self.ledger.claiming and now_ms - intent.prepared_ms > UNWRITTEN_MS
+            if is_left and intent.state == "PREPARED":
+                await self._tell(shared, "NOT_SENT", "it was not written down")
+        elif await self._is_gone(intent.owner):
+            await self._take_over(shared)
+
+    async def _is_gone(self, owner: str) -> bool:
+        if await self.ledger.engine.get(_alive(owner)) is not None:
+            self._silent_since_ms.pop(owner, None)
+            return False
+        now = self.clock.monotonic_ms()
+        return now - self._silent_since_ms.setdefault(owner, now) >= SILENT_MS
+
+    async def _take_over(self, shared: SharedIntent) -> None:
+        intent = shared.intent
+        if intent.state == "PREPARED":
+            # Its owner, should it wake, cannot let it leave any more: the state says that it is over.
+            await self._tell(shared, "NOT_SENT", "the server that was to send it is gone")
+            return
+        pause_ms = ASK_LATE_MS if intent.state == "NOT_PLACED" else ASK_MS
+        now = self.clock.monotonic_ms()
+        if now - self._asked_ms.get(intent.preview_id, -pause_ms) < pause_ms:
+            return
+        self._asked_ms[intent.preview_id] = now
+        over_ms = intent.updated_ms + (WATCHED_MS if intent.state == "NOT_PLACED" else self.broker.horizon_ms)
+        is_over = self.now_ms() >= over_ms  # when it was asked, not when the answer came
+        order = await self.broker.ask(intent.terms.symbol, intent.client_order_id)
+        if order is not None:
+            new = NewIntent(
+                intent.preview_id, intent.client_order_id, intent.visitor, shared.asset, intent.way, intent.terms
+            )
+            await self.ledger.adopt(new, self.ledger.charged(shared), order, self.now_ms())
+            if intent.state == "NOT_PLACED":
+                why = NEVER_PLACED.format(name=intent.client_order_id, state=intent.state)
+                await self.ledger.stop(why, "the fleet", self.now_ms())
+        elif is_over:
+            reason = "its server is gone, and the exchange does not know it"
+            await self._tell(shared, "NOT_PLACED", reason, is_over=intent.state == "NOT_PLACED")
+
+    async def _tell(self, shared: SharedIntent, state: IntentState, reason: str, *, is_over: bool = False) -> None:
+        now_ms = self.now_ms()
+        final_ms = now_ms if is_over or state == "NOT_SENT" else None
+        updated_ms = shared.intent.updated_ms if is_over else now_ms
+        stands = replace(shared.intent, state=state, updated_ms=updated_ms, final_ms=final_ms)
+        await self.ledger.engine.tell(self.ledger.account, replace(shared, intent=stands, reason=reason).news)
+
+
+def _alive(owner: str) -> str:
+    return f"trading-worker:{owner}"

@@ -1,0 +1,359 @@
+"""Claims and limits of an account that several workers trade on: decided in the shared state, written down by each.
+
+An order is reserved in the state, then written in this worker's journal, then let go by both. Either of the two may be
+lost; the exchange, asked by the order's id, is the third that knows.
+"""
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.errors import AppError, EngineUnavailable
+from mcp_binance_server.state.claims import AccountBook, AccountStop, Reservation
+from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.trading.errors import TradingNotReady
+from mcp_binance_server.trading.fleet.agreements import noes
+from mcp_binance_server.trading.fleet.records import SharedIntent, shared_room
+from mcp_binance_server.trading.journal.agreements import PreviewIsDeclined
+from mcp_binance_server.trading.journal.ledger import GuardDenied, HostLedger, Judge, LimitPassed, TradingIsStopped
+from mcp_binance_server.trading.journal.limits import PositionRoom
+from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast
+from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
+from mcp_binance_server.trading.journal.store import Store
+from mcp_binance_server.trading.judgement.charges import MINUTE_MS, Charge, charges
+from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
+
+LOG = logging.getLogger(__name__)
+
+FORGOTTEN = "the shared state knows again what this day has used"
+TAKEN_OVER = "another server has settled it meanwhile"
+# How often a claim looks again at orders that came beside it in the same moment.
+TRIES = 3
+# A moment after every claim: a book as of it shows those that are not over, and nothing else.
+OPEN_ONLY = 2**52
+
+
+@dataclass(eq=False)
+class FleetLedger:
+    """The journal of one worker, and the claims of all of them."""
+
+    host: HostLedger
+    engine: StateEngine
+    account: str
+    policy: Policy
+    claiming: set[PreviewId] = field(default_factory=set[PreviewId])
+    """What this process is about to write down: reserved, and not yet in its journal."""
+    _here: set[PreviewId] = field(default_factory=set[PreviewId])
+
+    @property
+    def store(self) -> Store:
+        return self.host.store
+
+    @property
+    def owner(self) -> str:
+        return self.host.owner
+
+    async def claim(
+        self,
+        new: NewIntent,
+        charges: tuple[Charge, ...],
+        now_ms: int,
+        room: PositionRoom | None = None,
+        judge: Judge = lambda _: None,
+    ) -> tuple[Intent, bool]:
+        """Reserve it for all workers, then write it down; the second caller anywhere gets what the first made of it.
+
+        Raises:
+            EngineUnavailable: the shared state is away, so nothing was claimed that leaves.
+            TradingNotReady: the shared state was emptied, and nobody has told it yet what was used.
+        """
+        if (found := await self.find(new.preview_id)) is not None:
+            return found, False
+        if await self.engine.shelved(noes(self.account), new.preview_id) is not None:
+            raise PreviewIsDeclined
+        self.claiming.add(new.preview_id)
+        try:
+            shared = SharedIntent(prepared(new, self.owner, now_ms), new.asset)
+            held = await self._reserved(shared, charges, room, judge)
+            if held is not None:
+                return held, False
+            try:
+                # The limits were taken in the shared state: here they are only counted.
+                return await self.host.claim(new, tuple(replace(each, most=None) for each in charges), now_ms)
+            except BaseException:
+                await self._unsent(shared, now_ms)
+                raise
+        finally:
+            self.claiming.discard(new.preview_id)
+
+    async def adopt(self, new: NewIntent, charges: tuple[Charge, ...], order: Order, now_ms: int) -> Intent | None:
+        """Write down an order that the exchange has; None if a worker has claimed it: then it is no surprise."""
+        value = await self.engine.find_claim(self.account, new.preview_id)
+        if value is not None:
+            shared = SharedIntent.from_bytes(value).intent
+            new = replace(new, visitor=shared.visitor, way=shared.way, terms=shared.terms)
+        adopted = await self.host.adopt(new, charges, order, now_ms)
+        if adopted is not None:
+            await self.tell(SharedIntent(adopted, new.asset))
+        return adopted if value is None else None
+
+    async def mark_sent(self, preview_id: PreviewId, now_ms: int) -> None:
+        """Let it leave, by the shared state first: a stop of anybody holds it, and what another settled stays here."""
+        intent = await self.host.find(preview_id)
+        if intent is None:
+            raise KeyError(preview_id)
+        leaving = SharedIntent(replace(intent, state="SENT", updated_ms=now_ms), "")
+        value = await self.engine.find_claim(self.account, preview_id)
+        if value is not None:
+            leaving = replace(leaving, asset=SharedIntent.from_bytes(value).asset)
+        self._require(await self.engine.depart(self.account, leaving.news))
+        await self.host.mark_sent(preview_id, now_ms)
+
+    async def move(
+        self,
+        preview_id: PreviewId,
+        state: IntentState,
+        facts: Mapping[str, Any],
+        now_ms: int,
+        *orders: Order,
+        target: Order | None = None,
+    ) -> Intent:
+        """Write it in the journal, which decides, and tell it; what cannot be told now is told when it can."""
+        moved = await self.host.move(preview_id, state, facts, now_ms, *orders, target=target)
+        replaced = moved.terms.replaces
+        old = None if replaced is None else await self.host.named(self.account, replaced)
+        with suppress(EngineUnavailable):
+            await self.agree_on(moved, str(facts.get("reason", "")))
+            if old is not None:
+                await self.agree_on(old, "")
+        return moved
+
+    async def note_once(self, state: str, facts: Mapping[str, Any], now_ms: int, about: str) -> None:
+        await self.host.note_once(state, facts, now_ms, about)
+
+    async def find(self, preview_id: PreviewId) -> Intent | None:
+        """Return it by this journal, or as another worker has told it."""
+        return await self.host.find(preview_id) or await self._elsewhere(preview_id)
+
+    async def named(self, account: str, client_order_id: str) -> Intent | None:
+        """Return an order by its id at the exchange; one of another worker is first written down here."""
+        found = await self.host.named(account, client_order_id)
+        if found is None and account == self.account:
+            await self.agree()
+            found = await self.host.named(account, client_order_id)
+        return found
+
+    async def past(
+        self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
+    ) -> OrderPast:
+        """Return what guards compare a new order with, of all workers; the stop also of this one alone."""
+        book = await self.book(now_ms, now_ms if room is None else min(now_ms, room.read_ms))
+        known = [each.intent for each in read_values(book.values)]
+        own = [each for each in known if (each.terms.symbol, each.terms.side) == (terms.symbol, terms.side)]
+        bought = 0
+        if room is not None:
+            bought = sum(
+                each.intent.counted
+                for each in read_values(book.values)
+                if (each.asset, each.intent.terms.side) == (room.asset, "BUY")
+                and (each.intent.final_ms is None or each.intent.final_ms >= room.read_ms)
+            )
+        recent = (
+            RecentOrder(each.client_order_id, each.terms, each.prepared_ms, each.is_unresolved)
+            for each in own
+            if each.is_unresolved or each.prepared_ms > now_ms - DUPLICATE_MS
+        )
+        stopped = await self.host.stopped() or stopped_by(book.stop)
+        return OrderPast(stopped, _used(book, known, charges, now_ms), bought, tuple(recent))
+
+    async def reason_of(self, intent: Intent) -> str:
+        if await self.host.find(intent.preview_id) is not None:
+            return await self.host.reason_of(intent)
+        value = await self.engine.find_claim(self.account, intent.preview_id)
+        return "" if value is None else SharedIntent.from_bytes(value).reason
+
+    async def used(self, account: str, charges: tuple[Charge, ...], now_ms: int) -> dict[str, int]:
+        if account != self.account:
+            return await self.host.used(account, charges, now_ms)
+        book = await self.book(now_ms, now_ms)
+        return _used(book, [each.intent for each in read_values(book.values)], charges, now_ms)
+
+    async def unresolved(self, account: str | None = None) -> list[Intent]:
+        """Return what nobody knows the end of: of this journal, and of one account by all workers."""
+        own = await self.host.unresolved(account)
+        if account != self.account:
+            return own
+        with suppress(EngineUnavailable):
+            book = await self.book(OPEN_ONLY, OPEN_ONLY)
+            known = {each.preview_id for each in own}
+            told = [each.intent for each in read_values(book.values) if each.intent.is_unresolved]
+            own += [each for each in told if each.preview_id not in known and not await self._is_here(each)]
+        return own
+
+    async def agree(self) -> None:
+        """Write down here what other workers have placed: what this journal does not know it cannot cancel."""
+        with suppress(EngineUnavailable):
+            await self.take_in((await self.book(0, 0)).values)
+
+    async def agree_on(self, intent: Intent, reason: str) -> None:
+        """Tell all workers how an intent of this journal stands.
+
+        Raises:
+            EngineUnavailable: it could not be told.
+        """
+        asset = await JournalReader(self.store).asset_of(intent.preview_id)
+        await self.tell(SharedIntent(intent, asset, reason))
+
+    async def tell(self, *known: SharedIntent) -> None:
+        """Count what the shared state does not know, and keep how these stand.
+
+        Raises:
+            EngineUnavailable: it could not be told.
+        """
+        await self.engine.recount(self.account, [(each.claim(self.charged(each)), each.news) for each in known])
+
+    async def stop(self, why: str, by: str, now_ms: int) -> Stopped:
+        """Stop every worker; one that cannot be told now is told by its state as soon as that is back."""
+        stopped = await self.host.stop(why, by, now_ms)
+        with suppress(EngineUnavailable):
+            await self.engine.stop_account(self.account, stopped.why, since_ms=stopped.since_ms)
+        return stopped
+
+    async def stopped(self) -> Stopped | None:
+        own = await self.host.stopped()
+        if own is None:
+            with suppress(EngineUnavailable):
+                own = stopped_by((await self.book(OPEN_ONLY, OPEN_ONLY)).stop)
+        return own
+
+    async def book(self, now_ms: int, since_ms: int) -> AccountBook:
+        return await self.engine.account_book(self.account, now_ms=now_ms, since_ms=since_ms)
+
+    def charged(self, shared: SharedIntent) -> tuple[Charge, ...]:
+        return charges(shared.intent.terms, self.policy, shared.intent.way)
+
+    async def take_in(self, values: tuple[bytes, ...]) -> None:
+        """Write down what stands, or was executed, by other workers and is not in this journal."""
+        for each in read_values(values):
+            intent = each.intent
+            if not each.orders or intent.preview_id in self._here:
+                continue
+            if await self._is_here(intent):
+                continue
+            name = intent.client_order_id
+            new = NewIntent(intent.preview_id, name, intent.visitor, each.asset, intent.way, intent.terms)
+            first, *others = each.orders
+            await self.host.adopt(new, self.charged(each), first, intent.updated_ms)
+            for order in others:
+                await self.host.follow(intent.preview_id, order, intent.updated_ms)
+
+    async def _is_here(self, intent: Intent) -> bool:
+        if await self.host.find(intent.preview_id) is None:
+            return False
+        self._here.add(intent.preview_id)
+        return True
+
+    async def _elsewhere(self, preview_id: PreviewId) -> Intent | None:
+        value = await self.engine.find_claim(self.account, preview_id)
+        return None if value is None else SharedIntent.from_bytes(value).intent
+
+    async def _reserved(
+        self, shared: SharedIntent, charges: tuple[Charge, ...], room: PositionRoom | None, judge: Judge
+    ) -> Intent | None:
+        """Reserve it, or return what somebody else has reserved."""
+        terms, now_ms = shared.intent.terms, shared.intent.prepared_ms
+        for _ in range(TRIES):
+            past = await self.past(terms, charges, now_ms, room)
+            if (denied := judge(past)) is not None:
+                raise GuardDenied(denied)
+            if past.stopped is not None:
+                raise TradingIsStopped(past.stopped)
+            made = await self.engine.reserve(
+                self.account, shared.claim(charges), room=shared_room(room), alike_ms=DUPLICATE_MS
+            )
+            match made.verdict:
+                case "claimed":
+                    return None
+                case "held":
+                    return SharedIntent.from_bytes(made.value).intent
+                case "full":
+                    raise _passed(made, charges, room, terms.taken)
+                case "alike" | "unsettled":
+                    continue  # it came in this moment: the guards see it now, and say which it is
+                case _:
+                    self._require(made)
+        raise TradingNotReady(step="an order beside it of the same symbol and side is placed")
+
+    def _require(self, made: Reservation) -> None:
+        match made.verdict:
+            case "claimed":
+                return
+            case "stopped" if made.stop is not None:
+                raise TradingIsStopped(Stopped(made.stop.why, made.stop.since_ms))
+            case "gone" if made.value:
+                raise TradingNotReady(step=TAKEN_OVER)
+            case _:
+                raise TradingNotReady(step=FORGOTTEN)
+
+    async def _unsent(self, shared: SharedIntent, now_ms: int) -> None:
+        unsent = replace(shared.intent, state="NOT_SENT", updated_ms=now_ms, final_ms=now_ms)
+        try:
+            await self.engine.tell(self.account, replace(shared, intent=unsent, reason="it was not written down").news)
+        except AppError as error:  # whoever looks after claims finds it in no journal
+            LOG.warning("order %s stays claimed for now: %s", unsent.client_order_id, error.message)
+
+
+def prepared(new: NewIntent, owner: str, now_ms: int) -> Intent:
+    """Return an intent as it is claimed."""
+    nothing = new.terms.quantity - new.terms.quantity
+    return Intent(
+        preview_id=new.preview_id,
+        client_order_id=new.client_order_id,
+        visitor=new.visitor,
+        owner=owner,
+        state="PREPARED",
+        status="",
+        order_id=None,
+        executed=nothing,  # type: ignore[arg-type] # a quantity less itself
+        spent=nothing,  # type: ignore[arg-type] # likewise
+        counted=new.terms.taken,
+        way=new.way,
+        terms=new.terms,
+        prepared_ms=now_ms,
+        updated_ms=now_ms,
+        final_ms=None,
+    )
+
+
+def read_values(values: tuple[bytes, ...]) -> list[SharedIntent]:
+    """Read what workers have told; what makes no sense is nobody's order, and is said."""
+    found: list[SharedIntent] = []
+    for value in values:
+        try:
+            found.append(SharedIntent.from_bytes(value))
+        except ValueError:
+            LOG.error("a claim in the shared state makes no sense: left alone")  # noqa: TRY400 - it says all there is
+    return found
+
+
+def stopped_by(stop: AccountStop | None) -> Stopped | None:
+    return None if stop is None else Stopped(stop.why, stop.since_ms)
+
+
+def _used(book: AccountBook, known: list[Intent], charges: tuple[Charge, ...], now_ms: int) -> dict[str, int]:
+    by_span = {
+        "minute": sum(each.prepared_ms > now_ms - MINUTE_MS for each in known),
+        "open": sum(each.final_ms is None for each in known),
+    }
+    return {each.name: by_span.get(each.span, book.used.get(each.name, 0)) for each in charges}
+
+
+def _passed(made: Reservation, charges: tuple[Charge, ...], room: PositionRoom | None, counted: int) -> LimitPassed:
+    if room is not None and made.name == room.name:
+        return LimitPassed(Charge(room.name, "open", "money", counted, room.most), made.used)
+    return LimitPassed(next(each for each in charges if each.name == made.name), made.used)

@@ -1,0 +1,184 @@
+"""An intent as the workers of an account tell it to each other, and what a claim of it takes. Pure."""
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, get_args
+
+from mcp_binance_server.domain.money import Price, Quantity, written
+from mcp_binance_server.domain.orders import FINAL_STATUS, Order
+from mcp_binance_server.state.claims import Claim, ClaimNews, ClaimRoom, LimitPart
+from mcp_binance_server.trading.journal.intents import legs_in, legs_json
+from mcp_binance_server.trading.journal.limits import PositionRoom
+from mcp_binance_server.trading.journal.records import (
+    NEVER_EXECUTED,
+    NEXT,
+    UNRESOLVED,
+    Intent,
+    IntentState,
+    amount_in,
+    count_in,
+    moment_in,
+    one_of,
+    text_in,
+)
+from mcp_binance_server.trading.judgement.charges import Charge, given_back
+from mcp_binance_server.trading.judgement.exits import standing_of
+from mcp_binance_server.trading.judgement.policy import Way
+from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
+
+# What is known of an order only grows: a state, whether it is over, and how much of it was executed, in that order.
+STATE_RANK: dict[IntentState, int] = {
+    "PREPARED": 0,
+    "SENT": 1,
+    "UNKNOWN": 2,
+    "NOT_PLACED": 3,
+    "ACKED": 4,
+    "ADOPTED": 4,
+    "REJECTED": 6,
+    "NOT_SENT": 6,
+}
+STATE_STEP, OVER_STEP, EXECUTED_STEP, LEG_STEP = 10_000_000, 5_000_000, 1_000_000, 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class SharedIntent:
+    """An intent, the asset it is about, and why it stands as it does."""
+
+    intent: Intent
+    asset: str
+    reason: str = ""
+
+    def to_bytes(self) -> bytes:
+        """Write it for another worker; no key and no request is in it."""
+        intent = self.intent
+        told: dict[str, Any] = {
+            "preview_id": intent.preview_id,
+            "client_order_id": intent.client_order_id,
+            "visitor": intent.visitor,
+            "owner": intent.owner,
+            "state": intent.state,
+            "status": intent.status,
+            "order_id": intent.order_id,
+            "executed": written(intent.executed),
+            "spent": written(intent.spent),
+            "counted": intent.counted,
+            "way": intent.way,
+            "terms": intent.terms.to_json(),
+            "prepared_ms": intent.prepared_ms,
+            "updated_ms": intent.updated_ms,
+            "final_ms": intent.final_ms,
+            "legs": legs_json(intent.legs),
+            "amended": None if intent.amended is None else written(intent.amended),
+            "asset": self.asset,
+            "reason": self.reason,
+        }
+        return json.dumps(told).encode()
+
+    @classmethod
+    def from_bytes(cls, value: bytes) -> "SharedIntent":
+        """Read what another worker wrote.
+
+        Raises:
+            ValueError: it is not that.
+        """
+        try:
+            told = dict[str, Any](json.loads(value))
+            intent = Intent(
+                preview_id=PreviewId(text_in(told["preview_id"])),
+                client_order_id=text_in(told["client_order_id"]),
+                visitor=text_in(told["visitor"]),
+                owner=text_in(told["owner"]),
+                state=one_of(told["state"], NEXT),  # type: ignore[arg-type] # a key of it
+                status=text_in(told["status"]),
+                order_id=None if told["order_id"] is None else count_in(told["order_id"]),
+                executed=Quantity(amount_in(told["executed"])),
+                spent=Quantity(amount_in(told["spent"])),
+                counted=count_in(told["counted"]),
+                way=one_of(told["way"], get_args(Way)),  # type: ignore[arg-type] # likewise
+                terms=Terms.from_json(told["terms"]),
+                prepared_ms=moment_in(told["prepared_ms"]),
+                updated_ms=moment_in(told["updated_ms"]),
+                final_ms=None if told["final_ms"] is None else moment_in(told["final_ms"]),
+                legs=legs_in(told["legs"]),
+                amended=None if told["amended"] is None else Quantity(amount_in(told["amended"])),
+            )
+            return cls(intent, text_in(told["asset"]), text_in(told["reason"]))
+        except (TypeError, KeyError, ArithmeticError) as error:
+            raise ValueError("not an intent of a worker") from error
+
+    @property
+    def news(self) -> ClaimNews:
+        """What the shared state keeps of how it stands."""
+        intent = self.intent
+        is_settled = intent.state not in UNRESOLVED
+        return ClaimNews(intent.preview_id, self.to_bytes(), _rank(intent), is_settled, _given(intent), intent.final_ms)
+
+    def claim(self, charges: tuple[Charge, ...]) -> Claim:
+        """What it takes of limits, and beside what else it must not be claimed."""
+        intent, terms = self.intent, self.intent.terms
+        parts = tuple(
+            LimitPart(each.name, each.span, each.amount, each.most, returns=each.unit == "money") for each in charges
+        )
+        line = f"{terms.symbol} {terms.side}"
+        return Claim(
+            intent.preview_id,
+            self.to_bytes(),
+            intent.prepared_ms,
+            parts,
+            worth=terms.taken,
+            group=self.asset if terms.side == "BUY" else "",
+            alike=f"{line} {terms.kind} {terms.stop_price} {terms.amounts_json} {terms.exits} {terms.replaces}",
+            line=line,
+        )
+
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        """Its orders at the exchange, as far as they were told; a change of an order has none of its own."""
+        intent = self.intent
+        if intent.terms.exits is not None:
+            return tuple(self._order(*each) for each in intent.legs)
+        if intent.order_id is None or not intent.status or intent.terms.amends:
+            return ()
+        return (self._order(intent.client_order_id, intent.order_id, intent.status, intent.executed, intent.spent),)
+
+    def _order(self, name: str, order_id: int, status: str, executed: Quantity, spent: Quantity) -> Order:
+        intent, terms = self.intent, self.intent.terms
+        return Order(
+            order_id=order_id,
+            client_order_id=name,
+            symbol=terms.symbol,
+            side=terms.side,
+            kind=terms.kind,
+            status=status,
+            time_in_force=terms.time_in_force,
+            price=terms.price,
+            stop_price=terms.stop_price or Price(Decimal(0)),
+            quantity=intent.quantity,
+            executed=executed,
+            quote_spent=spent,
+            created_ms=intent.prepared_ms,
+            updated_ms=intent.updated_ms,
+        )
+
+
+def shared_room(room: PositionRoom | None) -> ClaimRoom | None:
+    return None if room is None else ClaimRoom(room.name, room.held, room.most, room.read_ms)
+
+
+def _rank(intent: Intent) -> int:
+    executed = int(intent.executed / intent.terms.quantity * EXECUTED_STEP) if intent.executed else 0
+    legs = sum(LEG_STEP * (1 + each.is_final + (each.status != "PENDING_NEW")) for each in intent.legs)
+    return STATE_RANK[intent.state] * STATE_STEP + _is_over(intent) * OVER_STEP + executed + legs
+
+
+def _is_over(intent: Intent) -> bool:
+    if intent.terms.exits is not None:
+        return standing_of(intent.terms.exits, intent.legs).is_settled
+    return intent.status in FINAL_STATUS
+
+
+def _given(intent: Intent) -> int:
+    if intent.state in NEVER_EXECUTED:
+        return intent.counted
+    return given_back(intent.counted, intent.terms.quantity, intent.executed) if _is_over(intent) else 0
