@@ -193,6 +193,12 @@ class Settings(BaseModel):
         2_000, ge=100, le=60_000, alias="MCP_BINANCE_ORDER_RECV_WINDOW_MS",
         description="How many milliseconds late an order may reach Binance; one that is later is refused there",
     )  # fmt: skip
+    approval_page: Literal["browser", "client", "off"] = Field(
+        "browser",
+        alias="MCP_BINANCE_APPROVAL_PAGE",
+        description="Who opens the page of an order that needs your passphrase: your client if it can, else a browser "
+        "here; your client alone; or nobody",
+    )
     paper_latency_ms: int = Field(
         150, ge=0, le=60_000, alias="MCP_BINANCE_PAPER_LATENCY_MS",
         description="How many milliseconds an order on paper takes to the market",

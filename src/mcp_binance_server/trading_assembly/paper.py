@@ -47,11 +47,5 @@ async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) 
             hub, upstream.client, upstream.directory, exchange, time, clock, desk.catch_up, owner=rules.ledger.owner
         )
         async with desk.running(), feed.running():
-            yield TradingSide(
-                upstream,
-                rules.policy,
-                desk,
-                PaperReads(exchange, network.name),
-                hub,
-                preview_key=round_key_of(settings, "previews"),
-            )
+            reads, key = PaperReads(exchange, network.name), round_key_of(settings, "previews")
+            yield TradingSide(upstream, rules.policy, desk, reads, hub, preview_key=key, pages=rules.pages)

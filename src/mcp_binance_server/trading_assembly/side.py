@@ -11,6 +11,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.account.preview import PreviewService
+from mcp_binance_server.services.trading.approval_pages import ApprovalPages, has_screen
 from mcp_binance_server.services.trading.drafting import Drafter
 from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.previews import Previews
@@ -18,7 +19,8 @@ from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.services.trading.situation import Surveyor
 from mcp_binance_server.services.trading.trader import OWNER, Trader
 from mcp_binance_server.services.trading.updates import OrderUpdates
-from mcp_binance_server.settings import Settings
+from mcp_binance_server.settings import PREFIXES, Settings, surroundings
+from mcp_binance_server.trading.approvals import APPROVER_FILE
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.agreements import Agreements
@@ -45,6 +47,7 @@ class TradingSide:
     """By which previews of other processes are known; without it each process has its own."""
     agreements: Agreements | None = None
     """What people said, where that is shared; otherwise it is in the journal."""
+    pages: ApprovalPages | None = None
 
     def service(self, trying: PreviewService) -> TradingService:
         """Return the service that places what this preview service tries out."""
@@ -58,8 +61,17 @@ class TradingSide:
         updates = OrderUpdates(JournalReader(store), upstream.clock)
         figures = TradingFigures()
         self.desk.answered = figures.count_order
-        agreements = self.agreements or Agreements(store)
-        return TradingService(surveyor, previews, trying, agreements, self._begin_feed, updates, figures, self.trader)
+        return TradingService(
+            surveyor,
+            previews,
+            trying,
+            self.agreements or Agreements(store),
+            self._begin_feed,
+            updates,
+            figures,
+            self.trader,
+            self.pages,
+        )
 
     def _begin_feed(self, symbol: Symbol) -> None:
         if self.hub is not None:
@@ -73,6 +85,7 @@ class OpenRules:
 
     policy: Policy
     ledger: HostLedger
+    pages: ApprovalPages
 
 
 @asynccontextmanager
@@ -85,10 +98,27 @@ async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> 
     policy = checked_rules(settings, upstream.caller.network, upstream.principal)
     try:
         async with opened_store(folder) as store:
+            pages = _pages(settings, folder)
             with owner(folder) as name:
                 ledger = HostLedger(store, name)
                 started = {"mode": settings.trading, "policy": policy.digest}
                 await ledger.note("STARTED", started, upstream.caller.time.now_ms())
-                yield OpenRules(policy, ledger)
+                async with pages.running():
+                    yield OpenRules(policy, ledger, pages)
     except JournalUnavailable as error:
         raise SettingsError(problems=(f"MCP_BINANCE_TRADING_DIR: {error.reason}. {error.fix}",)) from error
+
+
+def _pages(settings: Settings, folder: Path) -> ApprovalPages:
+    """Return the pages of this server; their process knows where the order lies and what it is called, and no key."""
+    around = surroundings()
+    own = {
+        "BINANCE_NETWORK": settings.network,
+        "BINANCE_REST_URL": settings.rest_url,
+        "MCP_BINANCE_TRADING_DIR": str(folder),
+        "MCP_BINANCE_TRADING_POLICY": settings.trading_policy and str(settings.trading_policy.absolute()),
+    }
+    foreign = {name: text for name, text in around.items() if not name.startswith((*PREFIXES, "CHART_IMG_"))}
+    environment = foreign | {name: text for name, text in own.items() if text}
+    opens = settings.approval_page == "browser" and has_screen(around)
+    return ApprovalPages(folder / APPROVER_FILE, environment, opens=opens, is_on=settings.approval_page != "off")

@@ -78,7 +78,7 @@ async def opened_spot(
             # Services are built for nobody's account: one that forgets whom it acts for has none to show.
             reads, trader = AccountClient(caller, None), Trader(LOCAL, principal.key_id)
             key, agreements = round_key_of(settings, "previews"), None if keeper is None else keeper.agreements
-            yield TradingSide(upstream, rules.policy, desk, reads, hub, trader, key, agreements)
+            yield TradingSide(upstream, rules.policy, desk, reads, hub, trader, key, agreements, rules.pages)
 
 
 @asynccontextmanager

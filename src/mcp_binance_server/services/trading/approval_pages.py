@@ -54,6 +54,7 @@ class ApprovalPages:
     environment: Mapping[str, str]
     opens: bool
     """Whether a browser is opened where the client cannot do that."""
+    is_on: bool = True
     _pages: dict[PreviewId, ApprovalPage] = field(default_factory=dict[PreviewId, ApprovalPage])
     _starting: anyio.Lock = field(default_factory=anyio.Lock)
     _tasks: TaskGroup | None = None
@@ -77,7 +78,7 @@ class ApprovalPages:
         async with self._starting:
             if preview_id in self._pages:
                 return self._pages[preview_id]
-            can = self._tasks is not None and (by_client or self.opens) and len(self._pages) < MOST_PAGES
+            can = self.is_on and (by_client or self.opens) and len(self._pages) < MOST_PAGES
             if self._tasks is None or not can or not self.key.is_file():
                 return None
             return await self._tasks.start(self._serve, preview_id, PRINTED if by_client else ())

@@ -25,6 +25,7 @@ from mcp_binance_server.services.trading.answers import (
     TradablePreview,
     TradingStatus,
 )
+from mcp_binance_server.services.trading.approval_pages import ApprovalPages
 from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.planning import PLAIN, OrderWish, Planner
 from mcp_binance_server.services.trading.previews import KeptPreview, Previews
@@ -74,6 +75,7 @@ class TradingService:
     updates: OrderUpdates
     figures: TradingFigures
     trader: Trader = OWNER
+    pages: ApprovalPages | None = None
 
     @property
     def mode(self) -> TradingMode:

@@ -11,6 +11,7 @@ from mcp_binance_server.surface.confirm import Question
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import TRADE, ToolAnswer, ToolSpec
 from mcp_binance_server.surface.tools.trading.outcomes import OrderOutcome, decided, order_outcome, trading_of
+from mcp_binance_server.surface.tools.trading.showing import close_page, shown_as_page
 from mcp_binance_server.surface.views.markdown import instant
 from mcp_binance_server.surface.views.trading.orders import (
     outcome_step,
@@ -38,6 +39,7 @@ async def place_order(context: Context, arguments: PlaceOrder) -> ToolAnswer:
     if isinstance(found, PlacedOrder):
         return _placed(found)
     if found.is_given:
+        close_page(trading, found.kept)
         return _placed(await trading.place(found.kept, found.way))
     if found.way == "apart":
         return await _waiting(context, found, is_asked=False)
@@ -70,11 +72,13 @@ async def _waiting(context: Context, found: Agreement, *, is_asked: bool) -> Too
     """Tell that nothing is sent before a person has said so: in a form that is shown again, or by a signature."""
     trading, kept, terms = trading_of(context), found.kept, found.kept.terms
     has_approver = trading.policy.confirm.approver is not None
+    is_shown = False
     if has_approver:
         await trading.wait(kept)
+        is_shown = not is_asked and await shown_as_page(context, kept, partial(_question, context, found))
     venue, base = trading.broker.venue, (await context.market.rules(terms.symbol)).base
     summary = waiting_summary(kept, mode_word(terms.mode, venue), has_approver=has_approver)
-    step = waiting_step(kept, has_approver=has_approver, is_asked=is_asked)
+    step = waiting_step(kept, has_approver=has_approver, is_asked=is_asked, is_shown=is_shown)
     answer = OrderOutcome(
         outcome="waiting_for_approval",
         summary=summary,

@@ -127,10 +127,12 @@ def waiting_summary(kept: KeptPreview, mode: str, *, has_approver: bool) -> str:
     return f"{mode}: not sent. It waits for you: {APPROVE.format(id=kept.preview_id)}"
 
 
-def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool) -> str:
-    """Say how it goes on: with another question, or with a signature."""
+def waiting_step(kept: KeptPreview, *, has_approver: bool, is_asked: bool, is_shown: bool = False) -> str:
+    """Say how it goes on: with another question, or with a signature; `is_shown` where a page is open for that."""
     call = next_step("place_order", preview_id=kept.preview_id)
     again = f"{call} asks again" if is_asked else f"{call} then places it"
+    if is_shown:
+        return f"the user decides in the page that is open on their machine, or runs that command; {again}"
     return f"the user runs that command; {again}" if has_approver else again
 
 

@@ -15,6 +15,7 @@ from mcp_binance_server.words import word
 
 PLACE, DO_NOT_PLACE = "place this order", "do not place it"
 CANCEL, DO_NOT_CANCEL = "cancel this stop", "leave it as it is"
+OPEN_PAGE = "To say yes or no, open the page of this server on this machine. To open it agrees to nothing."
 FEE_PLACES = Decimal("0.00000001")
 
 

@@ -1,0 +1,46 @@
+"""An order that waits for a signature, shown as a page: by the user's client, or in a browser of this machine."""
+
+from collections.abc import Awaitable, Callable
+
+from mcp_binance_server.services.trading.previews import KeptPreview
+from mcp_binance_server.services.trading.service import TradingService
+from mcp_binance_server.surface.confirm import PageLink, Question
+from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.tools.trading.outcomes import trading_of
+from mcp_binance_server.surface.views.trading.question import OPEN_PAGE
+from mcp_binance_server.trading.errors import AskedTooOften, OrderDeclined
+
+
+async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[[], Awaitable[Question]]) -> bool:
+    """Tell whether a page of the order is open, or could be opened; who opens it has agreed to look at it.
+
+    Raises:
+        OrderDeclined: the user wants no such page, and so no such order.
+        AnswerNeeded: the call comes again once the user has opened it.
+    """
+    trading, asker = trading_of(context), context.asker
+    # Only who uses this very machine can open an address of it.
+    if trading.pages is None or trading.trader.of is None or trading.trader.of.is_known:
+        return False
+    try:
+        await trading.require_patience()
+    except AskedTooOften:  # no window opens for who has just said no to several; the terminal is still there
+        return False
+    by_client = asker is not None and asker.able.pages
+    page = await trading.pages.of(kept.preview_id, by_client=by_client)
+    if page is None or page.is_shown or asker is None:
+        return page is not None and page.is_shown
+    message = f"{(await question()).message}\n{OPEN_PAGE}"
+    decision = await asker.show(PageLink(kept.preview_id, message, page.address))
+    if decision == "no":
+        close_page(trading, kept)
+        await trading.decline(kept)
+        raise OrderDeclined
+    page.is_shown = decision == "yes"
+    return page.is_shown
+
+
+def close_page(trading: TradingService, kept: KeptPreview) -> None:
+    """End the page of an order that no longer waits."""
+    if trading.pages is not None:
+        trading.pages.close(kept.preview_id)
