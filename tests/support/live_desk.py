@@ -10,7 +10,7 @@ from mcp import Client, types
 
 from mcp_binance_server.app import App, running_app
 from mcp_binance_server.domain.access import key_id
-from mcp_binance_server.settings import read_settings
+from mcp_binance_server.settings import Settings, read_settings
 from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.trading.approvals import APPROVER_FILE, new_approver, sign
 from mcp_binance_server.trading.journal.agreements import Agreements
@@ -46,6 +46,7 @@ class LiveDesk:
 
     app: App
     served: ServedExchange
+    settings: Settings
     folder: Path
 
     def client(self, user: PageOpener | None, era: str = "legacy") -> Client:
@@ -96,7 +97,9 @@ async def live_desk(folder: Path, **settings: str) -> AsyncGenerator[LiveDesk]:
             "MCP_BINANCE_TRADING_DIR": str(journal),
             "MCP_BINANCE_TRADING_POLICY": str(policy),
             "MCP_BINANCE_STATE_DIR": "off",
+            "MCP_BINANCE_ORDERBOOK_ANALYTICS": "false",
             **settings,
         }
-        async with running_app(read_settings(environment)) as app:
-            yield LiveDesk(app, served, journal)
+        read = read_settings(environment)
+        async with running_app(read) as app:
+            yield LiveDesk(app, served, read, journal)

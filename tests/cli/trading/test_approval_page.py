@@ -10,7 +10,7 @@ import pytest
 
 from cli.trading.served_page import Hand, Told, read, served_page
 from cli.trading.trading_folder import PASSPHRASE, TradingFolder
-from mcp_binance_server.cli.trading.page.html import order_page
+from mcp_binance_server.cli.trading.page.html import mode_badge, order_page
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.trading.approvals import APPROVER_FILE, is_approved, new_approver
 from mcp_binance_server.trading.journal.agreements import Agreements
@@ -117,51 +117,48 @@ def test_a_no_needs_no_passphrase_and_ends_the_preview(folder: TradingFolder) ->
     assert (folder.signature(new), folder.states()) == (None, [*NOTHING_SAID, "DECLINED"])
 
 
-@pytest.mark.parametrize(
-    ("changes", "status"),
-    [
-        ({"host": "localhost:{port}"}, 421),
-        ({"host": "127.0.0.1"}, 421),
-        ({"host": "attacker.example:{port}"}, 421),
-        ({"host": "127.0.0.1:{port}, attacker.example"}, 421),
-        ({"host": None}, 400),
-        ({"path": "http://127.0.0.1:{port}/"}, 404),
-        ({"path": "/"}, 404),
-        ({"path": "{path}/"}, 404),
-        ({"path": "{path}?"}, 404),
-        ({"origin": None}, 403),
-        ({"origin": "null"}, 403),
-        ({"origin": "http://localhost:{port}"}, 403),
-        ({"origin": "https://127.0.0.1:{port}"}, 403),
-        ({"origin": "http://127.0.0.1:1"}, 403),
-        ({"origin": "http://127.0.0.1:{port}, http://127.0.0.1:{port}"}, 403),
-        ({"sec_fetch_site": "cross-site"}, 403),
-        ({"sec_fetch_site": "same-site"}, 403),
-        ({"cookie": None}, 403),
-        ({"cookie": "opened="}, 403),
-        ({"content_type": "text/plain"}, 415),
-        ({"content_type": "multipart/form-data; boundary=x"}, 415),
-        ({"method": "PUT"}, 405),
-        ({"method": "DELETE"}, 405),
-    ],
-)
-def test_what_does_not_come_from_the_page_itself_does_nothing(
-    changes: dict[str, str | None], status: int, folder: TradingFolder
-) -> None:
+FOREIGN: list[tuple[dict[str, str | None], int]] = [
+    ({"host": "localhost:{port}"}, 421),
+    ({"host": "127.0.0.1"}, 421),
+    ({"host": "attacker.example:{port}"}, 421),
+    ({"host": "127.0.0.1:{port}, attacker.example"}, 421),
+    ({"host": None}, 400),
+    ({"path": "http://127.0.0.1:{port}/"}, 404),
+    ({"path": "/"}, 404),
+    ({"path": "{path}/"}, 404),
+    ({"path": "{path}?"}, 404),
+    ({"origin": None}, 403),
+    ({"origin": "null"}, 403),
+    ({"origin": "http://localhost:{port}"}, 403),
+    ({"origin": "https://127.0.0.1:{port}"}, 403),
+    ({"origin": "http://127.0.0.1:1"}, 403),
+    ({"origin": "http://127.0.0.1:{port}, http://127.0.0.1:{port}"}, 403),
+    ({"sec_fetch_site": "cross-site"}, 403),
+    ({"sec_fetch_site": "same-site"}, 403),
+    ({"cookie": None}, 403),
+    ({"cookie": "opened="}, 403),
+    ({"content_type": "text/plain"}, 415),
+    ({"content_type": "multipart/form-data; boundary=x"}, 415),
+    ({"method": "PUT"}, 405),
+    ({"method": "DELETE"}, 405),
+]
+
+
+def test_what_does_not_come_from_the_page_itself_does_nothing(folder: TradingFolder) -> None:
     folder.approver()
     new = folder.waits()
 
     with served_page(folder, new) as page:
         page.hand.get()
-        meant = {
-            name: text and text.format(port=page.decision.port, path=page.hand.path) for name, text in changes.items()
-        }
-        told = [page.hand.post("approve", PASSPHRASE, **meant), page.hand.post("approve", "wrong", **meant)]
-        told.append(page.hand.post("decline", **meant))
+        for changes, status in FOREIGN:
+            port, path = page.decision.port, page.hand.path
+            meant = {name: text and text.format(port=port, path=path) for name, text in changes.items()}
+            told = [page.hand.post("approve", each, **meant) for each in (PASSPHRASE, "wrong")]
+            told.append(page.hand.post("decline", **meant))
+            assert [each.status for each in told] == [status] * 3, changes
+            assert page.decision.secret not in "".join(each.text for each in told)
         assert not page.is_over
 
-    assert [each.status for each in told] == [status] * 3
-    assert page.decision.secret not in "".join(each.text for each in told)
     assert (folder.signature(new), folder.states()) == (None, NOTHING_SAID)
 
 
@@ -346,7 +343,8 @@ def served_again(hand: Hand) -> Told:
 
 
 def test_words_of_others_cannot_become_markup() -> None:
-    page = order_page("<b>", [("order", "<script>1</script>"), ('"x', "a & <i>")], is_money=True, alerts=["<u>"])
+    badge = mode_badge("<b>", is_money=True)
+    page = order_page(badge, [("order", "<script>1</script>"), ('"x', "a & <i>")], ["<u>"])
 
     assert not re.search(r"<(b|script|i|u)>", page)
     assert "&lt;script&gt;" in page

@@ -13,10 +13,10 @@ import anyio.to_thread
 
 from mcp_binance_server.cli.trading.approve import keep_signature, what_waits
 from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost, exchange_host
-from mcp_binance_server.cli.trading.page.html import Tone, notice_page, order_page
+from mcp_binance_server.cli.trading.page.html import Tone, mode_badge, notice_page, order_page
 from mcp_binance_server.cli.trading.page.http import LOOPBACK, PageReply, PageRequest
 from mcp_binance_server.cli.trading.passphrase import count_wrong, sealed_key
-from mcp_binance_server.cli.trading.shown import staked, stopped_line, terms_rows
+from mcp_binance_server.cli.trading.shown import order_line, staked, stopped_line, terms_rows
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, opened_public, sign
 from mcp_binance_server.trading.journal.records import Waiting
@@ -64,6 +64,16 @@ class OneDecision:
     def address(self) -> str:
         return f"{self.origin}/{self.secret}"
 
+    @property
+    def _order(self) -> str:
+        return order_line(self.one.terms)
+
+    @property
+    def _badge(self) -> str:
+        terms = self.one.terms
+        mode = staked(terms, partial(exchange_host, self.host.settings))
+        return mode_badge(mode, is_money=terms.mode == "live")
+
     async def answer(self, request: PageRequest) -> PageReply:
         """Answer a browser, one at a time; nobody else learns more than that there is nothing for them."""
         if (refusal := self._refusal(request)) is not None:
@@ -108,9 +118,10 @@ class OneDecision:
 
     async def _answer(self, request: PageRequest) -> PageReply:
         if self._outcome:
-            return _notice(GONE, "Decided already", USED.format(outcome=self._outcome))
+            text = USED.format(outcome=self._outcome)
+            return PageReply(GONE, notice_page("Decided already", f"{self._order}. {text}", badge=self._badge))
         if self.host.clock.now_ms() >= self.one.terms.expires_ms:
-            return _notice(GONE, "Too late", OVER)
+            return PageReply(GONE, notice_page("Too late", f"{self._order}. {OVER}", badge=self._badge))
         if request.method == "GET":
             return await self._shown()
         form = _form(request.body)
@@ -126,11 +137,10 @@ class OneDecision:
         waiting, stopped = await self.host.doing(what_waits)
         if not self._is_among(waiting):
             return self._ended("it no longer waits", "It no longer waits", ELSEWHERE)
-        policy, terms = policy_at(self.host.settings.trading_policy), self.one.terms
+        policy = policy_at(self.host.settings.trading_policy)
         page = order_page(
-            staked(terms, partial(exchange_host, self.host.settings)),
+            self._badge,
             terms_rows(self.one, policy, self.host.clock.now_ms()),
-            is_money=terms.mode == "live",
             alerts=(*alerts, *((f"{stopped_line(stopped)} {STOPPED}",) if stopped else ())),
         )
         cookie = f"{COOKIE}={self._cookie}; Path=/{self.secret}; HttpOnly; SameSite=Lax"
@@ -171,7 +181,7 @@ class OneDecision:
     ) -> PageReply:
         self._outcome = outcome
         self.over.set()
-        return _notice(status, heading, text, tone)
+        return PageReply(status, notice_page(heading, f"{self._order}. {text}", tone, self._badge))
 
     def _is_among(self, waiting: list[Waiting]) -> bool:
         # The very order that was shown: a journal that somebody changes meanwhile cannot put another in its place.

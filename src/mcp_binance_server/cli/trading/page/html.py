@@ -15,22 +15,23 @@ STYLE = """
   :root { --page: #101318; --card: #181c23; --line: #2c323c; --text: #e9ecf1; --soft: #9aa4b2; --button: #e9ecf1;
     --button-text: #14181f; --good: #58c98b; --bad: #ff8a80; --bad-soft: #33201f; --focus: #7aa7ff; } }
 * { box-sizing: border-box; }
-body { margin: 0; padding: 5vh 16px 40px; background: var(--page); color: var(--text);
+body { margin: 0; padding: 4vh 16px 32px; background: var(--page); color: var(--text);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-main { max-width: 620px; margin: 0 auto; padding: 28px; background: var(--card); border: 1px solid var(--line);
+main { max-width: 620px; margin: 0 auto; padding: 26px 28px; background: var(--card); border: 1px solid var(--line);
   border-radius: 14px; }
 p { margin: 0; }
 .mode { display: inline-block; padding: 2px 10px; border: 1px solid currentColor; border-radius: 999px; font-size: 13px;
   font-weight: 600; letter-spacing: .02em; color: var(--soft); overflow-wrap: anywhere; }
 .money { color: var(--bad); }
 h1 { margin: 14px 0 4px; font-size: 23px; line-height: 1.3; font-weight: 650; overflow-wrap: anywhere; }
+h1:first-child { margin-top: 0; }
 h1.good { color: var(--good); }
 h1.bad { color: var(--bad); }
 .lead { color: var(--soft); overflow-wrap: anywhere; }
 .alert { margin-top: 16px; padding: 10px 14px; border-radius: 8px; background: var(--bad-soft); color: var(--bad); }
 dl { display: grid; grid-template-columns: 88px 1fr; gap: 0 16px; margin: 20px 0 24px;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
-dt, dd { margin: 0; padding: 8px 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
+dt, dd { margin: 0; padding: 6px 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
 dt { margin-right: -16px; color: var(--soft); }
 label { display: block; margin-bottom: 6px; font-weight: 600; }
 input, button { width: 100%; min-height: 46px; border-radius: 8px; font: inherit; }
@@ -68,14 +69,14 @@ NOTE = (
 )
 
 
-def order_page(mode: str, rows: Iterable[tuple[str, str]], *, is_money: bool, alerts: Iterable[str] = ()) -> str:
+def order_page(badge: str, rows: Iterable[tuple[str, str]], alerts: Iterable[str] = ()) -> str:
     """Show an order in full, the first of its rows as the heading, and ask for a decision."""
     (_, order), *others = rows
     told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in others)
     alarms = "".join(f'<p class="alert" role="alert">{escape(each)}</p>' for each in alerts)
     return _document(
         "Approve an order",
-        f"{_mode(mode, is_money=is_money)}<h1>{escape(order)}</h1>"
+        f"{badge}<h1>{escape(order)}</h1>"
         f'<p class="lead">This order waits for your decision.</p>{alarms}<dl>{told}</dl>'
         '<form method="post"><label for="passphrase">Your passphrase</label>'
         '<input id="passphrase" name="passphrase" type="password" autocomplete="off" maxlength="256" '
@@ -86,12 +87,13 @@ def order_page(mode: str, rows: Iterable[tuple[str, str]], *, is_money: bool, al
     )
 
 
-def notice_page(heading: str, text: str, tone: Tone = "plain") -> str:
-    """Say how it ended, or why it cannot go on."""
-    return _document(heading, f'<h1 class="{tone}">{escape(heading)}</h1><p class="lead">{escape(text)}</p>')
+def notice_page(heading: str, text: str, tone: Tone = "plain", badge: str = "") -> str:
+    """Say how it ended, or why it cannot go on; below the badge of a mode, if it is about an order."""
+    return _document(heading, f'{badge}<h1 class="{tone}">{escape(heading)}</h1><p class="lead">{escape(text)}</p>')
 
 
-def _mode(mode: str, *, is_money: bool) -> str:
+def mode_badge(mode: str, *, is_money: bool) -> str:
+    """Name which kind of money something is about."""
     return f'<p class="mode{" money" if is_money else ""}">{escape(mode)}</p>'
 
 
