@@ -167,6 +167,15 @@ async def test_an_exit_that_sells_more_than_there_is_expires_in_words(bench: Ben
     assert not [each for each in await bench.broker.open_orders() if each.client_order_id != "all"]
 
 
+async def test_exits_that_end_at_once_are_told_in_the_answer(bench: Bench) -> None:
+    await bench.broker.place(written("all", "SELL", 120, 10), bench.gate)
+
+    outcome = await bench.broker.place(entered("OTO", written(ENTRY, "BUY", 101)), bench.gate)
+
+    assert (outcome.fate, [each.status for each in outcome.legs]) == (Fate.ACCEPTED, ["FILLED", "EXPIRED"])
+    assert "AB" in outcome.reason
+
+
 async def test_where_exits_pay_with_what_was_received_they_need_nothing_else(bench: Bench) -> None:
     bench.matcher.step = Quantity(Decimal("0.01"))
     await bench.broker.place(written("all", "SELL", 120, 10), bench.gate)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.domain.money import Price
-from mcp_binance_server.domain.order_requests import Fate, Target
+from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
+from mcp_binance_server.domain.order_requests import Fate, Target, WrittenList
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.tape import Tape
 from mcp_binance_server.services.trading.paper_symbol import IDS_WENT_BACK_MS, MOST_MISSED, FeedBook, PaperSymbol
@@ -20,6 +20,8 @@ from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_toke
 from trading.paper.trading_floor import BTC, TradingFloor, nothing_sent, order, trading_floor
 
 pytestmark = pytest.mark.anyio
+
+STEP = Quantity(Decimal("0.00001"))
 
 
 @pytest.fixture
@@ -80,6 +82,41 @@ async def test_a_resting_order_gets_what_the_tape_gives_and_each_print_once(floo
         given[tape_id] += Decimal(quantity)
     assert given
     assert all(quantity <= printed[tape_id] for tape_id, quantity in given.items())
+
+
+def bracket(name: str, touch: Decimal, away: int) -> WrittenList:
+    """Write down a purchase that takes at once, with a target so far above a price, and a stop below."""
+    lower = order(f"{name}-b", "SELL", touch - away - 50, kind="STOP_LOSS_LIMIT", stop=touch - away)
+    upper = order(f"{name}-a", "SELL", touch + away, kind="LIMIT_MAKER")
+    return WrittenList(name, "OPOCO", (order(f"{name}-w", "BUY", touch + 50), upper, lower))
+
+
+async def test_a_bracket_is_started_by_its_entry_and_ended_by_one_exit(floor: TradingFloor) -> None:
+    async with floor.feed().running():
+        listed = bracket("l", floor.touch("SELL"), 5)
+        outcome = await floor.answered(floor.broker().place(listed, nothing_sent))
+        assert [each.status for each in outcome.legs] == ["FILLED", "NEW", "NEW"]
+        received = Decimal("0.01") * (1 - floor.feed().rates.taker)
+        assert [each.quantity for each in outcome.legs[1:]] == [floor_to_step(Quantity(received), STEP)] * 2
+
+        async def is_over() -> bool:
+            return not await floor.broker().open_orders()
+
+        await floor.until(is_over, 600)
+
+    ends = [(await status(floor, f"l-{each}"))[0] for each in "ab"]
+    assert sorted(ends) == ["EXPIRED", "FILLED"]
+
+
+async def test_an_oco_on_one_side_of_the_last_price_is_refused_by_the_live_market(floor: TradingFloor) -> None:
+    async with floor.feed().running():
+        pair = bracket("l", floor.touch("SELL") + 500, 400)
+        outcome = await floor.answered(
+            floor.broker().place(replace(pair, shape="OCO", orders=pair.orders[1:]), nothing_sent)
+        )
+
+    assert (outcome.fate, [each.status for each in outcome.legs]) == (Fate.REFUSED, ["REJECTED", "REJECTED"])
+    assert "must lie below the last price" in outcome.reason
 
 
 async def test_an_order_of_another_process_is_noticed(floor: TradingFloor, tmp_path: Path) -> None:

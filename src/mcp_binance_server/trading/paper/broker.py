@@ -98,7 +98,9 @@ class PaperBroker:
         rows = await self.exchange.accept_list(self.account, listed, pair)
         self.wake()
         rows = await self._arrived(rows)
-        return replace(_outcome(rows[0]), order=None, legs=tuple(row.order for row in rows))
+        told = _outcome(rows[0])
+        reason = told.reason or next((row.reason for row in rows if row.reason), "")
+        return replace(told, order=None, reason=reason, legs=tuple(row.order for row in rows))
 
     async def _replace(self, replacement: Replacement, pair: Pair) -> Outcome:
         replaced = await self.exchange.replace(self.account, replacement, pair)
