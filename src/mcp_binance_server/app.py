@@ -32,9 +32,11 @@ from mcp_binance_server.feeds.routes import ClockDoubt
 from mcp_binance_server.feeds.snapshots import SNAPSHOT_LEVELS
 from mcp_binance_server.guide.library import Library
 from mcp_binance_server.loading import load
+from mcp_binance_server.services.account.minute_prices import MinutePrices
 from mcp_binance_server.services.account.orders import OrdersService
 from mcp_binance_server.services.account.portfolio import AccountService, PortfolioService
 from mcp_binance_server.services.account.preview import PreviewService
+from mcp_binance_server.services.account.profit import ProfitService
 from mcp_binance_server.services.analysis.anomalies import AnomalyService
 from mcp_binance_server.services.analysis.flow import OrderFlowService
 from mcp_binance_server.services.analysis.flow_past import FlowPasts
@@ -218,6 +220,7 @@ async def app_on(
             preview=preview,
             trading=None if trading is None else trading.service(preview),
             portfolio=PortfolioService(accounts, client, time, thresholds),
+            profit=ProfitService(account, market.directory, MinutePrices(client, time)),
             live=live,
             order_books=OrderBookService(live),
             profiles=profiles,

@@ -63,7 +63,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
         {**PAIR, "order_id": 41200880005},
     ),
     "get_all_orders": ({}, PAIR, {**PAIR, "limit": 1}, {"symbol": "SOLUSDT"}),
-    "get_portfolio": ({}, {"limit": 2}),
+    "get_portfolio": ({}, {"limit": 2}, {"profit": True}),
     "get_analysis": (
         {"kind": "trading_analysis", **PAIR},
         {"kind": "portfolio_risk"},

@@ -12,6 +12,7 @@ from mcp_binance_server.exchange.spot.account import AccountClient
 from mcp_binance_server.services.account.orders import OrdersService
 from mcp_binance_server.services.account.portfolio import AccountService, PortfolioService
 from mcp_binance_server.services.account.preview import PreviewService
+from mcp_binance_server.services.account.profit import ProfitService
 from mcp_binance_server.services.analysis.anomalies import AnomalyService
 from mcp_binance_server.services.analysis.flow import OrderFlowService
 from mcp_binance_server.services.analysis.liquidity import LiquidityService, VolumeProfileService
@@ -126,6 +127,7 @@ class Context:
     orders: OrdersService
     preview: PreviewService
     portfolio: PortfolioService
+    profit: ProfitService
     live: LiveService
     order_books: OrderBookService
     profiles: VolumeProfileService

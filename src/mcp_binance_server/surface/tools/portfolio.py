@@ -1,20 +1,22 @@
 """Tools for what an account holds and what it is worth."""
 
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from mcp_binance_server.analytics.portfolio.measures import AssetRisk
+from mcp_binance_server.analytics.portfolio.profit import AssetProfit, Gain, total
 from mcp_binance_server.analytics.portfolio.report import PortfolioReport
 from mcp_binance_server.analytics.portfolio.valuation import Holding
 from mcp_binance_server.domain.account import AccountView, KeyRights
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.services.account.portfolio import JudgedPortfolio
+from mcp_binance_server.services.account.profit import MOST_PAIRS, AccountProfit
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ListAnswer, ToolAnswer, ToolSpec
-from mcp_binance_server.surface.tools.rows import Row, omitted
+from mcp_binance_server.surface.tools.rows import Row, omitted, optional
 from mcp_binance_server.surface.views.markdown import exact, instant, next_step, share
 from mcp_binance_server.surface.views.portfolio.holdings import (
     NO_HOLDINGS,
@@ -24,6 +26,14 @@ from mcp_binance_server.surface.views.portfolio.holdings import (
     unmeasured,
     venue_notes,
 )
+from mcp_binance_server.surface.views.portfolio.profit import (
+    average_price,
+    cut_words,
+    dollars,
+    fee_words,
+    profit_lines,
+    profit_notes,
+)
 
 MOST_ASSETS = 1000
 CENTS = 2
@@ -32,6 +42,10 @@ PRICE_PLACES = 8
 
 class GetPortfolio(Arguments):
     limit: Annotated[int, Field(description="How many assets to list at most", ge=1, le=MOST_ASSETS)] = 50
+    profit: Annotated[bool, Field(description="Also cost and profit by the account's trades; weight 20 a pair")] = False
+    symbols: Annotated[list[str], Field(min_length=1, max_length=MOST_PAIRS)] | None = optional(
+        "With profit: pairs to read besides those of the holdings, as of what was sold"
+    )
 
 
 class ValuedRow(Row):
@@ -72,34 +86,109 @@ class PortfolioAnswer(ListAnswer):
     concentration: Concentrated | None
     risk: LossBounds | None = Field(description="One day; volatility a year; ranges: 95 of 100 redraws of the days")
     not_measured: str | None = omitted()
+    profit: dict[str, Any] | None = omitted("By FIFO and average cost; unexplained: no cost, in no profit")
     missing: list[str]
     network: str
     host: str
     as_of: str
 
 
-def portfolio_answer(judged: JudgedPortfolio, limit: int) -> PortfolioAnswer:
+def portfolio_answer(
+    judged: JudgedPortfolio, limit: int, profit: AccountProfit | None = None, asked: list[str] | None = None
+) -> PortfolioAnswer:
     report, valued = judged.report, judged.valued
     held = (*report.portfolio.holdings, *report.portfolio.excluded)
+    most = max(len(held), 0 if profit is None else len(profit.assets))
     risks = {each.asset: each for each in report.risk.assets}
     rows = [_row(each, risks.get(each.asset)) for each in held[:limit]]
     stable = report.portfolio.stablecoin_share
     return PortfolioAnswer(
         count=len(rows),
         limit=limit,
-        more=next_step("get_portfolio", limit=min(len(held), MOST_ASSETS)) if len(rows) < len(held) else None,
+        more=_more(min(most, MOST_ASSETS), profit, asked) if limit < most else None,
         total_value=_cents(report.portfolio.total),
         stablecoin_share=None if stable is None else _percent(stable),
         holdings=rows,
         concentration=_concentration(report),
         risk=_risk(report),
         not_measured=unmeasured(report),
+        profit=None if profit is None else _profit(profit, limit),
         missing=[*report.missing],
         network=valued.venue.network,
         host=valued.venue.host,
         as_of=instant(valued.as_of_ms),
-        notes=[*([] if rows else [NO_HOLDINGS]), *venue_notes(valued.venue)],
+        notes=[
+            *([] if rows else [NO_HOLDINGS]),
+            *([] if profit is None else profit_notes(profit)),
+            *venue_notes(valued.venue),
+        ],
     )
+
+
+def _more(limit: int, profit: AccountProfit | None, asked: list[str] | None) -> str:
+    return next_step("get_portfolio", limit=limit, profit=None if profit is None else True, symbols=asked)
+
+
+def _profit(profit: AccountProfit, limit: int) -> dict[str, Any]:
+    ledger = profit.ledger
+    said: dict[str, Any] = {
+        "assets": [_profit_row(each) for each in profit.assets if each.is_counted][:limit],
+        "unexplained": [_unexplained_row(each) for each in profit.assets if not each.is_explained][:limit],
+        "all": {
+            **_gain("fifo", total(each.fifo for each in profit.assets)),
+            **_gain("average", total(each.average for each in profit.assets)),
+        },
+        "fees": _bare(ledger.fees),
+        "fees_unvalued": fee_words(ledger.unvalued_fees),
+        "trades_unpriced": ledger.unpriced_trades,
+        "trades": profit.trades,
+        "pairs_read": [*profit.pairs],
+        "pairs_not_read": [*profit.not_read],
+        "older_not_read": cut_words(profit),
+        "calls": profit.calls,
+        "weight": profit.weight,
+    }
+    if not said["assets"]:
+        del said["all"]
+    sometimes = ("fees_unvalued", "trades_unpriced", "pairs_not_read", "older_not_read")
+    return {name: value for name, value in said.items() if value or name not in sometimes}
+
+
+def _profit_row(each: AssetProfit) -> dict[str, Any]:
+    return {
+        "asset": each.asset,
+        "quantity": exact(each.quantity),
+        "lots": len(each.lots),
+        **_gain("fifo", each.fifo),
+        "average_price": None if each.average_price is None else _digits(average_price(each)),
+        **_gain("average", each.average),
+    }
+
+
+def _unexplained_row(each: AssetProfit) -> dict[str, Any]:
+    return {
+        "asset": each.asset,
+        "held": exact(each.held_unexplained),
+        "sold": exact(each.sold_unexplained),
+        "proceeds": _bare(each.proceeds_unexplained),
+        "gone": exact(each.gone),
+    }
+
+
+def _gain(way: str, gain: Gain) -> dict[str, str | None]:
+    return {
+        f"{way}_cost": _bare(gain.cost),
+        f"{way}_realised": _bare(gain.realised),
+        f"{way}_unrealised": None if gain.unrealised is None else _bare(gain.unrealised),
+    }
+
+
+def _bare(value: Decimal) -> str:
+    return _digits(dollars(value))
+
+
+def _digits(money: str) -> str:
+    return money.replace("$", "").replace(",", "")
 
 
 def _row(holding: Holding, risk: AssetRisk | None) -> ValuedRow:
@@ -158,8 +247,11 @@ def _percent(ratio: Decimal | float) -> str:
 
 async def get_portfolio(context: Context, arguments: GetPortfolio) -> ToolAnswer:
     judged = await context.portfolio.judged()
-    answer = portfolio_answer(judged, arguments.limit)
-    return ToolAnswer(holdings_page(judged.report, judged.valued.venue, arguments.limit, answer.more), answer)
+    is_asked = arguments.profit or arguments.symbols
+    profit = await context.profit.of(judged.valued, arguments.symbols or ()) if is_asked else None
+    answer = portfolio_answer(judged, arguments.limit, profit, arguments.symbols)
+    below = [] if profit is None else profit_lines(profit, arguments.limit)
+    return ToolAnswer(holdings_page(judged.report, judged.valued.venue, arguments.limit, answer.more, below), answer)
 
 
 GET_PORTFOLIO = ToolSpec(
@@ -167,8 +259,9 @@ GET_PORTFOLIO = ToolSpec(
     title="Portfolio value and risk",
     description=(
         "What the account is worth and what it risks: each holding at its last price with its share and volatility, "
-        "concentration, and the loss of a bad day (VaR, ES) by 90 daily closes. Use it for 'what is my portfolio "
-        "worth'. Not for advice and what-ifs (get_analysis portfolio_risk), bare balances (get_account_info) or orders."
+        "concentration, and the loss of a bad day (VaR, ES) by 90 daily closes; with profit also what was paid and "
+        "earned. Use it for 'what is my portfolio worth'. "
+        "Not for advice and what-ifs (get_analysis portfolio_risk), bare balances (get_account_info) or orders."
     ),
     arguments=GetPortfolio,
     answer=PortfolioAnswer,

@@ -187,8 +187,10 @@ def _percent(fraction: Decimal) -> str:
     return f"{(fraction * 100).normalize():f}%"
 
 
-def holdings_page(report: PortfolioReport, venue: Venue, limit: int, more: str | None) -> str:
-    """Render what the account is worth and what it risks."""
+def holdings_page(
+    report: PortfolioReport, venue: Venue, limit: int, more: str | None, below: Iterable[str] = ()
+) -> str:
+    """Render what the account is worth and what it risks, and below it other lines about the same holdings."""
     held = (*report.portfolio.holdings, *report.portfolio.excluded)
     risks = {each.asset: each for each in report.risk.assets}
     stable = report.portfolio.stablecoin_share
@@ -202,6 +204,7 @@ def holdings_page(report: PortfolioReport, venue: Venue, limit: int, more: str |
         *_concentration(report),
         *_risk(report),
         *(f"**Missing**: {plain(each)}" for each in report.missing),
+        *below,
         "",
         counted(min(limit, len(held)), limit),
         *source(venue, report.as_of_ms),

@@ -1,0 +1,230 @@
+"""Profit by the account's own trades, and what they do not explain. Pure.
+
+Money is USDT, and stablecoins are money at par. A trade between two other assets, and a fee in a third one, count at
+the price of their minute. Without such a price nothing is made up: what came has no cost, what went earned nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from mcp_binance_server.analytics.portfolio.lots import EXACT, NOTHING, Lot, Position, in_units
+from mcp_binance_server.domain.money import STABLECOINS, Price
+from mcp_binance_server.domain.orders import Fill
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules
+
+CASH = frozenset(STABLECOINS)
+PriceAt = Callable[[str, int], Price | None]
+"""What one of an asset cost in USDT at a moment; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Cost and profit by one way to count; unrealised is None for what has no price now."""
+
+    cost: Decimal
+    realised: Decimal
+    unrealised: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssetProfit:
+    """One asset: what its trades explain of the balance, with its cost, and what they do not."""
+
+    asset: str
+    quantity: Decimal
+    lots: tuple[Lot, ...]
+    fifo: Gain
+    average: Gain
+    held_unexplained: Decimal
+    sold_unexplained: Decimal
+    proceeds_unexplained: Decimal
+    gone: Decimal
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether there is a cost or a profit to tell."""
+        return bool(self.quantity or self.fifo.realised or self.average.realised)
+
+    @property
+    def is_explained(self) -> bool:
+        return not (self.held_unexplained or self.sold_unexplained or self.gone)
+
+    @property
+    def average_price(self) -> Decimal | None:
+        """What one of it cost on average; None where nothing with a cost is left."""
+        return in_units(EXACT.divide(self.average.cost, self.quantity)) if self.quantity else None
+
+
+@dataclass(slots=True)
+class ProfitLedger:
+    """The positions that trades make, and what they cost in fees."""
+
+    positions: dict[str, Position] = field(default_factory=dict[str, Position])
+    fees: Decimal = NOTHING
+    """The value of all fees that have one; cost and profit have them in already."""
+    unvalued_fees: dict[str, Decimal] = field(default_factory=dict[str, Decimal])
+    unpriced_trades: int = 0
+
+    def position(self, asset: str) -> Position:
+        return self.positions.setdefault(asset, Position())
+
+
+@dataclass(frozen=True, slots=True)
+class _Legs:
+    """A trade as two amounts that changed hands, fees in either of them counted in, and a fee in a third asset."""
+
+    fill: Fill
+    base: str
+    quote: str
+
+    @property
+    def third(self) -> bool:
+        return self.fill.commission_asset not in (self.base, self.quote)
+
+    @property
+    def base_amount(self) -> Decimal:
+        fee = self.fill.commission if self.fill.commission_asset == self.base else NOTHING
+        return EXACT.add(self.fill.quantity, -fee if self.fill.is_buyer else fee)
+
+    @property
+    def quote_amount(self) -> Decimal:
+        fee = self.fill.commission if self.fill.commission_asset == self.quote else NOTHING
+        return EXACT.add(self.fill.quote_quantity, fee if self.fill.is_buyer else -fee)
+
+    def value(self, price_at: PriceAt) -> Decimal | None:
+        if self.quote in CASH:
+            return self.quote_amount
+        if self.base in CASH:
+            return self.base_amount
+        return valued(self.quote, self.quote_amount, self.fill.time_ms, price_at)
+
+    def fee(self, price_at: PriceAt) -> Decimal | None:
+        """Return what the fee was worth; one in an asset of the pair at the price of the trade itself."""
+        fill = self.fill
+        if fill.commission_asset == self.base and self.base not in CASH:
+            in_quote = in_units(EXACT.multiply(fill.commission, fill.price))
+            return valued(self.quote, in_quote, fill.time_ms, price_at)
+        if fill.commission_asset == self.quote and self.quote not in CASH and self.base in CASH:
+            return in_units(EXACT.divide(fill.commission, fill.price))
+        return valued(fill.commission_asset, fill.commission, fill.time_ms, price_at)
+
+
+def valued(asset: str, amount: Decimal, time_ms: int, price_at: PriceAt) -> Decimal | None:
+    """Return what an amount was worth at a moment; a stablecoin is money."""
+    if asset in CASH or not amount:
+        return amount
+    price = price_at(asset, time_ms)
+    return None if price is None else in_units(EXACT.multiply(amount, price))
+
+
+def needed_prices(fills: Iterable[Fill], rules: Mapping[Symbol, SymbolRules]) -> Iterator[tuple[str, int]]:
+    """Return which assets' prices of which moments the trades are counted with."""
+    for fill in fills:
+        legs = _Legs(fill, rules[fill.symbol].base, rules[fill.symbol].quote)
+        if not CASH & {legs.base, legs.quote}:
+            yield legs.quote, fill.time_ms
+        if legs.third and fill.commission and fill.commission_asset not in CASH:
+            yield fill.commission_asset, fill.time_ms
+
+
+def replay(fills: Iterable[Fill], rules: Mapping[Symbol, SymbolRules], price_at: PriceAt) -> ProfitLedger:
+    """Go through trades in the order of time."""
+    ledger = ProfitLedger()
+    for fill in sorted(fills, key=lambda each: (each.time_ms, each.symbol, each.trade_id)):
+        _count(ledger, _Legs(fill, rules[fill.symbol].base, rules[fill.symbol].quote), price_at)
+    return ledger
+
+
+def _count(ledger: ProfitLedger, legs: _Legs, price_at: PriceAt) -> None:
+    value, fee = legs.value(price_at), legs.fee(price_at)
+    if value is None:
+        ledger.unpriced_trades += 1
+    if value is None or fee is None:
+        fee = _unvalued(ledger, legs)
+    else:
+        ledger.fees = EXACT.add(ledger.fees, fee)
+    charge = (fee or NOTHING) if legs.third else NOTHING
+    if legs.base in CASH and legs.quote in CASH:
+        # Money for money: a stablecoin is at par, and only the fee was lost.
+        ledger.position(legs.base).earn(-(fee or NOTHING), -(fee or NOTHING))
+    else:
+        _exchange(ledger, legs, value, charge)
+    if legs.third and legs.fill.commission_asset not in CASH:
+        _pay(ledger.position(legs.fill.commission_asset), legs.fill, fee)
+
+
+def _unvalued(ledger: ProfitLedger, legs: _Legs) -> None:
+    asset, fee = legs.fill.commission_asset, legs.fill.commission
+    if fee:
+        ledger.unvalued_fees[asset] = EXACT.add(ledger.unvalued_fees.get(asset, NOTHING), fee)
+
+
+def _exchange(ledger: ProfitLedger, legs: _Legs, value: Decimal | None, charge: Decimal) -> None:
+    """Take what was given and add what came; a fee in a third asset is borne by the base, unless that is money."""
+    came, gave = (legs.base, legs.quote) if legs.fill.is_buyer else (legs.quote, legs.base)
+    amounts = {legs.base: legs.base_amount, legs.quote: legs.quote_amount}
+    bearer = legs.quote if legs.base in CASH else legs.base
+    if gave not in CASH:
+        borne = charge if gave == bearer else NOTHING
+        ledger.position(gave).dispose(amounts[gave], None if value is None else EXACT.subtract(value, borne))
+    if came not in CASH and value is not None:
+        borne = charge if came == bearer else NOTHING
+        ledger.position(came).acquire(amounts[came], EXACT.add(value, borne), legs.fill.time_ms)
+
+
+def _pay(position: Position, fill: Fill, fee: Decimal | None) -> None:
+    """Take a fee from what is held of its asset; one below zero is a rebate, and comes."""
+    if fill.commission > 0:
+        position.dispose(fill.commission, fee)
+    elif fee is not None:
+        position.acquire(-fill.commission, -fee, fill.time_ms)
+
+
+def settle(
+    ledger: ProfitLedger, balances: Mapping[str, Decimal], prices: Mapping[str, Price | None]
+) -> tuple[AssetProfit, ...]:
+    """Compare the positions with the balances: what is there without a trade has no cost, what is missing is gone."""
+    assets = [
+        each for each in dict.fromkeys((*balances, *ledger.positions)) if each not in CASH or _earned(ledger, each)
+    ]
+    return tuple(
+        _settled(each, ledger.position(each), balances.get(each, NOTHING), prices.get(each)) for each in assets
+    )
+
+
+def _earned(ledger: ProfitLedger, asset: str) -> bool:
+    return asset in ledger.positions and bool(ledger.positions[asset].fifo_realised)
+
+
+def _settled(asset: str, position: Position, balance: Decimal, price: Price | None) -> AssetProfit:
+    is_cash = asset in CASH
+    if not is_cash:
+        position.dispose(EXACT.subtract(position.quantity, balance), None)
+    value = None if price is None else EXACT.multiply(position.quantity, price)
+    return AssetProfit(
+        asset=asset,
+        quantity=position.quantity,
+        lots=tuple(position.lots),
+        fifo=_gain(position.fifo_cost, position.fifo_realised, position.quantity, value),
+        average=_gain(position.average_cost, position.average_realised, position.quantity, value),
+        held_unexplained=NOTHING if is_cash else EXACT.subtract(balance, position.quantity),
+        sold_unexplained=position.sold_unexplained,
+        proceeds_unexplained=position.proceeds_unexplained,
+        gone=position.gone,
+    )
+
+
+def _gain(cost: Decimal, realised: Decimal, quantity: Decimal, value: Decimal | None) -> Gain:
+    if not quantity:
+        return Gain(cost, realised, NOTHING)
+    return Gain(cost, realised, None if value is None else EXACT.subtract(value, cost))
+
+
+def total(gains: Iterable[Gain]) -> Gain:
+    """Add up; what has no price now is in no unrealised profit."""
+    cost = realised = unrealised = NOTHING
+    for each in gains:
+        cost, realised = EXACT.add(cost, each.cost), EXACT.add(realised, each.realised)
+        unrealised = EXACT.add(unrealised, each.unrealised or NOTHING)
+    return Gain(cost, realised, unrealised)

@@ -1,0 +1,128 @@
+"""The account's own trades read back as far as the bounds allow, and the profit that they explain."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from mcp_binance_server.analytics.portfolio.profit import (
+    CASH,
+    AssetProfit,
+    ProfitLedger,
+    needed_prices,
+    replay,
+    settle,
+)
+from mcp_binance_server.domain.account_reader import AccountReader
+from mcp_binance_server.domain.orders import Fill
+from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
+from mcp_binance_server.exchange.spot.directory import Directory
+from mcp_binance_server.exchange.spot.endpoints import KLINES, MY_TRADES
+from mcp_binance_server.services.account.minute_prices import MinutePrices
+from mcp_binance_server.services.account.orders import QUOTES
+from mcp_binance_server.services.account.portfolio import ValuedAccount
+from mcp_binance_server.services.account.trade_pages import MOST_ROWS
+from mcp_binance_server.services.gathering import gather
+
+# At most 20 x 20 for the newest pages, 20 x 20 for those before them, 50 x 2 for prices: 900 of a minute's 6000.
+MOST_PAIRS = 20
+MORE_PAGES = 20
+PRICE_CALLS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountProfit:
+    """What the trades of an account explain, which of them were read, and what that cost."""
+
+    assets: tuple[AssetProfit, ...]
+    ledger: ProfitLedger
+    trades: int
+    pairs: tuple[Symbol, ...]
+    not_read: tuple[Symbol, ...]
+    """Pairs of the holdings that there was no room for."""
+    cut: Mapping[Symbol, int]
+    """Pairs with older trades that were not read, by the time of the oldest that was."""
+    calls: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class _PairHistory:
+    """The trades of one pair, how many calls they took, and whether there are older ones."""
+
+    fills: tuple[Fill, ...]
+    calls: int
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProfitService:
+    """Reads the trades of one principal; prices of past minutes are everybody's."""
+
+    client: AccountReader
+    directory: Directory
+    prices: MinutePrices
+
+    async def of(self, valued: ValuedAccount, named: Sequence[str] = ()) -> AccountProfit:
+        """Return the profit of an account that was just valued, by the trades on its pairs and on those that are named.
+
+        Raises:
+            InvalidSymbol: a pair that was named does not exist.
+            AppError: a pair did not answer; without its trades the others would explain something else.
+        """
+        self.client.require_key()
+        asked = [await self.directory.find(text) for text in named]
+        table = await self.directory.table()
+        held = [each.asset for each in (*valued.portfolio.holdings, *valued.portfolio.excluded)]
+        pairs = {each.symbol: each for each in (*asked, *_pairs_of(held, table))}
+        read, not_read = [*pairs][:MOST_PAIRS], [*pairs][MOST_PAIRS:]
+        histories = await self._histories(read)
+        fills = [fill for each in histories.values() for fill in each.fills]
+        past = await self.prices.read(needed_prices(fills, pairs), table, PRICE_CALLS)
+        ledger = replay(fills, pairs, past.at)
+        holdings = (*valued.portfolio.holdings, *valued.portfolio.excluded)
+        pages = sum(each.calls for each in histories.values())
+        return AccountProfit(
+            assets=settle(
+                ledger,
+                {each.asset: each.total for each in holdings},
+                {each.asset: each.price for each in holdings},
+            ),
+            ledger=ledger,
+            trades=len(fills),
+            pairs=tuple(read),
+            not_read=tuple(not_read),
+            cut={symbol: min(fill.time_ms for fill in each.fills) for symbol, each in histories.items() if each.is_cut},
+            calls=pages + past.calls,
+            weight=pages * MY_TRADES.weight + past.calls * KLINES.weight,
+        )
+
+    async def _histories(self, symbols: Sequence[Symbol]) -> dict[Symbol, _PairHistory]:
+        parts = await gather(*(partial(self.client.fills, symbol, MOST_ROWS) for symbol in symbols))
+        newest = {symbol: part.required().value for symbol, part in zip(symbols, parts, strict=True)}
+        room = MORE_PAGES
+        histories: dict[Symbol, _PairHistory] = {}
+        for symbol, page in newest.items():
+            histories[symbol] = await self._before(symbol, page, room)
+            room -= histories[symbol].calls - 1
+        return histories
+
+    async def _before(self, symbol: Symbol, page: tuple[Fill, ...], room: int) -> _PairHistory:
+        """Read the pages before a full one; the millisecond at which they meet is read twice, and counted once."""
+        known = {each.trade_id: each for each in page}
+        calls = 1
+        while len(page) >= MOST_ROWS and calls <= room:
+            oldest_ms = min(each.time_ms for each in page)
+            page = (await self.client.fills(symbol, MOST_ROWS, end_ms=oldest_ms)).value
+            calls += 1
+            before = len(known)
+            known |= {each.trade_id: each for each in page}
+            if len(known) == before:
+                break
+        return _PairHistory(tuple(known.values()), calls, len(page) >= MOST_ROWS)
+
+
+def _pairs_of(assets: Iterable[str], table: SymbolTable) -> list[SymbolRules]:
+    """Return where assets may have been bought, every asset's likeliest pair before any asset's second."""
+    coins = [each for each in assets if each not in CASH]
+    found = (table.find(f"{asset}{quote}") for quote in QUOTES for asset in coins)
+    return [each for each in found if each is not None]

@@ -1,0 +1,151 @@
+"""Cost and profit by the account's own trades, as Markdown and in the words of both channels."""
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+
+from mcp_binance_server.analytics.portfolio.profit import AssetProfit, Gain, total
+from mcp_binance_server.analytics.portfolio.valuation import DOLLAR
+from mcp_binance_server.services.account.profit import AccountProfit
+from mcp_binance_server.surface.views.markdown import exact, instant, money, plain
+
+CENT = Decimal("0.01")
+NOT_KNOWN = "n/a"
+ALL = "All"
+FIFO_COLUMNS = ("Asset", "Quantity", "Lots", "Cost", "Realised", "Unrealised")
+AVERAGE_COLUMNS = ("Asset", "Quantity", "Average Price", "Cost", "Realised", "Unrealised")
+UNEXPLAINED_COLUMNS = ("Asset", "Held", "Sold", "Proceeds", "Gone")
+SMALLEST = Decimal("1e-8")
+HOW = (
+    "FIFO sells the oldest lot first. Money is USDT, stablecoins count at par.",
+    "Fees are in cost and profit. A fee in a third asset, and a trade between two",
+    "coins, count at the close of their minute.",
+)
+UNEXPLAINED = (
+    "Unexplained is what no trade that was read accounts for: deposits, withdrawals,",
+    "rewards, dust conversions, older trades. It has no cost and is in no profit.",
+    "Gone is what was bought and left otherwise than by a sale at a known price.",
+)
+NOT_TAX_ADVICE = "This is not tax advice."
+NO_TRADES = "No trades found on these pairs."
+
+Way = Callable[[AssetProfit], Gain]
+
+
+def profit_notes(profit: AccountProfit) -> list[str]:
+    """Return the sentences that both channels say."""
+    empty = [] if profit.trades else [NO_TRADES]
+    return [*empty, " ".join(HOW), *([" ".join(UNEXPLAINED)] if has_unexplained(profit) else []), NOT_TAX_ADVICE]
+
+
+def profit_lines(profit: AccountProfit, limit: int) -> list[str]:
+    """Render the profit as the last part of a portfolio."""
+    shown = [each for each in profit.assets if each.is_counted][:limit]
+    unexplained = [each for each in profit.assets if not each.is_explained][:limit]
+    both = [
+        "",
+        "## Profit, FIFO",
+        "",
+        *_table(FIFO_COLUMNS, [_fifo_row(each) for each in shown], _all(profit, _fifo)),
+        "",
+        "## Profit, Average Cost",
+        "",
+        *_table(AVERAGE_COLUMNS, [_average_row(each) for each in shown], _all(profit, _average)),
+    ]
+    return [
+        *(both if shown else ["", "## Profit"]),
+        *(["", "## Unexplained", "", *_unexplained_table(unexplained), "", *UNEXPLAINED] if unexplained else []),
+        "",
+        *_read_lines(profit),
+        "",
+        *([] if profit.trades else [NO_TRADES]),
+        *HOW,
+        NOT_TAX_ADVICE,
+    ]
+
+
+def has_unexplained(profit: AccountProfit) -> bool:
+    return not all(each.is_explained for each in profit.assets)
+
+
+def dollars(value: Decimal | None, *, signed: bool = False) -> str:
+    """Write a sum to the cent, or with two digits where it is less."""
+    return NOT_KNOWN if value is None else money(value, DOLLAR, CENT, signed=signed)
+
+
+def fee_words(fees: dict[str, Decimal]) -> list[str]:
+    return [f"{exact(amount)} {asset}" for asset, amount in sorted(fees.items())]
+
+
+def cut_words(profit: AccountProfit) -> list[str]:
+    return [f"{symbol} before {instant(at_ms)}" for symbol, at_ms in profit.cut.items()]
+
+
+def _read_lines(profit: AccountProfit) -> list[str]:
+    ledger = profit.ledger
+    said = (
+        ("Fees", dollars(ledger.fees)),
+        ("Fees Unvalued", _joined(fee_words(ledger.unvalued_fees))),
+        ("Trades Unpriced", str(ledger.unpriced_trades or "")),
+        ("Trades", str(profit.trades)),
+        ("Pairs Read", _joined(profit.pairs) or "none"),
+        ("Pairs Not Read", _joined(profit.not_read)),
+        ("Older Not Read", _joined(cut_words(profit))),
+        ("Calls", f"{profit.calls}, weight {profit.weight}"),
+    )
+    return [f"**{label}**: {text}" for label, text in said if text]
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ", ".join(map(plain, names))
+
+
+def _fifo(asset: AssetProfit) -> Gain:
+    return asset.fifo
+
+
+def _average(asset: AssetProfit) -> Gain:
+    return asset.average
+
+
+def _fifo_row(each: AssetProfit) -> tuple[str, ...]:
+    return plain(each.asset), exact(each.quantity), str(len(each.lots)), *_gain(each.fifo)
+
+
+def _average_row(each: AssetProfit) -> tuple[str, ...]:
+    return plain(each.asset), exact(each.quantity), average_price(each), *_gain(each.average)
+
+
+def average_price(each: AssetProfit) -> str:
+    """Write what one of an asset cost on average; below a dollar with all that the exchange's prices have."""
+    value = each.average_price
+    return NOT_KNOWN if value is None else money(value, DOLLAR, CENT if value >= 1 else SMALLEST)
+
+
+def _gain(gain: Gain) -> tuple[str, str, str]:
+    return dollars(gain.cost), dollars(gain.realised, signed=True), dollars(gain.unrealised, signed=True)
+
+
+def _all(profit: AccountProfit, way: Way) -> tuple[str, ...]:
+    return ALL, "", "", *_gain(total(map(way, profit.assets)))
+
+
+def _unexplained_table(rows: Iterable[AssetProfit]) -> list[str]:
+    cells = [
+        (
+            plain(each.asset),
+            exact(each.held_unexplained),
+            exact(each.sold_unexplained),
+            dollars(each.proceeds_unexplained),
+            exact(each.gone),
+        )
+        for each in rows
+    ]
+    return _table(UNEXPLAINED_COLUMNS, cells)
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]], last: tuple[str, ...] = ()) -> list[str]:
+    """Write a table whose columns stand below each other also where nobody renders it."""
+    cells = [columns, *rows, *([last] if last else [])]
+    wide = [max(len(row[place]) for row in cells) for place in range(len(columns))]
+    head, *body = [f"| {' | '.join(map(str.ljust, row, wide))} |" for row in cells]
+    return [head, f"|{'|'.join('-' * (each + 2) for each in wide)}|", *body]
