@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -30,6 +30,7 @@ from support.broken_rows import ROWS, RowBreaker
 from support.calls import arguments_of
 from support.clock import FakeClock
 from support.desk import Loop
+from support.orders.list_storm import storm_of_lists
 from support.orders.storm import OrderStorm, storm_of_orders
 from support.orders.user_storm import UserStorm, storm_of_user_events
 from support.planting import Unread
@@ -316,8 +317,17 @@ async def storm_of_answers(count: int, outcome: Outcome, seed: int = 2) -> None:
 
 async def storm_of_order_answers(count: int, outcome: Outcome) -> None:
     """Place and cancel orders that are answered with mutants."""
+    await _storm_of_writes(count, outcome, storm_of_orders)
+
+
+async def storm_of_list_answers(count: int, outcome: Outcome) -> None:
+    """Place lists, replace and amend orders, and be answered with mutants."""
+    await _storm_of_writes(count, outcome, storm_of_lists)
+
+
+async def _storm_of_writes(count: int, outcome: Outcome, storm: Callable[[int, OrderStorm], Awaitable[None]]) -> None:
     found = OrderStorm()
-    await storm_of_orders(count, found)
+    await storm(count, found)
     outcome.answers, outcome.defects, outcome.met = (
         found.answers,
         found.defects,
@@ -349,8 +359,9 @@ def main(count: int) -> int:
         ("answers", storm_of_answers, count // REST_SHARE),
         ("liquidations", storm_of_liquidations, count // REST_SHARE),
         ("order answers", storm_of_order_answers, count // REST_SHARE),
+        ("list answers", storm_of_list_answers, count // REST_SHARE),
         ("reports of orders", storm_of_reports, count // REST_SHARE),
-        ("events", storm_of_events, count - 4 * (count // REST_SHARE)),
+        ("events", storm_of_events, count - 5 * (count // REST_SHARE)),
     ):
         outcome, began_ms = Outcome(), clock.monotonic_ms()
         anyio.run(run, share, outcome)

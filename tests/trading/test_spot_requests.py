@@ -9,21 +9,15 @@ import httpx2
 import msgspec
 import pytest
 
-from mcp_binance_server.channel import Channel
-from mcp_binance_server.domain.access import Credentials
-from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.order_requests import Fate, Target, Written
-from mcp_binance_server.exchange.signing import Principal
-from mcp_binance_server.exchange.spot.order_counts import OrderCounts
-from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.simulator.exchange import SimulatedExchange
-from mcp_binance_server.state.memory import MemoryEngine
-from mcp_binance_server.trading.spot import SpotBroker, horizon_of
+from mcp_binance_server.trading.spot import SpotBroker
 from support.clock import FakeClock
-from support.desk import NETWORK, Desk, Loop
+from support.desk import Loop
 from support.order_socket import ORDER, Received, success
 from support.orders.lists import AMENDMENT, LIST_ID, LIST_TARGET, LISTS, OLD_ID, REPLACEMENT, half_replaced_body
 from support.planting import Unread
+from trading.spot_broker import spot_broker
 
 DUPLICATE: dict[str, Any] = {"code": -2010, "msg": "Duplicate order sent."}
 TEST, REPLACE = "POST /api/v3/order/test", "POST /api/v3/order/cancelReplace"
@@ -61,15 +55,8 @@ async def broker(
     exchange: SimulatedExchange, clock: FakeClock, script: Callable[[Received], tuple[int, bytes]] = true
 ) -> AsyncGenerator[tuple[SpotBroker, Writes]]:
     writes = Writes(exchange, script)
-    channel = Channel(deadline_secs=3, transport=writes)
-    parts = Desk(MemoryEngine(clock), channel, clock, NETWORK)
-    keys = exchange.account.api_key, exchange.account.secret_key
-    client = OrderClient(parts.caller, Principal.of(Credentials(*keys)), OrderCounts(parts.time))
-    venue = Venue(NETWORK.name, "exchange.test", simulated=True)
-    try:
-        yield SpotBroker(client, parts.account(*keys), parts.directory, venue, horizon_of(2_000)), writes
-    finally:
-        await channel.close()
+    async with spot_broker(exchange, clock, writes) as own:
+        yield own, writes
 
 
 class Passed:

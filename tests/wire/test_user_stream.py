@@ -358,3 +358,40 @@ async def test_a_host_that_fails_is_tried_less_than_the_limit_allows() -> None:
 
         assert max(attempts) <= 200
         assert attempts[-1] >= 1
+
+
+async def test_what_is_told_of_a_list_as_a_whole_is_neither_a_report_nor_missed() -> None:
+    async with opened() as floor:
+        await floor.say(SUBSCRIBED)
+        for kind in ("EXEC_STARTED", "UPDATED", "ALL_DONE", "RESPONSE"):
+            frame = EXAMPLES["listStatus"]
+            await floor.say(frame | {"event": frame["event"] | {"l": kind}})
+        await floor.say(event(g=88_100))
+
+        assert floor.heard.said == ["subscribed"]
+        assert len(floor.heard.reports) == 1
+
+
+async def test_an_order_of_a_list_is_told_by_its_own_id_before_it_has_a_quantity() -> None:
+    waits = {"c": "mbt-abcdefghijklmnopqrst-a", "x": "NEW", "X": "PENDING_NEW", "q": "0.00000000", "g": 88_100}
+    nothing = {"l": "0.00000000", "z": "0.00000000", "Z": "0.00000000", "t": -1}
+    async with opened() as floor:
+        await floor.say(SUBSCRIBED)
+        await floor.say(event(**waits, **nothing))
+
+        assert floor.heard.said == ["subscribed"]
+        (report,) = floor.heard.reports
+    assert (report.order.client_order_id, report.order.status) == ("mbt-abcdefghijklmnopqrst-a", "PENDING_NEW")
+    assert (report.order.quantity, report.traded) == (0, 0)
+
+
+@pytest.mark.parametrize("renamed", ["mbs-01JZQ4T7K3M8X2R5V9", "somebody-else-s-choice"])
+async def test_an_order_that_was_made_smaller_is_told_under_the_id_it_had(renamed: str) -> None:
+    frame = EXAMPLES["executionReport_replaced_amend"]
+    async with opened() as floor:
+        await floor.say(SUBSCRIBED)
+        await floor.say(frame | {"event": frame["event"] | {"c": renamed}})
+
+        (report,) = floor.heard.reports
+    assert (report.event, report.order.client_order_id) == ("REPLACED", "mbs-01JZQ4T7K3M8X2R5V9")
+    assert (report.order.quantity, report.order.executed) == (Decimal("0.008"), Decimal("0.004"))

@@ -1,10 +1,11 @@
 """Orders and cancels to an exchange whose answers make no sense, thousands of times; what each came to is judged."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from random import Random
 
 import httpx2
@@ -12,7 +13,7 @@ import httpx2
 from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Fate, Kind, Outcome, Side, Target, TimeInForce, WrittenOrder
+from mcp_binance_server.domain.order_requests import Fate, Gate, Kind, Outcome, Side, Target, TimeInForce, WrittenOrder
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import AppError
 from mcp_binance_server.exchange.signing import Principal
@@ -22,7 +23,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.memory import MemoryEngine
 from support.clock import FakeClock
 from support.desk import NETWORK, Desk, Loop
-from support.orders.answers import GivenReply, OrderBreaker, Sent
+from support.orders.answers import GivenReply, OrderBreaker
 from support.orders.verdict import defects
 from support.planting import Unread
 
@@ -51,10 +52,6 @@ class OrderStorm:
     def of(self, how: str) -> Counter[Fate]:
         """Return the fates of one kind of answer."""
         return Counter({fate: count for (made, fate), count in self.fates.items() if made == how})
-
-    def note(self, sent: Sent, reply: GivenReply, outcome: Outcome) -> None:
-        self.fates[reply.how, outcome.fate] += 1
-        self.defects += defects(sent, reply, outcome)
 
 
 class BrokenLoop(Loop):
@@ -97,10 +94,18 @@ def any_order(random: Random, number: int) -> WrittenOrder:
     return WrittenOrder(f"mbt-storm{number:015}", SYMBOL, side, kind, time_in_force, *amounts, stop)
 
 
-async def storm_of_orders(count: int, outcome: OrderStorm, seed: int = 5) -> None:
-    """Place, cancel and try out orders; whatever is answered, each leaves once and its outcome is what that proves."""
-    clock, random, breaker = FakeClock(), Random(f"orders {seed}"), OrderBreaker(seed)
-    gates, pause_ms = 0, PACE_MS
+@dataclass(frozen=True)
+class Attempt:
+    """One write: the answer that it will get, how it is sent, and what is wrong with what is claimed of it."""
+
+    reply: GivenReply
+    send: Callable[[OrderClient, Gate], Awaitable[Outcome]]
+    judge: Callable[[Outcome], list[str]]
+
+
+async def storm_of_writes(count: int, outcome: OrderStorm, attempt: Callable[[int], Attempt]) -> None:
+    """Send one write after another; whatever is answered, each leaves once and its outcome is what that proves."""
+    clock, gates, pause_ms = FakeClock(), 0, PACE_MS
 
     async def gate() -> None:
         nonlocal gates
@@ -112,25 +117,40 @@ async def storm_of_orders(count: int, outcome: OrderStorm, seed: int = 5) -> Non
             clock.slept_ms.clear()
             loop.written.clear()
             loop.exchange.requests.clear()
-            order, gates = any_order(random, outcome.answers), 0
-            sent: Sent = order
-            if outcome.answers % 3 == 2:
-                sent = Target(SYMBOL, order.client_order_id, random.choice((None, random.randrange(1, 10**11))))
-            cancel_id = f"{order.client_order_id}-c"
-            reply = loop.reply = breaker.reply(sent, cancel_id)
-            pause_ms = (
-                PAUSE_MS if reply.headers or reply.status in (418, 429) or b'"code":-1' in reply.body else PACE_MS
-            )
+            made, gates = attempt(outcome.answers), 0
+            reply = loop.reply = made.reply
+            is_limited = reply.headers or reply.status in (418, 429) or b'"code":-1' in reply.body
+            pause_ms = PAUSE_MS if is_limited else PACE_MS
             try:
-                if isinstance(sent, Target):
-                    told = await client.cancel(sent, gate, cancel_id=cancel_id)
-                else:
-                    told = await client.place(sent, gate)
+                told = await made.send(client, gate)
             except AppError as error:
                 outcome.defects.append(f"raised {error!r} after {reply.status} {reply.body[:200]!r}")
                 outcome.fates[reply.how, Fate.NOT_SENT] += 1
                 continue
-            outcome.note(sent, reply, told)
+            outcome.fates[reply.how, told.fate] += 1
+            outcome.defects += made.judge(told)
             outcome.requests += len(loop.written)
             if (gates, len(loop.written)) != (1, 1):
                 outcome.defects.append(f"{gates} gates, {loop.written} for one request")
+
+
+async def storm_of_orders(count: int, outcome: OrderStorm, seed: int = 5) -> None:
+    """Place and cancel orders to an exchange whose answers make no sense."""
+    random, breaker = Random(f"orders {seed}"), OrderBreaker(seed)
+
+    def attempt(number: int) -> Attempt:
+        order = any_order(random, number)
+        cancel_id = f"{order.client_order_id}-c"
+        if number % 3 != 2:
+            reply = breaker.reply(order, cancel_id)
+            return Attempt(reply, lambda client, gate: client.place(order, gate), partial(defects, order, reply))
+        target = Target(SYMBOL, order.client_order_id, random.choice((None, random.randrange(1, 10**11))))
+        reply = breaker.reply(target, cancel_id)
+        send = partial(_cancelled, target, cancel_id)
+        return Attempt(reply, send, partial(defects, target, reply))
+
+    await storm_of_writes(count, outcome, attempt)
+
+
+async def _cancelled(target: Target, cancel_id: str, client: OrderClient, gate: Gate) -> Outcome:
+    return await client.cancel(target, gate, cancel_id=cancel_id)

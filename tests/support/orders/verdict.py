@@ -27,7 +27,7 @@ def defects(sent: Sent, reply: GivenReply, outcome: Outcome) -> list[str]:
     if outcome.fate is not Fate.ACCEPTED and outcome.order is not None:
         found.append(f"{outcome.fate.value} with an order")
     if outcome.fate is Fate.ACCEPTED:
-        found += _misread(sent, outcome, object_of(reply.body))
+        found += misread_order(sent, outcome, object_of(reply.body))
     return found
 
 
@@ -35,13 +35,13 @@ def _fates(sent: Sent, reply: GivenReply) -> set[Fate]:
     """Return what may be said of a request after an answer."""
     told = object_of(reply.body)
     if reply.status == OK:
-        is_sound = _is_sound_cancel(sent, told) if isinstance(sent, Target) else _is_sound(sent, told)
-        return {Fate.ACCEPTED, Fate.UNKNOWN} if is_sound else {Fate.UNKNOWN}
+        is_ours = is_sound_cancel(sent, told) if isinstance(sent, Target) else is_sound(sent, told)
+        return {Fate.ACCEPTED, Fate.UNKNOWN} if is_ours else {Fate.UNKNOWN}
     # Where a byte is no text, one reader finds the code and another does not: each may go by what it found.
-    return _refused(reply.status, told) | _refused(reply.status, object_of(reply.body, errors="strict"))
+    return refused(reply.status, told) | refused(reply.status, object_of(reply.body, errors="strict"))
 
 
-def _refused(status: int, told: Body) -> set[Fate]:
+def refused(status: int, told: Body) -> set[Fate]:
     """Return what may be said after an answer that is no success."""
     code = told.get("code")
     has_code = isinstance(code, int) and not isinstance(code, bool) and isinstance(told.get("msg", ""), str)
@@ -53,7 +53,7 @@ def _refused(status: int, told: Body) -> set[Fate]:
     return {Fate.REFUSED, Fate.UNKNOWN} if is_kept_out else {Fate.UNKNOWN}
 
 
-def _is_sound(sent: WrittenOrder, told: Body) -> bool:
+def is_sound(sent: WrittenOrder, told: Body) -> bool:
     """Whether an answer is about the order that was sent, and of one that nobody else could mean."""
     ids = {"symbol": str(sent.symbol), "clientOrderId": sent.client_order_id}
     is_ours = {name: told.get(name) for name in ids} == ids and _has_no_list(told) and _has_wholes(told)
@@ -68,7 +68,7 @@ def _is_sound(sent: WrittenOrder, told: Body) -> bool:
     return is_ours and same and amounts == (sent.price, sent.quantity, sent.stop_price or 0) and _adds_up(told)
 
 
-def _is_sound_cancel(sent: Target, told: Body) -> bool:
+def is_sound_cancel(sent: Target, told: Body) -> bool:
     wanted = {"symbol": str(sent.symbol), "origClientOrderId": sent.client_order_id, "status": "CANCELED"}
     same = {name: told.get(name) for name in wanted} == wanted and _has_no_list(told) and _has_wholes(told)
     is_it = told.get("orderId") == sent.order_id if sent.order_id is not None else True
@@ -98,7 +98,7 @@ def _adds_up(told: Body) -> bool:
     return executed <= most and (status != "FILLED" or executed == most)
 
 
-def _misread(sent: Sent, outcome: Outcome, told: Body) -> list[str]:
+def misread_order(sent: Sent, outcome: Outcome, told: Body) -> list[str]:
     order = outcome.order
     if order is None:
         return ["accepted without an order"]
