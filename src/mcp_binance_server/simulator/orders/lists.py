@@ -43,7 +43,6 @@ class OrderList:
     pays: bool = False
     reserved: int = 0
     """What was bought and is locked for the pending orders, in multiples of 0.00000001."""
-    told_done: bool = False
 
     @property
     def orders(self) -> tuple[LiveOrder, ...]:

@@ -142,8 +142,7 @@ class OrderRecords:
         listed = self.lists.get(order.list_id)
         if listed is not None:
             listed.updated_ms = now_ms
-            if listed.done and not listed.told_done:
-                listed.told_done = True
+            if listed.done:
                 detail = replace(detail, list_status=listed.status("ALL_DONE"))
         self._write(self._accounts[order.holder], order.told(), kind, now_ms, detail)
 
