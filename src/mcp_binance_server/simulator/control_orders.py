@@ -25,6 +25,7 @@ class DeskOrder(msgspec.Struct, forbid_unknown_fields=True):
     visible_after_ms: int | None = None
     orders_10s: int | None = None
     orders_1d: int | None = None
+    cancel_tells_list: bool | None = None
 
 
 class SymbolFlags(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename="camel"):
@@ -119,12 +120,16 @@ class OrderControl:
         desk, order = self._desk, msgspec.json.decode(await request.body(), type=DeskOrder)
         desk.engine_delay_ms = desk.engine_delay_ms if order.engine_delay_ms is None else order.engine_delay_ms
         desk.visible_after_ms = desk.visible_after_ms if order.visible_after_ms is None else order.visible_after_ms
+        if order.cancel_tells_list is not None:
+            desk.cancel_tells_list = order.cancel_tells_list
         limits = {"SECOND": order.orders_10s, "DAY": order.orders_1d}
         for row in desk.listing.rate_limits:
             limit = limits.get(str(row["interval"])) if row["rateLimitType"] == "ORDERS" else None
             if limit is not None:
                 row["limit"] = limit
-        return reply(DeskOrder(desk.engine_delay_ms, desk.visible_after_ms, *(row.limit for row in desk.ledger.limits)))
+        orders_10s, orders_1d = (row.limit for row in desk.ledger.limits)
+        knobs = (desk.engine_delay_ms, desk.visible_after_ms, orders_10s, orders_1d, desk.cancel_tells_list)
+        return reply(DeskOrder(*knobs))
 
     async def set_flags(self, request: Request) -> Response:
         """Change what a symbol allows; exchangeInfo says it from then on."""

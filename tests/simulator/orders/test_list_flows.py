@@ -21,7 +21,7 @@ from mcp_binance_server.simulator.rest.signing import Params
 from support.clock import FakeClock
 from support.orders.reference_desk import UNIT, Bunch, Leg, ReferenceDesk
 
-FLOWS = 30  # in one run of all tests; --scale 340 makes it 10,200
+FLOWS = 30  # in one run of all tests; --scale 340 --timeout 0 makes it 10,200
 EVENTS = 40
 CENTRE = 100
 OWNERS = ("a", "b")

@@ -157,6 +157,16 @@ async def test_a_cancel_of_one_order_cancels_the_list(trader: Trader) -> None:
     assert asked["listOrderStatus"] == "ALL_DONE"
 
 
+async def test_a_cancel_of_one_order_may_be_answered_with_that_order_alone(trader: Trader) -> None:
+    await trader.api.post("/control/orders", json={"cancel_tells_list": False})
+    number = (await place(trader)).json()["orderListId"]
+
+    answer = (await trader.cancel("above")).json()
+
+    assert (answer["origClientOrderId"], answer["orderListId"], answer["status"]) == ("above", number, "CANCELED")
+    assert await statuses(trader, "above", "below") == ["CANCELED", "CANCELED"]
+
+
 REFUSED: dict[str, tuple[dict[str, object], int, str]] = {
     "prices": ({"abovePrice": "1.00"}, -1013, "PERCENT_PRICE"),
     "above below the last": ({"abovePrice": "lower"}, -2010, "The relationship of the prices"),
@@ -234,3 +244,22 @@ async def test_a_pair_happens_or_not_whatever_is_answered(trader: Trader, *, exe
     state = (await trader.api.get("/control/orders")).json()
     assert state["accepted"] == ({"below": 1, "above": 1} if executed else {})
     assert [one["listClientOrderId"] for one in state["lists"]] == (["list"] if executed else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "field"), [("ORDERS", "Orders"), ("ALGO_ORDERS", "AlgoOrders"), ("ORDER_LISTS", "OrderLists")]
+)
+async def test_an_account_may_have_so_many_open_and_no_more(
+    trader: Trader, exchange: SimulatedExchange, name: str, field: str
+) -> None:
+    opened = (await trader.send("GET", "openOrders", {"symbol": "BTCUSDT"})).json()
+    stops = sum(one["type"] == "STOP_LOSS_LIMIT" for one in opened)
+    most = {"ORDERS": len(opened) + 3, "ALGO_ORDERS": stops + 1, "ORDER_LISTS": 1}[name]
+    record = next(one for one in exchange.listing.records if one["symbol"] == "BTCUSDT")
+    record["filters"] = [{"filterType": f"MAX_NUM_{name}", f"maxNum{field}": most}]
+
+    first = await place(trader)
+    second = await place(trader, listClientOrderId="second", aboveClientOrderId="a2", belowClientOrderId="b2")
+
+    assert first.status_code == 200, first.text
+    assert second.json() == {"code": -1013, "msg": f"Filter failure: MAX_NUM_{name}"}

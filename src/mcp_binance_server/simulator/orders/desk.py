@@ -74,6 +74,8 @@ class OrderDesk:
         """How long a request takes from its receipt to the engine, before which its recvWindow is checked again."""
         self.visible_after_ms = 0
         """How long GET order does not find a new order."""
+        self.cancel_tells_list = True
+        """Whether DELETE order of a listed order is answered as its list or as the order alone; the docs allow both."""
         self._next_order = FIRST_ORDER_ID
 
     def follow(self, market: Market) -> None:

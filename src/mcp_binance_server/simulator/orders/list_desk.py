@@ -31,7 +31,7 @@ class ListDesk:
         return f"simlist{self._next_list:019}"
 
     def place(self, account: Account, wanted: WantedList, now_ms: int) -> OrderList:
-        """Take a list; the orders that may work at once do.
+        """Take a list; none of its orders has met the book before `start`.
 
         Raises:
             Refusal: an order of it breaks a filter, or the engine rejects it: then none is taken.

@@ -71,7 +71,7 @@ def try_order(call: Call) -> object:
 
 
 def cancel_order(call: Call) -> object:
-    """Answer DELETE order; an order of a list is answered as its list."""
+    """Answer DELETE order; with an order goes the list that it belongs to."""
     symbol, number = call.symbol(), call.params.whole("orderId")
     client_id = read_client_id(call.params, "origClientOrderId")
     if number is None and client_id is None:
@@ -81,7 +81,8 @@ def cancel_order(call: Call) -> object:
     only = read_restriction(call.params)
     call.params.finish()
     named = Named(symbol.name, number, client_id, only)
-    return cancelled(call, desk.cancel(call.exchange.order_account(call.key), named, cancel_id, call.now_ms), cancel_id)
+    order = desk.cancel(call.exchange.order_account(call.key), named, cancel_id, call.now_ms)
+    return cancelled(call, order, cancel_id, whole=desk.cancel_tells_list)
 
 
 def read_restriction(params: Params) -> str | None:
@@ -92,10 +93,10 @@ def read_restriction(params: Params) -> str | None:
     return None if restriction is None else restriction.removeprefix("ONLY_")
 
 
-def cancelled(call: Call, order: Order, cancel_id: str) -> dict[str, object]:
+def cancelled(call: Call, order: Order, cancel_id: str, *, whole: bool = True) -> dict[str, object]:
     """Return the answer to a cancel of an order, or of the list it belongs to."""
     listed = call.exchange.orders.records.lists.get(order.list_id)
-    if listed is None:
+    if listed is None or not whole:
         return _cancelled(order, cancel_id)
     gone = [one.told() for one in listed.orders if one.status == "CANCELED"]
     return listed.body() | {"orderReports": [_cancelled(one, cancel_id) for one in gone]}

@@ -62,7 +62,10 @@ def cancel_replace(call: Call) -> object:
         if exceeded_mode != "CANCEL_ONLY":
             raise
         exceeded = refusal
-    cancel = _attempt(lambda: cancelled(call, desk.cancel(account, named, cancel_id, call.now_ms), cancel_id))
+    whole = desk.cancel_tells_list
+    cancel = _attempt(
+        lambda: cancelled(call, desk.cancel(account, named, cancel_id, call.now_ms), cancel_id, whole=whole)
+    )
     new: Body | Refusal | None = None
     if not isinstance(cancel, Refusal) or mode == "ALLOW_FAILURE":
         new = exceeded or _attempt(lambda: place_counted(call, wanted, response))
