@@ -8,7 +8,6 @@ from typing import Any, get_args
 from mcp_binance_server.domain.money import Price, Quantity, written
 from mcp_binance_server.domain.orders import FINAL_STATUS, Order
 from mcp_binance_server.state.claims import Claim, ClaimNews, ClaimRoom, LimitPart
-from mcp_binance_server.trading.journal.intents import legs_in, legs_json
 from mcp_binance_server.trading.journal.limits import PositionRoom
 from mcp_binance_server.trading.journal.records import (
     NEVER_EXECUTED,
@@ -18,6 +17,8 @@ from mcp_binance_server.trading.journal.records import (
     IntentState,
     amount_in,
     count_in,
+    legs_in,
+    legs_json,
     moment_in,
     one_of,
     text_in,

@@ -1,6 +1,5 @@
 """Intents in their table, and every step that one can take. Work for the store's thread."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -19,13 +18,15 @@ from mcp_binance_server.trading.journal.records import (
     NewIntent,
     amount_in,
     count_in,
+    legs_in,
+    legs_json,
     moment_in,
     one_of,
     text_in,
 )
 from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.judgement.charges import given_back
-from mcp_binance_server.trading.judgement.exits import Exits, Leg, ListStanding, standing_of, with_leg
+from mcp_binance_server.trading.judgement.exits import Exits, ListStanding, standing_of, with_leg
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, without_suffix
 
@@ -148,27 +149,6 @@ def _stand(rows: Rows, stands: Intent, told: ListStanding, now_ms: int, *, is_se
     facts: dict[str, Any] = {"status": told.status, "executed": written(told.executed), "spent": written(told.spent)}
     append(rows, now_ms, stands.preview_id, "STATUS", facts | ({"legs": legs_json(moved.legs)} if moved.legs else {}))
     return moved
-
-
-def legs_json(legs: tuple[Leg, ...]) -> str:
-    """Write the orders of a list so that equal ones are equal texts."""
-    told = [[name, number, status, written(executed), written(spent)] for name, number, status, executed, spent in legs]
-    return json.dumps(told, separators=(",", ":"))
-
-
-def legs_in(value: object) -> tuple[Leg, ...]:
-    """Read what `legs_json` wrote.
-
-    Raises:
-        ValueError: it is not that.
-    """
-    if value == "[]":
-        return ()
-    found = json.loads(text_in(value))
-    return tuple(
-        Leg(text_in(name), count_in(number), text_in(status), Quantity(amount_in(executed)), Quantity(amount_in(spent)))
-        for name, number, status, executed, spent in found
-    )
 
 
 def unresolved(rows: Rows, account: str | None) -> list[Intent]:

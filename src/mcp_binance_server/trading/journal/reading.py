@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.chain import Event, all_events, broken_link
-from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, legs_in, named, to_intent
+from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, named, to_intent
 from mcp_binance_server.trading.journal.limits import PositionRoom, open_buys, used_of
 from mcp_binance_server.trading.journal.records import (
     LAST_MOMENT_MS,
@@ -16,6 +16,7 @@ from mcp_binance_server.trading.journal.records import (
     IntentState,
     Stopped,
     amount_in,
+    legs_in,
     moment_in,
     one_of,
     text_in,

@@ -1,11 +1,12 @@
 """What the journal keeps of an intent, its states, which may follow on which, and how values of rows are read. Pure."""
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.money import Quantity, written
 from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order
 from mcp_binance_server.trading.judgement.exits import Leg
 from mcp_binance_server.trading.judgement.policy import Way
@@ -195,3 +196,24 @@ def text_in(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("no text")  # noqa: TRY004 - what a row holds is a value, not a type
     return value
+
+
+def legs_json(legs: tuple[Leg, ...]) -> str:
+    """Write the orders of a list so that equal ones are equal texts."""
+    told = [[name, number, status, written(executed), written(spent)] for name, number, status, executed, spent in legs]
+    return json.dumps(told, separators=(",", ":"))
+
+
+def legs_in(value: object) -> tuple[Leg, ...]:
+    """Read what `legs_json` wrote.
+
+    Raises:
+        ValueError: it is not that.
+    """
+    if value == "[]":
+        return ()
+    found = json.loads(text_in(value))
+    return tuple(
+        Leg(text_in(name), count_in(number), text_in(status), Quantity(amount_in(executed)), Quantity(amount_in(spent)))
+        for name, number, status, executed, spent in found
+    )

@@ -13,8 +13,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     where_from,
 )
 from mcp_binance_server.trading.journal.chain import Event
-from mcp_binance_server.trading.journal.intents import legs_in
-from mcp_binance_server.trading.journal.records import Intent, Stopped
+from mcp_binance_server.trading.journal.records import Intent, Stopped, legs_in
 from mcp_binance_server.trading.judgement.terms import TradingMode
 from mcp_binance_server.words import word
 
