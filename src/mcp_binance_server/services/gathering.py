@@ -1,6 +1,6 @@
 """Several reads at once, where some may fail and the page still be worth having."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
@@ -63,3 +63,15 @@ async def gather(*reads: Read[Any]) -> tuple[Part[Any], ...]:
         if isinstance(part.failure, RateLimited):
             raise part.failure
     return tuple(parts)
+
+
+async def gather_in_turns(reads: Sequence[Read[ValueT]], *, at_once: int) -> list[Part[ValueT]]:
+    """Run many reads, a few at a time: one that waits for a connection may not wait as long as an answer takes.
+
+    Raises:
+        RateLimited: as `gather`; those after it are not sent.
+    """
+    parts: list[Part[ValueT]] = []
+    for start in range(0, len(reads), at_once):
+        parts += await gather(*reads[start : start + at_once])
+    return parts

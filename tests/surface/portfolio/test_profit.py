@@ -236,6 +236,38 @@ async def test_a_fee_in_an_asset_without_a_price_is_said(
     assert "**Fees Unvalued**: 0.00000007 NOBODY" in text_of(result)
 
 
+async def test_prices_there_was_no_room_for_are_read_the_next_time(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profit_service, "PRICE_CALLS", 1)
+    live(exchange, history(3, events=24, end_ms=clock.now_ms()))
+
+    results = [await client.call_tool("get_portfolio", {"symbols": [*PAIRS]}) for _ in range(5)]
+
+    answers = [each.structured_content["profit"] for each in results]
+    left = [each.get("prices_not_read", 0) for each in answers]
+    assert left == [3, 2, 1, 0, 0]
+    assert f"**Prices Not Read**: {left[0]} calls; ask again" in text_of(results[0])
+    assert "fees_unvalued" in answers[0]
+    assert "fees_unvalued" not in answers[-1]
+    assert Text(text_of(results[0])).missing(results[0].structured_content) == []
+    assert Structure(results[0].structured_content).missing(text_of(results[0])) == []
+
+
+async def test_a_quote_that_is_priced_the_other_way_round_is_valued_by_the_inverse(
+    client: Client, exchange: SimulatedExchange, clock: FakeClock
+) -> None:
+    trade = replace(many(1, clock.now_ms()).trades[0], symbol="BTCTRY", price=2 * 10**14, fee_asset="TRY")
+    live(exchange, AccountHistory([trade], {"BTC": trade.quantity}))
+    asked = {"symbol": "USDTTRY", "interval": "1m", "limit": 1, "end": trade.time_ms}
+    candle = (await client.call_tool("get_klines", asked)).structured_content
+
+    profit = (await client.call_tool("get_portfolio", {"symbols": ["BTCTRY"]})).structured_content["profit"]
+
+    lira = Decimal(candle["rows"][0].split(",")[candle["columns"].split(",").index("close")])
+    assert told(profit["assets"][0]["fifo_cost"]) == (Decimal(trade.value).scaleb(-8) / lira).quantize(CENT)
+
+
 async def test_a_pair_that_does_not_answer_gives_no_profit_at_all(client: Client, exchange: SimulatedExchange) -> None:
     exchange.faults.add(Fault(kind="status", path="*/myTrades", status=400, code=-1100, msg="Illegal characters."))
 

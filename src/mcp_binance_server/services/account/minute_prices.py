@@ -11,10 +11,11 @@ from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.symbols import Symbol, SymbolTable
 from mcp_binance_server.exchange.server_time import ServerTime
 from mcp_binance_server.exchange.spot.rest import MINUTE_MS, SpotClient
-from mcp_binance_server.services.gathering import gather
+from mcp_binance_server.services.gathering import gather_in_turns
 
 # The exchange gives a thousand candles in one call.
 MOST_MINUTES = 1000
+AT_ONCE = 8
 MOST_KEPT = 20_000
 ONE = Price(EXACT.create_decimal(1))
 
@@ -28,10 +29,11 @@ def minute_of(time_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PastPrices:
-    """The prices that are known of some minutes, and how many calls it took."""
+    """The prices that are known of some minutes, how many calls it took, and how many more it would take."""
 
     known: Mapping[Moment, Price]
     calls: int
+    calls_left: int
 
     def at(self, asset: str, time_ms: int) -> Price | None:
         return self.known.get((asset, minute_of(time_ms)))
@@ -66,13 +68,14 @@ class MinutePrices:
             RateLimited: the exchange may not be asked now.
         """
         moments = {(asset, minute_of(time_ms)) for asset, time_ms in wanted}
-        windows = _windows(moments - self._kept.keys(), table)[:most_calls]
-        parts = await gather(*(partial(self._closes, window) for window in windows))
+        windows = _windows(moments - self._kept.keys(), table)
+        reads = [partial(self._closes, window) for window in windows[:most_calls]]
+        parts = await gather_in_turns(reads, at_once=AT_ONCE)
         read = {moment: price for part in parts if part.value for moment, price in part.value.items()}
         known = {each: price for each in moments if (price := read.get(each) or self._kept.get(each)) is not None}
         now_ms = self.time.now_ms()
         self._keep({each: price for each, price in known.items() if each[1] + MINUTE_MS <= now_ms})
-        return PastPrices(known, len(windows))
+        return PastPrices(known, len(reads), len(windows) - len(reads))
 
     async def _closes(self, window: _Window) -> dict[Moment, Price]:
         count = (window.last_ms - window.first_ms) // MINUTE_MS + 1

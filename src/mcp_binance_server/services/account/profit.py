@@ -17,16 +17,16 @@ from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol, SymbolRules, SymbolTable
 from mcp_binance_server.exchange.spot.directory import Directory
 from mcp_binance_server.exchange.spot.endpoints import KLINES, MY_TRADES
-from mcp_binance_server.services.account.minute_prices import MinutePrices
+from mcp_binance_server.services.account.minute_prices import AT_ONCE, MinutePrices
 from mcp_binance_server.services.account.orders import QUOTES
 from mcp_binance_server.services.account.portfolio import ValuedAccount
 from mcp_binance_server.services.account.trade_pages import MOST_ROWS
-from mcp_binance_server.services.gathering import gather
+from mcp_binance_server.services.gathering import gather_in_turns
 
-# At most 20 x 20 for the newest pages, 20 x 20 for those before them, 50 x 2 for prices: 900 of a minute's 6000.
+# At most 20 x 20 for the newest pages, 20 x 20 for those before them, 200 x 2 for prices: 1,200 of a minute's 6,000.
 MOST_PAIRS = 20
 MORE_PAGES = 20
-PRICE_CALLS = 50
+PRICE_CALLS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,8 @@ class AccountProfit:
     """Pairs of the holdings that there was no room for."""
     cut: Mapping[Symbol, int]
     """Pairs with older trades that were not read, by the time of the oldest that was."""
+    prices_left: int
+    """How many calls for prices there was no room for; those that were read are kept, so that the next time goes on."""
     calls: int
     weight: int
 
@@ -92,12 +94,14 @@ class ProfitService:
             pairs=tuple(read),
             not_read=tuple(not_read),
             cut={symbol: min(fill.time_ms for fill in each.fills) for symbol, each in histories.items() if each.is_cut},
+            prices_left=past.calls_left,
             calls=pages + past.calls,
             weight=pages * MY_TRADES.weight + past.calls * KLINES.weight,
         )
 
     async def _histories(self, symbols: Sequence[Symbol]) -> dict[Symbol, _PairHistory]:
-        parts = await gather(*(partial(self.client.fills, symbol, MOST_ROWS) for symbol in symbols))
+        reads = [partial(self.client.fills, symbol, MOST_ROWS) for symbol in symbols]
+        parts = await gather_in_turns(reads, at_once=AT_ONCE)
         newest = {symbol: part.required().value for symbol, part in zip(symbols, parts, strict=True)}
         room = MORE_PAGES
         histories: dict[Symbol, _PairHistory] = {}

@@ -141,6 +141,7 @@ def _profit(profit: AccountProfit, limit: int) -> dict[str, Any]:
         "fees": _bare(ledger.fees),
         "fees_unvalued": fee_words(ledger.unvalued_fees),
         "trades_unpriced": ledger.unpriced_trades,
+        "prices_not_read": profit.prices_left,
         "trades": profit.trades,
         "pairs_read": [*profit.pairs],
         "pairs_not_read": [*profit.not_read],
@@ -150,7 +151,7 @@ def _profit(profit: AccountProfit, limit: int) -> dict[str, Any]:
     }
     if not said["assets"]:
         del said["all"]
-    sometimes = ("fees_unvalued", "trades_unpriced", "pairs_not_read", "older_not_read")
+    sometimes = ("fees_unvalued", "trades_unpriced", "prices_not_read", "pairs_not_read", "older_not_read")
     return {name: value for name, value in said.items() if value or name not in sometimes}
 
 

@@ -26,6 +26,7 @@ UNEXPLAINED = (
     "Gone is what was bought and left otherwise than by a sale at a known price.",
 )
 NOT_TAX_ADVICE = "This is not tax advice."
+ASK_AGAIN = "ask again for more prices, those read are kept"
 NO_TRADES = "No trades found on these pairs."
 
 Way = Callable[[AssetProfit], Gain]
@@ -34,7 +35,14 @@ Way = Callable[[AssetProfit], Gain]
 def profit_notes(profit: AccountProfit) -> list[str]:
     """Return the sentences that both channels say."""
     empty = [] if profit.trades else [NO_TRADES]
-    return [*empty, " ".join(HOW), *([" ".join(UNEXPLAINED)] if has_unexplained(profit) else []), NOT_TAX_ADVICE]
+    unread = [ASK_AGAIN] if profit.prices_left else []
+    return [
+        *empty,
+        *unread,
+        " ".join(HOW),
+        *([" ".join(UNEXPLAINED)] if has_unexplained(profit) else []),
+        NOT_TAX_ADVICE,
+    ]
 
 
 def profit_lines(profit: AccountProfit, limit: int) -> list[str]:
@@ -86,6 +94,7 @@ def _read_lines(profit: AccountProfit) -> list[str]:
         ("Fees", dollars(ledger.fees)),
         ("Fees Unvalued", _joined(fee_words(ledger.unvalued_fees))),
         ("Trades Unpriced", str(ledger.unpriced_trades or "")),
+        ("Prices Not Read", f"{profit.prices_left} calls; {ASK_AGAIN}" if profit.prices_left else ""),
         ("Trades", str(profit.trades)),
         ("Pairs Read", _joined(profit.pairs) or "none"),
         ("Pairs Not Read", _joined(profit.not_read)),
