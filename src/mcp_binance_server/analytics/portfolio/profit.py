@@ -110,6 +110,24 @@ class _Legs:
         return valued(fill.commission_asset, fill.commission, fill.time_ms, price_at)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountProfit:
+    """What the trades of an account explain, which of them were read, and what that cost."""
+
+    assets: tuple[AssetProfit, ...]
+    ledger: ProfitLedger
+    trades: int
+    pairs: tuple[Symbol, ...]
+    not_read: tuple[Symbol, ...]
+    """Pairs of the holdings that there was no room for."""
+    cut: Mapping[Symbol, int]
+    """Pairs with older trades that were not read, by the time of the oldest that was."""
+    prices_left: int
+    """How many calls for prices there was no room for; those that were read are kept, so that the next time goes on."""
+    calls: int
+    weight: int
+
+
 def valued(asset: str, amount: Decimal, time_ms: int, price_at: PriceAt) -> Decimal | None:
     """Return what an amount was worth at a moment; a stablecoin is money."""
     if asset in CASH or not amount:

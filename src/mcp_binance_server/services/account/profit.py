@@ -1,13 +1,12 @@
 """The account's own trades read back as far as the bounds allow, and the profit that they explain."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from mcp_binance_server.analytics.portfolio.profit import (
     CASH,
-    AssetProfit,
-    ProfitLedger,
+    AccountProfit,
     needed_prices,
     replay,
     settle,
@@ -27,24 +26,6 @@ from mcp_binance_server.services.gathering import gather_in_turns
 MOST_PAIRS = 20
 MORE_PAGES = 20
 PRICE_CALLS = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountProfit:
-    """What the trades of an account explain, which of them were read, and what that cost."""
-
-    assets: tuple[AssetProfit, ...]
-    ledger: ProfitLedger
-    trades: int
-    pairs: tuple[Symbol, ...]
-    not_read: tuple[Symbol, ...]
-    """Pairs of the holdings that there was no room for."""
-    cut: Mapping[Symbol, int]
-    """Pairs with older trades that were not read, by the time of the oldest that was."""
-    prices_left: int
-    """How many calls for prices there was no room for; those that were read are kept, so that the next time goes on."""
-    calls: int
-    weight: int
 
 
 @dataclass(frozen=True, slots=True)

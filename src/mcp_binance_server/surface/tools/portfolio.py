@@ -6,13 +6,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mcp_binance_server.analytics.portfolio.measures import AssetRisk
-from mcp_binance_server.analytics.portfolio.profit import AssetProfit, Gain, total
+from mcp_binance_server.analytics.portfolio.profit import AccountProfit, AssetProfit, Gain, total
 from mcp_binance_server.analytics.portfolio.report import PortfolioReport
 from mcp_binance_server.analytics.portfolio.valuation import Holding
 from mcp_binance_server.domain.account import AccountView, KeyRights
 from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.services.account.portfolio import JudgedPortfolio
-from mcp_binance_server.services.account.profit import MOST_PAIRS, AccountProfit
+from mcp_binance_server.services.account.profit import MOST_PAIRS
 from mcp_binance_server.surface.arguments import Arguments
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ListAnswer, ToolAnswer, ToolSpec

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
-from mcp_binance_server.analytics.portfolio.profit import AssetProfit, Gain, total
+from mcp_binance_server.analytics.portfolio.profit import AccountProfit, AssetProfit, Gain, total
 from mcp_binance_server.analytics.portfolio.valuation import DOLLAR
-from mcp_binance_server.services.account.profit import AccountProfit
 from mcp_binance_server.surface.views.markdown import exact, instant, money, plain
 
 CENT = Decimal("0.01")
