@@ -23,6 +23,7 @@ from support.warm_command import NAME, warm_command
 NOT_RUN = {
     "uv tool install": "it downloads what it installs",
     "claude mcp add": "it needs Claude Code",
+    "mcp-binance-server setup --trading": "it asks at a terminal: tests/cli/trading",
     "mcp-binance-server approve --new": "it asks at a terminal: tests/cli/trading",
     "BINANCE_NETWORK=testnet MCP_BINANCE_TRADING=practice": "it needs a key: test_practice.py",
     "BINANCE_NETWORK=mainnet MCP_BINANCE_TRADING=live": "it needs a key and limits: test_practice.py",

@@ -33,6 +33,7 @@ def options(client: str | None, **given: object) -> argparse.Namespace:
         "dry_run": False,
         "yes": False,
         "remove": False,
+        "trading": False,
     }
     return argparse.Namespace(**(usual | given))
 

@@ -21,6 +21,31 @@ class WrongPassphrase(Exception):
     """The passphrase does not open the approver's key."""
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class UnsealedApprover:
+    """A key that was just made, and is nowhere but in memory."""
+
+    key: Ed25519PrivateKey
+
+    @classmethod
+    def made(cls) -> "UnsealedApprover":
+        return cls(Ed25519PrivateKey.generate())
+
+    @property
+    def public(self) -> str:
+        """The half that the policy names."""
+        return _written_public(self.key)
+
+    def sealed(self, passphrase: str) -> "NewApprover":
+        """Close it, so that only this passphrase opens it."""
+        sealed = self.key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(passphrase.encode()),
+        )
+        return NewApprover(sealed, self.public)
+
+
 @dataclass(frozen=True, slots=True)
 class NewApprover:
     """A key that was just made: sealed for the disk, and the half that the policy names."""
@@ -34,13 +59,7 @@ class NewApprover:
 
 def new_approver(passphrase: str) -> NewApprover:
     """Make a key that only this passphrase opens."""
-    key = Ed25519PrivateKey.generate()
-    sealed = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(passphrase.encode()),
-    )
-    return NewApprover(sealed, _written_public(key))
+    return UnsealedApprover.made().sealed(passphrase)
 
 
 def sign(sealed: bytes, passphrase: str, terms: Terms, preview_id: PreviewId) -> str:

@@ -25,6 +25,12 @@ EPILOG = """Without --client the clients on this machine are found and listed to
 What is about to change is shown first, and the old file is kept beside the new.
 Keys are asked for without echo and stored in a file that only you can read,
 never in the client's own; then the key is tried, and what it may do is said.
+
+With --trading a file of limits is written, for paper and with the lines for real
+money commented out, and the key that approves orders is made: its passphrase is
+asked for at the terminal. A file of limits that is there is kept but for the line
+that names the approver. With --client the client's entry is set to paper as well,
+unless it names a mode already.
 """
 
 
@@ -49,9 +55,15 @@ def add_setup_command(commands: "argparse._SubParsersAction[Any]") -> None:  # p
     setup.add_argument("--network", choices=("mainnet", "testnet", "demo"), help="which Binance (default: mainnet)")
     setup.add_argument("--no-keys", action="store_true", help="ask for no keys: public data only, or keys set already")
     setup.add_argument("--keyring", action="store_true", help="store keys in the keyring of the operating system")
+    ways = setup.add_mutually_exclusive_group()
+    ways.add_argument(
+        "--trading",
+        action="store_true",
+        help="write limits for orders and make the key that approves them; with --client, trade on paper there",
+    )
     setup.add_argument("--dry-run", action="store_true", help="show what would change; ask and write nothing")
     setup.add_argument("--yes", action="store_true", help="write without asking; what would change is still shown")
-    setup.add_argument("--remove", action="store_true", help="take the server out of the client's configuration")
+    ways.add_argument("--remove", action="store_true", help="take the server out of the client's configuration")
 
 
 def client_name(text: str) -> str:

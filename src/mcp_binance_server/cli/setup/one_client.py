@@ -36,6 +36,7 @@ from mcp_binance_server.key_file import VARIABLE as KEY_FILE
 from mcp_binance_server.key_file import usual_key_file
 
 EXIT_REFUSED = 1
+MODE = "MCP_BINANCE_TRADING"
 # Says what became of the keys in a file on a network.
 Trial = Callable[[Path, str], str]
 
@@ -94,6 +95,8 @@ class Setup:
         if keys or named is None or Path(str(named)).parent == place.path.parent:
             # Clients hand down little of the environment, so that the usual place may be another one for the server.
             environment[KEY_FILE] = str(place.path) if keys or place.path.is_file() else None
+        if self._options.trading and MODE not in old:
+            environment[MODE] = "paper"
         return plan_addition(self._client, self._machine, text, name=self._options.name, environment=environment)
 
     def _chosen_network(self) -> str:
@@ -117,7 +120,7 @@ class Setup:
         paint = self._terminal.paint
         self._say(f"\n{paint(self._client.title, 'bold')} reads {plan.path}\n")
         for line in plan.diff():
-            self._say(_painted(line, self._terminal))
+            self._say(painted(line, self._terminal))
         if not plan.changes:
             self._say("It is as it should be already; nothing to change.")
         self._say("")
@@ -208,7 +211,8 @@ def _removal(path: Path, machine: Machine) -> str:
     return f'del "{path}"' if machine.system == "windows" else f"rm {shlex.quote(str(path))}"
 
 
-def _painted(line: str, terminal: Terminal) -> str:
+def painted(line: str, terminal: Terminal) -> str:
+    """Colour a line of a diff as people know it."""
     if line.startswith(("---", "+++")):
         return terminal.paint(line, "bold")
     if line.startswith("@@"):

@@ -149,10 +149,14 @@ class FileChange:
 
     def diff(self) -> list[str]:
         """Return the lines of a unified diff in which nothing that looks like a secret can be read."""
-        now = (self.before or "").splitlines()
-        named = str(self.path) if self.before is not None else "(no file yet)"
-        lines = difflib.unified_diff(now, self.after.splitlines(), named, str(self.path), lineterm="", n=2)
-        return [_masked(line) for line in lines]
+        return [_masked(line) for line in changed_lines(self.path, self.before, self.after)]
+
+
+def changed_lines(path: PurePath, before: str | None, after: str) -> list[str]:
+    """Return the lines of a unified diff of a file that is to have another text, or is to be made."""
+    named = str(path) if before is not None else "(no file yet)"
+    now = (before or "").splitlines()
+    return [*difflib.unified_diff(now, after.splitlines(), named, str(path), lineterm="", n=2)]
 
 
 def plan_addition(

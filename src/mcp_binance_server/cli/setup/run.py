@@ -193,6 +193,12 @@ def run_setup(options: argparse.Namespace) -> int:
     talk = Talk(_say, input, getpass.getpass)
     terminal = Terminal.of(sys.stdout, environment)
     trial = partial(_tried, terminal=terminal)
+    if options.trading:
+        from mcp_binance_server.cli.setup.trading import set_up_trading  # noqa: PLC0415 - few trade
+
+        code = set_up_trading(options, talk, terminal, SystemClock())
+        if code != 0 or options.client is None:
+            return code
     return Course(options, machine, talk, terminal, SystemClock(), trial=trial, can_ask=sys.stdin.isatty()).run()
 
 

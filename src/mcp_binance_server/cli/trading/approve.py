@@ -4,13 +4,14 @@ import argparse
 import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost, exchange_host, say, told
 from mcp_binance_server.cli.trading.passphrase import ask_approver, ask_new_passphrase, sealed_key
 from mcp_binance_server.cli.trading.shown import stopped_line, terms_page, waiting_list
 from mcp_binance_server.own_folders import config_folder
 from mcp_binance_server.settings import surroundings
-from mcp_binance_server.trading.approvals import APPROVER_FILE, new_approver, sign
+from mcp_binance_server.trading.approvals import APPROVER_FILE, NewApprover, new_approver, sign
 from mcp_binance_server.trading.journal.records import Stopped, Waiting
 from mcp_binance_server.trading.policy_file import policy_at
 
@@ -57,6 +58,19 @@ def _new(host: TradingHost) -> int:
     if path.exists():
         raise NotDone(f"There is an approver already: {path}. Move it away first if you mean to replace it.")
     made = new_approver(ask_new_passphrase())
+    keep_key(host, made)
+    say(f'approver = "{made.public}"\n')
+    say(MADE.format(path=path, policy=policy_place(host)))
+    return 0
+
+
+def keep_key(host: TradingHost, made: NewApprover) -> None:
+    """Write an approver's key for its owner alone; one that is there is never replaced.
+
+    Raises:
+        NotDone: it cannot be written.
+    """
+    path = host.folder / APPROVER_FILE
     try:
         host.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -66,11 +80,12 @@ def _new(host: TradingHost) -> int:
             os.fsync(file)
     except OSError as error:
         raise NotDone(f"{path}: {error.strerror}") from None
-    say(f'approver = "{made.public}"\n')
+
+
+def policy_place(host: TradingHost) -> Path:
+    """Return where the limits are, or would be looked for."""
     folder = config_folder(surroundings())
-    policy = host.settings.trading_policy or (folder / "trading.toml" if folder else "trading.toml")
-    say(MADE.format(path=path, policy=policy))
-    return 0
+    return host.settings.trading_policy or (folder or Path()) / "trading.toml"
 
 
 def say_waiting(host: TradingHost, waiting: Sequence[Waiting]) -> None:

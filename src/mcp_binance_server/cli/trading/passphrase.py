@@ -19,7 +19,7 @@ def ask_passphrase(question: str) -> str:
     Raises:
         NotDone: there is no terminal: it must not come from a pipe.
     """
-    if not _has_terminal():
+    if not has_terminal():
         raise NotDone(NO_TERMINAL)
     try:
         return getpass.getpass(question)
@@ -82,7 +82,8 @@ async def count_wrong(journal: OpenJournal, by: str) -> int:
     return wrong
 
 
-def _has_terminal() -> bool:
+def has_terminal() -> bool:
+    """Tell whether somebody can be asked, whatever standard input is."""
     if sys.platform == "win32":
         return sys.stdin.isatty()
     try:
