@@ -9,11 +9,14 @@ from decimal import Decimal
 
 import pytest
 
+from cli.trading.served_page import served_page
 from cli.trading.trading_folder import PASSPHRASE, TradingFolder
 from cli.trading.typist import Typist
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.clock import SystemClock
+from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.trading.approvals import APPROVER_FILE, is_approved, is_public_key, new_approver
+from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.policy_file import policy_at
 from support.process import COMMAND
 
@@ -144,6 +147,46 @@ def test_what_waits_is_listed_and_one_is_shown_in_full(folder: TradingFolder, ca
     assert "59,000.5 (the order leaves at this)" in shown[stop]
     assert "NOT the trading.toml of now" in shown[stop]
     assert max(map(len, (listed + shown[market] + shown[stop]).splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_exits_and_what_is_replaced_are_shown_before_anybody_signs(folder: TradingFolder, capsys: Output) -> None:
+    folder.approver()
+    profit, stop, limit = Price(Decimal(66_000)), Price(Decimal(58_000)), Price(Decimal("57_700.5"))
+    old = "mbp-abcdefghijabcdefghij"
+    bracket = folder.waits(1, exits=Exits("OTOCO", Quantity(Decimal("0.00099")), profit, stop, limit))
+    received = folder.waits(2, exits=Exits("OPO", Quantity(Decimal("0.001")), stop=stop, stop_limit=limit))
+    pair = folder.waits(
+        3, kind="OCO", side="SELL", price=profit, exits=Exits("OCO", Quantity(Decimal("0.001")), profit, stop, limit)
+    )
+    instead = folder.waits(4, replaces=old)
+    smaller = folder.waits(5, replaces=old, amends=True)
+
+    assert main(["approve"]) == 0
+    listed = capsys.readouterr().out
+    shown: list[str] = []
+    for each in (bracket, received, pair, instead, smaller):
+        assert main(["approve", each.preview_id]) == 1
+        said = capsys.readouterr().out
+        shown.append(" ".join(said.split()))
+        listed += said
+    with served_page(folder, bracket) as page:
+        told = page.hand.get().text
+
+    below = "at 58,000, then at 57,700.5 or better"
+    assert f"profit SELL 0.00099 at 66,000, once it is filled stop SELL 0.00099 {below}, once it is filled" in shown[0]
+    assert "not protected while only a part of it is filled" in shown[0]
+    assert f"stop SELL what was received, 0.001 at most, {below}, once it is filled" in shown[1]
+    assert (
+        f"type OCO, two orders of which one ends the other profit SELL 0.001 at 66,000 stop SELL 0.001 {below}"
+        in shown[2]
+    )
+    assert "57.7005 (the least that is received" in shown[2]
+    assert f"replaces {old}, cancelled first; if this one is then refused, neither stands" in shown[3]
+    assert f"replaces {old}: it only becomes smaller, and keeps its place" in shown[4]
+    assert "<dt>profit</dt><dd>SELL 0.00099 at 66,000, once it is filled</dd>" in told
+    assert [listed.count(each) for each in ("with exits", "instead of another", "reduce an")] == [2, 1, 1]
+    assert max(map(len, listed.splitlines())) <= 80
 
 
 def test_nothing_waits_or_not_that(folder: TradingFolder, capsys: Output) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from itertools import zip_longest
+from textwrap import wrap
 
 from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.domain.order_requests import TimeInForce
@@ -9,12 +11,16 @@ from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import echo
 from mcp_binance_server.trading.journal.records import Intent, Stopped, Waiting
+from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.trading.judgement.terms import Terms
 
 HostOf = Callable[[Terms], str]
 
+WIDE = 69
+UNPROTECTED = "what is bought is not protected while only a part of it is filled"
+SMALLER = ": it only becomes smaller, and keeps its place"
 UNTIL: dict[TimeInForce, str] = {
     "GTC": "it stands until it is filled or cancelled (GTC)",
     "IOC": "what does not fill at once expires (IOC)",
@@ -35,9 +41,16 @@ def number(amount: Decimal) -> str:
 
 def order_line(terms: Terms) -> str:
     """Name an order in a few words."""
+    if terms.amends:
+        return f"reduce an order of {echo(terms.symbol)} to {number(terms.quantity)}"
+    beside = ", with exits" if terms.exits is not None and terms.exits.has_entry else ""
+    beside += "" if terms.replaces is None else ", instead of another"
+    if terms.exits is not None and not terms.exits.has_entry:
+        least = f"at least {number(terms.worst)}"
+        return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {least}"
     price = f"at most {number(terms.price)}" if terms.side == "BUY" else f"at least {number(terms.price)}"
     stop = "" if terms.stop_price is None else f", stop {number(terms.stop_price)}"
-    return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {price}{stop}"
+    return f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)} {terms.kind}, {price}{stop}{beside}"
 
 
 def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
@@ -61,25 +74,57 @@ def terms_page(waiting: Waiting, policy: Policy, now_ms: int, host: HostOf) -> s
 def terms_rows(waiting: Waiting, policy: Policy, now_ms: int) -> list[tuple[str, str]]:
     """Name each thing that a person agrees to."""
     terms = waiting.terms
-    kind = f"{terms.kind}, sent as a limit order at the price below" if terms.is_market else terms.kind
-    price = "worst price: no worse one is taken" if terms.is_market else "limit"
     trigger = [] if terms.stop_price is None else [("stop", f"{number(terms.stop_price)} (the order leaves at this)")]
     spent = "the most that is paid" if terms.side == "BUY" else "the least that is received"
     is_same = terms.policy == policy.digest
     return [
         ("order", f"{terms.side} {number(terms.quantity)} {echo(terms.symbol)}"),
-        ("type", kind),
-        ("price", f"{number(terms.price)} ({price})"),
+        *_kind_rows(terms),
         *trigger,
+        *_exit_rows(terms.exits),
+        *_replaced_rows(terms),
         ("lasts", UNTIL[terms.time_in_force]),
         ("value", f"{number(terms.value)} ({spent}, before fees)"),
-        ("limits", f"count it as {cents_text(terms.counted)} {policy.counting_asset}"),
+        ("limits", f"count it as {cents_text(terms.taken)} {policy.counting_asset}"),
         ("rules", "trading.toml as it is now" if is_same else "NOT the trading.toml of now: it was changed since"),
         ("account", f"{echo(terms.account)} on {echo(terms.network)}"),
         ("asked", f"{at(waiting.since_ms)} for {echo(waiting.visitor)}"),
         ("until", f"{at(terms.expires_ms)}, {_left(waiting, now_ms)}"),
         ("id", waiting.preview_id),
     ]
+
+
+def _kind_rows(terms: Terms) -> list[tuple[str, str]]:
+    if terms.exits is not None and not terms.exits.has_entry:
+        return [("type", f"{terms.kind}, two orders of which one ends the other")]
+    if terms.is_market:
+        kind, price = f"{terms.kind}, sent as a limit order at the price below", "worst price: no worse one is taken"
+    else:
+        kind, price = terms.kind, "limit"
+    return [("type", kind), ("price", f"{number(terms.price)} ({price})")]
+
+
+def _exit_rows(exits: Exits | None) -> list[tuple[str, str]]:
+    """Name the orders that end what is bought, or of a pair the two."""
+    if exits is None:
+        return []
+    is_received = exits.shape.startswith("OPO")
+    sold = f"what was received, {number(exits.quantity)} at most," if is_received else number(exits.quantity)
+    when = ", once it is filled" if exits.has_entry else ""
+    rows: list[tuple[str, str]] = []
+    if exits.take_profit is not None:
+        rows.append(("profit", f"SELL {sold} at {number(exits.take_profit)}{when}"))
+    if exits.stop is not None and exits.stop_limit is not None:
+        below = f"at {number(exits.stop)}, then at {number(exits.stop_limit)} or better"
+        rows.append(("stop", f"SELL {sold} {below}{when}"))
+    return [*rows, ("beware", UNPROTECTED)] if exits.has_entry else rows
+
+
+def _replaced_rows(terms: Terms) -> list[tuple[str, str]]:
+    if terms.replaces is None:
+        return []
+    gone = ", cancelled first; if this one is then refused, neither stands"
+    return [("replaces", f"{echo(terms.replaces)}{SMALLER if terms.amends else gone}")]
 
 
 def staked(terms: Terms, host: HostOf) -> str:
@@ -137,4 +182,8 @@ def _left(waiting: Waiting, now_ms: int) -> str:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"  {name:<8} {text}" for name, text in rows]
+    lines: list[str] = []
+    for name, text in rows:
+        parts = wrap(text, WIDE, break_long_words=False, break_on_hyphens=False)
+        lines += [f"  {label:<8} {part}" for label, part in zip_longest([name], parts, fillvalue="")]
+    return lines
