@@ -25,6 +25,18 @@ def pauses() -> Iterator[int]:
     return chain(FIRST_PAUSES_MS, repeat(PAUSE_MS))
 
 
+async def asked_for(intent: Intent, broker: Broker) -> Order | None:
+    """Return what shows that a request was carried out: its order, the first of its list, or one made smaller.
+
+    Raises:
+        AppError: it could not be asked.
+    """
+    order = await broker.ask(intent.terms.symbol, intent.order_ids[0])
+    if order is not None and intent.terms.amends and order.quantity != intent.terms.quantity:
+        return None
+    return order
+
+
 @dataclass(frozen=True, slots=True)
 class Settling:
     """Asks where orders went; anybody may ask, nobody sends."""
@@ -71,7 +83,7 @@ class Settling:
         if stands is not None and not stands.is_unresolved:
             return True  # the exchange has told it unasked, or another process knows more
         is_over = self.now_ms() >= over_ms  # when it was asked, not when the answer came
-        order = await self._asked(intent, broker)
+        order = await asked_for(intent, broker)
         try:
             if order is not None:
                 await self.watch.learn(intent.preview_id, order, self.now_ms())
@@ -81,13 +93,6 @@ class Settling:
         except IllegalMove:  # another process was faster
             return True
         return order is not None or is_over
-
-    async def _asked(self, intent: Intent, broker: Broker) -> Order | None:
-        """Return what shows that a request was carried out: its order, the first of its list, or one made smaller."""
-        order = await broker.ask(intent.terms.symbol, intent.order_ids[0])
-        if order is not None and intent.terms.amends and order.quantity != intent.terms.quantity:
-            return None
-        return order
 
     async def end_cancels_left(self, is_own: Callable[[Terms], bool]) -> None:
         """Write what became of the cancels of dead processes: the order tells, the cancel is not asked for."""

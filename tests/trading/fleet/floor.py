@@ -12,7 +12,7 @@ from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.state.engine import Reserves
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.desk import Placed
-from mcp_binance_server.trading.fleet.keeper import TICK_MS, FleetKeeper
+from mcp_binance_server.trading.fleet.keeper import FleetKeeper, KeeperPace
 from mcp_binance_server.trading.fleet.ledger import FleetLedger
 from mcp_binance_server.trading.journal.records import NewIntent
 from mcp_binance_server.trading.judgement.charges import charges
@@ -20,6 +20,7 @@ from mcp_binance_server.trading.judgement.policy import Policy, read_policy
 from support.clock import FakeClock
 from trading.spot_floor import SpotFloor, spot_floor
 
+TICK_MS = KeeperPace().tick_ms
 LIMITS = """
 [limits]
 symbols = ["BTCUSDT"]

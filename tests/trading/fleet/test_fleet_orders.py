@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_binance_server.domain.money import Price
+from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.trading.errors import TradingNotReady
@@ -15,11 +15,16 @@ from mcp_binance_server.trading.journal.ledger import GuardDenied
 from mcp_binance_server.trading.journal.limits import LimitPassed
 from mcp_binance_server.trading.journal.stops import TradingIsStopped
 from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.guards import Denied
 from trading.fleet.floor import Fleet, Worker, fleet_in
 from trading.spot_floor import SYMBOL, breaks, by_hand, writes
 
 pytestmark = pytest.mark.anyio
+
+BRACKET = Exits(
+    "OTOCO", Quantity(Decimal("0.001")), Price(Decimal(70_000)), Price(Decimal(50_000)), Price(Decimal(49_000))
+)
 
 
 async def started(stack: AsyncExitStack, fleet: Fleet, *names: str) -> list[Worker]:
@@ -226,6 +231,22 @@ async def test_what_a_dead_worker_had_sent_is_asked_for_and_not_sent_again(tmp_p
         told = await two.place(new)
         assert told.intent.state == ("ADOPTED" if executed else "NOT_PLACED")
         assert await used(two) == 7_000
+        assert writes(fleet.exchange) == []
+
+
+async def test_a_list_that_a_dead_worker_had_sent_is_known_by_its_first_order(tmp_path: Path) -> None:
+    fleet = fleet_in(tmp_path)
+    async with AsyncExitStack() as stack:
+        one, two = await started(stack, fleet, "one", "two")
+        new, now_ms = one.floor.order(exits=BRACKET), fleet.clock.now_ms()
+        await one.ledger.claim(new, charges(new.terms, fleet.policy, new.way), now_ms)
+        await one.ledger.mark_sent(new.preview_id, now_ms)
+        await by_hand(fleet.exchange, f"{new.client_order_id}-w")
+
+        await two.ticks(25)
+
+        told = await two.place(new)
+        assert (told.intent.state, told.intent.status) == ("ADOPTED", "NEW")
         assert writes(fleet.exchange) == []
 
 

@@ -23,20 +23,31 @@ from mcp_binance_server.trading.journal.stops import lift_row
 from mcp_binance_server.trading.journal.watching import WATCHED_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId
 from mcp_binance_server.trading.reconciling import NEVER_PLACED
+from mcp_binance_server.trading.settling import asked_for
 
 LOG = logging.getLogger(__name__)
 
-TICK_MS = 250
-# A worker that has not said for so long that it lives is gone; the state may just have forgotten what it said.
-ALIVE_MS, SILENT_MS = 3_000, 1_000
-# What is reserved and in no journal after so long was never written down.
-UNWRITTEN_MS = 5_000
-# How often one asks for an order that another left, and for one that was not found.
-ASK_MS, ASK_LATE_MS = 1_000, 60_000
+# How often one asks for an order that was not found.
+ASK_LATE_MS = 60_000
 OPENING_MS = 30_000
 AT_ONCE = 100
 FLEET: Final = "another server of this account"
 AGREED = "all servers of this account agree on what this day has used"
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperPace:
+    """How often a worker speaks, and how long it waits for others."""
+
+    tick_ms: int = 250
+    alive_ms: int = 3_000
+    """Who has not said for so long that it lives is gone."""
+    silent_ms: int = 1_000
+    """And so much longer: the state may just have forgotten what was said."""
+    unwritten_ms: int = 5_000
+    """What is reserved and in no journal after so long was never written down."""
+    ask_ms: int = 1_000
+    """How often one asks for an order that another left."""
 
 
 @dataclass(eq=False)
@@ -52,6 +63,7 @@ class FleetKeeper:
     """Writes down what the exchange has of this day and the journal has not."""
     settle_ms: int
     """How long an emptied state waits for those who know: what was on its way has arrived, stops are told again."""
+    pace: KeeperPace = KeeperPace()
     may_open: bool = False
     _is_joined: bool = False
     _seq: int = 0
@@ -75,13 +87,13 @@ class FleetKeeper:
                     LOG.debug("nothing was told to other servers: %s", error.message)
                 except (ValueError, KeyError, TypeError):
                     LOG.exception("what another server has told makes no sense")
-                await self.clock.sleep_until_ms(self.clock.monotonic_ms() + TICK_MS)
+                await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
 
     async def joined(self) -> None:
         """Wait until the account is open, and the state knows what this journal does: the last step of a start."""
         self.may_open = True
         while not self._is_joined:
-            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + TICK_MS)
+            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
 
     async def tick(self) -> None:
         """Do everything once.
@@ -91,7 +103,7 @@ class FleetKeeper:
         """
         engine, now_ms = self.ledger.engine, self.now_ms()
         await self._tell_news()
-        book = await self.ledger.book(now_ms, max(0, self._seen_ms - ALIVE_MS))
+        book = await self.ledger.book(now_ms, max(0, self._seen_ms - self.pace.alive_ms))
         await self._share_stop(book)
         if engine.epoch != self._epoch:
             await self._restate(engine.epoch)
@@ -110,8 +122,8 @@ class FleetKeeper:
         """Say that this worker lives, also while it waits for the exchange."""
         while True:
             with suppress(AppError):
-                await self.ledger.engine.put(_alive(self.ledger.owner), b"1", ttl_ms=ALIVE_MS)
-            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + TICK_MS)
+                await self.ledger.engine.put(_alive(self.ledger.owner), b"1", ttl_ms=self.pace.alive_ms)
+            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
 
     async def _tell_news(self) -> None:
         """Tell what was written in this journal since, by whom of this host ever."""
@@ -188,7 +200,8 @@ class FleetKeeper:
         if await self.ledger.host.find(intent.preview_id) is not None:
             return  # in this journal: the desk looks after it
         if intent.owner == self.ledger.owner:
-            is_left = intent.preview_id not in self.ledger.claiming and now_ms - intent.prepared_ms > UNWRITTEN_MS
+            age_ms = now_ms - intent.prepared_ms
+            is_left = intent.preview_id not in self.ledger.claiming and age_ms > self.pace.unwritten_ms
             if is_left and intent.state == "PREPARED":
                 await self._tell(shared, "NOT_SENT", "it was not written down")
         elif await self._is_gone(intent.owner):
@@ -199,7 +212,7 @@ class FleetKeeper:
             self._silent_since_ms.pop(owner, None)
             return False
         now = self.clock.monotonic_ms()
-        return now - self._silent_since_ms.setdefault(owner, now) >= SILENT_MS
+        return now - self._silent_since_ms.setdefault(owner, now) >= self.pace.silent_ms
 
     async def _take_over(self, shared: SharedIntent) -> None:
         intent = shared.intent
@@ -207,15 +220,17 @@ class FleetKeeper:
             # Its owner, should it wake, cannot let it leave any more: the state says that it is over.
             await self._tell(shared, "NOT_SENT", "the server that was to send it is gone")
             return
-        pause_ms = ASK_LATE_MS if intent.state == "NOT_PLACED" else ASK_MS
+        pause_ms = ASK_LATE_MS if intent.state == "NOT_PLACED" else self.pace.ask_ms
         now = self.clock.monotonic_ms()
         if now - self._asked_ms.get(intent.preview_id, -pause_ms) < pause_ms:
             return
         self._asked_ms[intent.preview_id] = now
         over_ms = intent.updated_ms + (WATCHED_MS if intent.state == "NOT_PLACED" else self.broker.horizon_ms)
         is_over = self.now_ms() >= over_ms  # when it was asked, not when the answer came
-        order = await self.broker.ask(intent.terms.symbol, intent.client_order_id)
-        if order is not None:
+        order = await asked_for(intent, self.broker)
+        if order is not None and intent.terms.amends:
+            await self._tell(shared, "ACKED", "", is_over=True)
+        elif order is not None:
             new = NewIntent(
                 intent.preview_id, intent.client_order_id, intent.visitor, shared.asset, intent.way, intent.terms
             )
