@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
@@ -24,13 +24,16 @@ from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.settings import read_settings
 from mcp_binance_server.simulator.account import DemoAccount
 from mcp_binance_server.trading.desk import Desk, Placed
+from mcp_binance_server.trading.fleet.agreements import FleetAgreements
+from mcp_binance_server.trading.fleet.keeper import AGREED, FleetKeeper, KeeperPace
+from mcp_binance_server.trading.fleet.ledger import FleetLedger
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import Policy
-from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, TradedAccount
+from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
 from mcp_binance_server.trading.spot import SpotBroker
 from mcp_binance_server.upstream import opened_upstream
 from support.terms import intent
@@ -43,6 +46,8 @@ HORIZON_MS, LONGEST_SECS, LATE_MS = 17_000, 15.0, 8_000
 # What the exchange and the journal must agree within, of a start.
 FINAL_SECS = 20.0
 LOOK_MS = 20
+# How long an emptied state waits: on this machine nothing is longer on its way.
+SETTLE_MS = 300
 
 # Made before the fork: each process would spend more on one of its own than on everything else.
 TLS = httpx2.create_ssl_context()
@@ -131,10 +136,6 @@ class WireWorld:
             await SystemClock().sleep_ms(LOOK_MS)
 
 
-async def _worth(order: Order) -> OrderWorth:
-    return OrderWorth("BTC", int(order.price * order.quantity * 100) + 1)
-
-
 @dataclass(frozen=True)
 class Start:
     """Where a process starts, at which desk, and how it waits."""
@@ -144,13 +145,20 @@ class Start:
     pace: Pace
     wishes: dict[Wish, NewIntent]
     desk: type[Desk] = Desk
+    shared: str = ""
+    """Where the state is that it shares with other workers of the account; with none it is alone."""
+    policy: Policy = field(default_factory=Policy)
+    worth: int | None = None
+    ledger: type[FleetLedger] = FleetLedger
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[WireWorld]:
         """Start as a server does: journal and exchange are brought to agree before the first order."""
         network = replace(NETWORKS["testnet"], rest_url=self.address, stream_url=None, ws_api_url=None)
         keys = {"BINANCE_API_KEY": KEYS.api_key, "BINANCE_SECRET_KEY": KEYS.secret_key}
-        settings = read_settings({**keys, "BINANCE_NETWORK": "testnet", "MCP_BINANCE_TRADING": "practice"})
+        named = {"BINANCE_NETWORK": "testnet", "MCP_BINANCE_TRADING": "practice"}
+        state = {"MCP_BINANCE_STATE_URL": self.shared} if self.shared else {}
+        settings = read_settings({**keys, **named, **state})
         async with (
             opened_upstream(settings, network=network) as upstream,
             opened_store(self.folder) as store,
@@ -163,10 +171,27 @@ class Start:
                 reads = AccountClient(caller, principal)
                 venue = Venue("testnet", host_of(self.address))
                 broker = SpotBroker(client, reads, upstream.directory, venue, self.pace.horizon_ms)
-                ledger, now_ms = HostLedger(store, name), caller.time.now_ms
+                host, now_ms = HostLedger(store, name), caller.time.now_ms
+                fleet = self.ledger(host, upstream.engine, ACCOUNT, self.policy) if self.shared else None
+                ledger = fleet or host
                 account = TradedAccount(ACCOUNT, "practice", "testnet")
-                start = Reconciliation(ledger, broker, reads.order_history, account, Policy(), _worth, now_ms)
+                start = Reconciliation(ledger, broker, reads.order_history, account, self.policy, self._worth, now_ms)
                 desk = self.desk(ledger, lambda _: broker, Hasty(self.pace), now_ms, "practice", ACCOUNT)
                 desk.errands.last_ms = 0
+                keeper = None if fleet is None else _keeper(fleet, start, now_ms)
                 async with desk.running(start):
+                    if keeper is not None:
+                        desk.errands.beside(keeper.run)
                     yield WireWorld(desk, self.pace, self.wishes)
+
+    async def _worth(self, order: Order) -> OrderWorth:
+        counted = int(order.price * order.quantity * 100) + 1 if self.worth is None else self.worth
+        return OrderWorth("BTC", counted)
+
+
+def _keeper(fleet: FleetLedger, start: Reconciliation, now_ms: Callable[[], int]) -> FleetKeeper:
+    agreements = FleetAgreements(fleet.store, fleet.engine, ACCOUNT)
+    clock, pace = SystemClock(), KeeperPace(tick_ms=50, alive_ms=600, silent_ms=200, unwritten_ms=1_000, ask_ms=100)
+    keeper = FleetKeeper(fleet, agreements, start.broker, clock, now_ms, start.again, SETTLE_MS, pace)
+    start.last = (StartStep(AGREED, keeper.joined),)
+    return keeper
