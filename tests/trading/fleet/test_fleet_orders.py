@@ -284,6 +284,23 @@ async def test_a_no_at_one_worker_is_a_no_at_all_and_a_signature_a_signature(tmp
         assert await one.keeper.agreements.signature(waits.preview_id) == "signed"
 
 
+async def test_what_was_declined_on_one_machine_waits_on_none(tmp_path: Path) -> None:
+    fleet = fleet_in(tmp_path)
+    async with AsyncExitStack() as stack:
+        one, two = await started(stack, fleet, "one", "two")
+        new, now_ms = one.floor.order(), fleet.clock.now_ms()
+        await one.keeper.agreements.wait(new.preview_id, "me", new.terms, now_ms)
+        await two.ticks(0.5)
+        assert [each.preview_id for each in await two.keeper.agreements.waiting(0)] == [new.preview_id]
+
+        await Agreements(two.ledger.store).decline(new.preview_id, "me", now_ms)  # by who knows its journal alone
+        for worker in (two, one, two):
+            await worker.ticks(0.5)
+
+        assert [await each.keeper.agreements.waiting(0) for each in (one, two)] == [[], []]
+        assert await one.keeper.agreements.is_declined(new.preview_id)
+
+
 async def test_of_two_equal_orders_in_the_same_moment_one_is_a_duplicate(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:

@@ -25,7 +25,7 @@ class FleetAgreements(Agreements):
 
     async def decline(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
         await Agreements.decline(self, preview_id, visitor, now_ms)
-        await self._shelve(self._noes, preview_id, {"visitor": visitor, "at_ms": now_ms}, DAY_MS)
+        await self.tell_declined(preview_id, visitor, now_ms)
 
     async def is_declined(self, preview_id: PreviewId) -> bool:
         here = await Agreements.is_declined(self, preview_id)
@@ -64,12 +64,24 @@ class FleetAgreements(Agreements):
         return None if told is None else json.loads(told)["signature"]
 
     async def take_in(self) -> None:
-        """Have wait here what waits at other workers: whoever approves on this machine sees it."""
-        for name, value in (await self.engine.on_shelf(self._waiting)).items():
+        """Have wait here what waits at other workers, unless it was declined: who approves on this machine sees it."""
+        waiting = await self.engine.on_shelf(self._waiting)
+        declined = await self.engine.on_shelf(self._noes) if waiting else {}
+        for name, value in waiting.items():
+            if await Agreements.is_declined(self, PreviewId(name)):
+                continue
+            if name in declined:
+                no = json.loads(declined[name])
+                await Agreements.decline(self, PreviewId(name), no["visitor"], no["at_ms"])
+                continue
             told = json.loads(value)
             terms = Terms.from_json(told["terms"])
             if terms.account == self.account:
                 await Agreements.wait(self, PreviewId(name), told["visitor"], terms, told["since_ms"])
+
+    async def tell_declined(self, preview_id: PreviewId, visitor: str, at_ms: int) -> None:
+        """Show every worker what was declined on this machine."""
+        await self._shelve(self._noes, preview_id, {"visitor": visitor, "at_ms": at_ms}, DAY_MS)
 
     async def tell_signed(self, preview_id: PreviewId, signature: str, ttl_ms: int = DAY_MS) -> None:
         """Show every worker what was signed on this machine."""

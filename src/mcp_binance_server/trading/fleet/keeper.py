@@ -16,7 +16,7 @@ from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.fleet.agreements import FleetAgreements
 from mcp_binance_server.trading.fleet.ledger import FleetLedger, read_values
 from mcp_binance_server.trading.fleet.records import SharedIntent
-from mcp_binance_server.trading.journal.agreements import APPROVED
+from mcp_binance_server.trading.journal.agreements import APPROVED, DECLINED
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import IntentState, NewIntent
 from mcp_binance_server.trading.journal.stops import lift_row
@@ -134,6 +134,8 @@ class FleetKeeper:
         for each in events:
             if each.state == APPROVED:
                 await self.agreements.tell_signed(PreviewId(each.about), str(each.told["signature"]))
+            elif each.state == DECLINED:
+                await self.agreements.tell_declined(PreviewId(each.about), str(each.told["visitor"]), each.at_ms)
             elif each.state == "RESUMED" and each.told.get("by") != FLEET:
                 await self._resume(each.at_ms)
             elif each.about:
@@ -159,6 +161,8 @@ class FleetKeeper:
 
     async def _open(self) -> None:
         """Open the account in a memory that does not know it: one worker, when those who know more have told it."""
+        if self._is_joined:
+            LOG.error("the shared state was emptied: no order leaves until it knows again what this day has used")
         self._is_joined = False
         now = self.clock.monotonic_ms()
         if self._closed_since_ms is None:
@@ -173,7 +177,7 @@ class FleetKeeper:
         await self.count_again()
         await self._restate(epoch)
         if await engine.recount(self.ledger.account, (), lease=lease) is Fenced.WRITTEN:
-            LOG.warning("the shared state knows what account %s has used this day", self.ledger.account)
+            LOG.info("the shared state knows what account %s has used this day", self.ledger.account)
         await engine.release(lease)
 
     async def _share_stop(self, book: AccountBook) -> None:
