@@ -1,6 +1,6 @@
 """Between accepting and answering anything may go wrong, with and without the order having happened."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx2
@@ -10,6 +10,7 @@ from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from support.clock import FakeClock
 from support.exchange_socket import served_exchange
+from support.order_lists import oco, otoco
 from support.trader import Trader
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("unlimited")]
@@ -93,6 +94,54 @@ async def test_a_cancel_happens_or_not_whatever_is_answered(trader: Trader, faul
     await struck(trader, fault, executed=executed, method="DELETE")
 
     assert (await trader.order("one"))["status"] == ("CANCELED" if executed else "NEW")
+
+
+Write = tuple[str, str, Callable[[Trader], Mapping[str, object]]]
+REPLACES = {"cancelReplaceMode": "STOP_ON_FAILURE", "cancelOrigClientOrderId": "old", "newClientOrderId": "new"}
+OTHER_WRITES: Mapping[str, Write] = {
+    "pair": ("POST", "orderList/oco", lambda trader: oco(trader, listClientOrderId="second")),
+    "entry": ("POST", "orderList/opoco", lambda trader: otoco(trader, pendingQuantity=None)),
+    "list cancel": ("DELETE", "orderList", lambda _: {"symbol": "BTCUSDT", "listClientOrderId": "list"}),
+    "amendment": (
+        "PUT",
+        "order/amend/keepPriority",
+        lambda _: {"symbol": "BTCUSDT", "origClientOrderId": "old", "newQty": "0.005", "newClientOrderId": "old"},
+    ),
+    "replacement": (
+        "POST",
+        "order/cancelReplace",
+        lambda trader: (
+            {"symbol": "BTCUSDT", "side": "BUY", "type": "LIMIT", "timeInForce": "GTC", "quantity": "0.01"}
+            | {"price": trader.far_below()}
+            | REPLACES
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["executed", "not_executed"])
+@pytest.mark.parametrize("write", OTHER_WRITES)
+async def test_every_other_write_happens_or_not_whatever_is_answered(
+    trader: Trader, write: str, *, executed: bool
+) -> None:
+    method, path, parameters = OTHER_WRITES[write]
+    for fault, body in FAULTS.items():
+        await trader.api.delete("/control/orders")
+        await trader.place(newClientOrderId="old")
+        if write == "list cancel":
+            await trader.send("POST", "orderList/oco", oco(trader))
+        before = (await trader.api.get("/control/orders")).json()
+        struck_by = body | {"executed": executed, "path": f"/api/v3/{path}", "method": method}
+        await trader.api.post("/control/faults", json=struck_by)
+
+        try:
+            answer = await trader.send(method, path, parameters(trader))
+        except (ConnectionResetError, TimeoutError):
+            answer = None
+
+        assert shape(answer) == EXPECTED.get(fault, "200 an order" if executed else "503 -1007"), fault
+        after = (await trader.api.get("/control/orders")).json()
+        assert (after["orders"] != before["orders"]) == executed, fault
 
 
 async def test_a_fault_waits_for_a_request_that_is_genuine(trader: Trader, exchange: SimulatedExchange) -> None:
