@@ -136,6 +136,7 @@ def test_what_an_exit_sells_that_is_paid_by_its_entry_is_no_more_than_was_writte
     assert legs[1].quantity == Decimal(taken)
     assert read(LISTS["OPO"], report(1, origQty="0.01000001")) is None
     assert read(LISTS["OTO"], report(1, origQty="0.00999000")) is None
+    assert read(LISTS["OPO"], report(0, origQty="0.00999000")) is None, "the entry is written"
 
 
 def test_an_entry_that_is_filled_at_once_is_told_with_exits_that_still_wait() -> None:

@@ -132,6 +132,9 @@ DOUBTS: tuple[tuple[int, dict[str, Any]], ...] = (
     (400, half_replaced_body(-2022, newOrderResult="FAILURE")),
     (400, half_replaced_body(-2022, cancelResponse=UNSURE)),
     (400, half_replaced_body(-2022, newOrderResult="FAILURE", newOrderResponse=UNSURE)),
+    (400, half_replaced_body(-2022, newOrderResult="SUCCESS", newOrderResponse=REFUSED)),
+    (429, {**half_replaced_body(-2022), "code": -2021}),
+    (429, {**half_replaced_body(-2021), "code": -2022}),
     (418, half_replaced_body(-2021)),
     (500, half_replaced_body(-2021)),
     (503, half_replaced_body(-2022)),
@@ -218,6 +221,10 @@ def test_a_smaller_order_keeps_its_id_and_what_was_executed(order_id: int | None
 def test_an_amendment_of_something_else_is_not_believed(change: dict[str, Any]) -> None:
     assert amended() is not None
     assert amended(**change) is None
+
+
+def test_an_order_that_has_traded_all_that_is_left_of_it_is_over() -> None:
+    assert amended(status="FILLED", executedQty="0.00800000", cumulativeQuoteQty="488.00000000") is not None
 
 
 def test_the_published_amendment_was_renamed_and_is_therefore_not_ours() -> None:
