@@ -11,7 +11,7 @@ from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.order_requests import Fate, ListShape, Target, TimeInForce
 from mcp_binance_server.trading.paper.lists import NO_ENTRY, TOO_LITTLE
 from mcp_binance_server.trading.paper.matcher import NOT_WATCHED
-from trading.paper.bench import START, SYMBOL, Bench, opened_bench
+from trading.paper.bench import LATENCY_MS, START, SYMBOL, Bench, opened_bench
 from trading.paper.listed import ABOVE, BELOW, ENTRY, LIST, entered, written
 
 pytestmark = pytest.mark.anyio
@@ -33,9 +33,12 @@ async def reasons(bench: Bench, *names: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_exits_wait_for_the_entry_and_hold_nothing(bench: Bench, shape: ListShape) -> None:
+    began_ms = bench.clock.now_ms()
+
     outcome = await bench.broker.place(entered(shape), bench.gate)
 
     exits = len(outcome.legs) - 1
+    assert bench.clock.now_ms() == began_ms + LATENCY_MS  # the answer does not wait for the exits
     assert (outcome.fate, outcome.order, outcome.reason) == (Fate.ACCEPTED, None, "")
     assert [each.status for each in outcome.legs] == ["NEW"] + ["PENDING_NEW"] * exits
     assert await bench.broker.open_orders() == outcome.legs
@@ -206,6 +209,14 @@ async def test_an_exit_that_pays_with_money_buys_no_more_than_that(bench: Bench)
 
     assert (await bench.row(ABOVE)).order.quantity == Decimal("1.90")
     assert (await bench.balances())["XY"] == (1000 + Decimal("201.798") - Decimal("201.40"), Decimal("201.40"))
+
+
+async def test_nor_more_than_was_sold(bench: Bench) -> None:
+    await bench.broker.place(entered("OPO", written(ENTRY, "SELL", 101)), bench.gate)
+
+    await bench.printed(102, buys=True)  # at 95 it could buy more than two
+
+    assert (await bench.row(BELOW)).order.quantity == 2
 
 
 @pytest.mark.parametrize(("price", "words"), [(94, "95 must lie below the last price, which is 94"), (98, "")])

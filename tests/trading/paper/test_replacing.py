@@ -8,7 +8,7 @@ import pytest
 
 from mcp_binance_server.domain.money import Quantity
 from mcp_binance_server.domain.order_requests import Amendment, Fate, Outcome, Replacement, Target, WrittenOrder
-from trading.paper.bench import START, SYMBOL, Bench, opened_bench
+from trading.paper.bench import LATENCY_MS, START, SYMBOL, Bench, opened_bench
 from trading.paper.listed import ABOVE, BELOW, oco, written
 
 pytestmark = pytest.mark.anyio
@@ -156,6 +156,17 @@ async def test_one_that_is_over_unknown_or_of_a_list_is_not_made_smaller(bench: 
     assert [each.fate for each in (missing, filled, listed)] == [Fate.REFUSED] * 3
     assert (missing.reason, filled.reason) == ("there is no such order", "the order is FILLED")
     assert "of a list" in listed.reason
+
+
+async def test_one_that_became_smaller_on_its_way_arrives_as_such(bench: Bench) -> None:
+    order = written("old", "BUY", 101, 6, force="FOK")
+    await bench.exchange.accept("paper", order, await bench.broker.pair_of(SYMBOL))
+    await bench.matcher.look()
+
+    await amended(bench, 5)
+    await bench.clock.sleep_ms(LATENCY_MS)
+
+    assert await bench.status("old") == ["FILLED"]
 
 
 @pytest.mark.parametrize(("traded", "executed"), [(1, 1), (3, 2)])

@@ -40,7 +40,7 @@ class PaperMarket:
     """On their way, waiting for the entry of their list, or stops that were not triggered."""
     resting: list[PaperOrder] = field(default_factory=list[PaperOrder])
     last: Price | None = None
-    """The price of the newest print; None while nobody knows."""
+    """The last price, as whoever feeds the market has it; None while nobody knows."""
     filled_entries: list[PaperOrder] = field(default_factory=list[PaperOrder])
     """Entries of lists whose exits are to be started."""
     _taken: dict[tuple[Side, Price], tuple[Quantity, Quantity]] = field(
@@ -103,7 +103,6 @@ class PaperMarket:
         Where the book of that moment is not known a triggered order `takes` nothing: it waits for prints at its limit,
         the worst price it may have.
         """
-        self.last = price
         yield from self._give(at_ms, tape_id, price, quantity, "BUY" if buyer_is_maker else "SELL")
         stops = [each for each in self.waiting if each.status == "NEW" and each.arrives_ms <= at_ms]
         for order in [each for each in stops if _is_triggered(each, price)]:
