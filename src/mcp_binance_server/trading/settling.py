@@ -83,16 +83,36 @@ class Settling:
         if stands is not None and not stands.is_unresolved:
             return True  # the exchange has told it unasked, or another process knows more
         is_over = self.now_ms() >= over_ms  # when it was asked, not when the answer came
-        order = await asked_for(intent, broker)
+        orders = await self._all_of(intent, broker)
+        if not orders and not is_over:
+            return False
         try:
-            if order is not None:
+            for order in orders:
                 await self.watch.learn(intent.preview_id, order, self.now_ms())
-            elif is_over:
+            if not orders:
                 facts = {"asked": "no such order"}
                 await self.ledger.move(intent.preview_id, "NOT_PLACED", facts, self.now_ms())
         except IllegalMove:  # another process was faster
             return True
-        return order is not None or is_over
+        await self._follow_replaced(intent, broker)
+        return True
+
+    async def _all_of(self, intent: Intent, broker: Broker) -> list[Order]:
+        """Return the order of a request, or those of its list; none if it was not carried out."""
+        first = await asked_for(intent, broker)
+        if first is None:
+            return []
+        # All of a list are placed at once, so that it takes one question to know that none was.
+        found = [first, *[await broker.ask(intent.terms.symbol, each) for each in intent.order_ids[1:]]]
+        return [each for each in found if each is not None]
+
+    async def _follow_replaced(self, intent: Intent, broker: Broker) -> None:
+        """Ask how the order stands that this one was to replace: it may be gone, also if this one was not placed."""
+        if intent.terms.replaces is None or intent.terms.amends:
+            return
+        replaced = await self.ledger.named(intent.terms.account, intent.terms.replaces)
+        if replaced is not None and replaced.state in STANDING and replaced.final_ms is None:
+            await self._follow(replaced, {}, broker)
 
     async def end_cancels_left(self, is_own: Callable[[Terms], bool]) -> None:
         """Write what became of the cancels of dead processes: the order tells, the cancel is not asked for."""
