@@ -8,6 +8,7 @@ import pytest
 
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.trading.judgement.charges import charges, given_back
+from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.guards import (
     BROUGHT,
     GUARDS,
@@ -61,8 +62,20 @@ def recent(at_ms: int, *, is_unresolved: bool = False, **changes: Any) -> tuple[
 LIVE_LIMITS = "[keys.k-x]\nmode = 'live'"
 MARKET: dict[str, Any] = {"kind": "MARKET", "time_in_force": "IOC"}
 STOP = {"kind": "STOP_LOSS_LIMIT", "side": "SELL", "stop_price": price("50000"), "price": price("49000")}
+PROFIT, TRIGGER, LEAST = price("70000"), price("50000"), price("49000")
+BRACKET = {"exits": Exits("OTOCO", Quantity(Decimal("0.001")), PROFIT, TRIGGER, LEAST)}
+PAIR: dict[str, Any] = {
+    "side": "SELL",
+    "kind": "OCO",
+    "price": PROFIT,
+    "stop_price": TRIGGER,
+    "exits": Exits("OCO", Quantity(Decimal("0.001")), PROFIT, TRIGGER, LEAST),
+}
+LOWER = price("48999.99")
 PASSES = [
     situation(),
+    situation("types = ['LIMIT', 'LIMIT_MAKER', 'STOP_LOSS_LIMIT']\nper_order = '60'", BRACKET),
+    situation("types = ['OCO']\nper_order = '70'", PAIR | {"counted": 70_00}),
     situation("symbols = ['BTCUSDT']"),
     situation("types = ['LIMIT']"),
     situation("per_order = '60'"),
@@ -134,6 +147,22 @@ DENIED: list[tuple[Situation, Denied]] = [
         Denied("collar", "price 58799.99", "at least 58800"),
     ),
     (situation(about=STOP | {"price": price("48999.99")}), Denied("collar", "price 48999.99", "at least 49000")),
+    (situation("types = ['LIMIT', 'LIMIT_MAKER']", BRACKET), Denied("type", "STOP_LOSS_LIMIT", "LIMIT, LIMIT_MAKER")),
+    (situation("types = ['LIMIT']", BRACKET), Denied("type", "LIMIT_MAKER, STOP_LOSS_LIMIT", "LIMIT")),
+    (situation("types = ['LIMIT_MAKER']", PAIR), Denied("type", "OCO", "LIMIT_MAKER")),
+    (situation("per_order = '59.99'", BRACKET), Denied("per_order", "60.00 USDT", "59.99 USDT")),
+    (
+        situation("per_order = '70'", PAIR | {"counted": 70_01}),
+        Denied("per_order", "70.01 USDT", "70.00 USDT"),
+    ),
+    (
+        situation(about={"exits": replace(BRACKET["exits"], stop_limit=LOWER)}),
+        Denied("collar", "price 48999.99", "at least 49000"),
+    ),
+    (
+        situation(about=PAIR | {"exits": replace(PAIR["exits"], stop_limit=LOWER)}),
+        Denied("collar", "price 48999.99", "at least 49000"),
+    ),
     (
         situation(about=MARKET, fill=walked("60301.01")),
         Denied("slippage", "50.0 bps from the best price", "at most 50 bps"),
