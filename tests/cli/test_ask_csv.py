@@ -64,15 +64,15 @@ def read(file: Path) -> list[dict[str, str]]:
 
 
 def test_all_pages_of_the_account_s_trades_are_saved(ask: Asker, served: ServedExchange, tmp_path: Path) -> None:
-    trade(served, 2_500)
+    trade(served, 1_200)
     file = tmp_path / "trades.csv"
 
     done = ask(*TRADES, "--csv", str(file), served=served)
 
     rows = read(file)
     assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.decode() == f"Saved: {file}, 2500 rows\n"
-    assert [int(row["trade_id"]) for row in rows] == [900_000_000 + number for number in range(2_500)]
+    assert done.stderr.decode() == f"Saved: {file}, 1200 rows\n"
+    assert [int(row["trade_id"]) for row in rows] == [900_000_000 + number for number in range(1_200)]
     assert list(rows[0]) == HEADER.split(",")
     assert rows[0] == {
         "trade_id": "900000000",
@@ -108,7 +108,7 @@ def test_a_file_is_replaced_only_when_that_is_said_and_nothing_is_asked_before(
 def test_what_was_read_before_a_failure_is_saved_and_the_call_for_the_rest_is_told(
     ask: Asker, served: ServedExchange, tmp_path: Path
 ) -> None:
-    trade(served, 1_500)
+    trade(served, 1_010)
     file = tmp_path / "trades.csv"
     served.exchange.faults.add(Fault(kind="delay", path="*/myTrades", times=2))  # the first page is two calls
     served.exchange.faults.add(
