@@ -110,7 +110,7 @@ async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> 
 
 
 def _pages(settings: Settings, folder: Path) -> ApprovalPages:
-    """Return the pages of this server; their process knows where the order lies and what it is called, and no key."""
+    """Return the pages of this server; their process is told where the order lies, and no key."""
     around = surroundings()
     own = {
         "BINANCE_NETWORK": settings.network,

@@ -269,8 +269,13 @@ def test_a_key_that_the_policy_does_not_name_or_that_is_gone_approves_nothing(fo
         gone = page.hand.post("approve", PASSPHRASE)
         folder.policy.write_text("nonsense", encoding="utf-8")
         broken = page.hand.get()
+        folder.path.rename(folder.path.with_name("moved"))
+        folder.path.write_text("no folder", encoding="utf-8")
+        moved = page.hand.get()
+        folder.path.unlink()
+        folder.path.with_name("moved").rename(folder.path)
 
-    assert [each.status for each in (other, gone, broken)] == [503] * 3
+    assert [each.status for each in (other, gone, broken, moved)] == [503] * 4
     assert "not the key that trading.toml names" in other.text
     assert "not TOML" in broken.text
     assert (folder.signature(new), folder.states()) == (None, NOTHING_SAID)

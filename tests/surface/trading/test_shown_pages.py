@@ -72,6 +72,10 @@ async def test_a_client_opens_the_page_and_the_signature_made_there_places_the_o
             assert "To open it agrees to nothing." in offer.message
             assert (shown.status, signed.status, looked) == (200, 200, number - 1)
             assert (placed["outcome"], len(desk.served.exchange.orders.accepted)) == ("placed", number)
+            trading = desk.app.context.trading
+            assert trading is not None
+            assert trading.pages is not None
+            assert desk.served.exchange.account.secret_key not in str(trading.pages.environment)
             secret = offer.url.rpartition("/")[2]
             assert secret not in f"{told}{caplog.text}"
             assert not any(secret.encode() in each.read_bytes() for each in desk.folder.iterdir())

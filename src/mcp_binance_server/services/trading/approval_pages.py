@@ -19,7 +19,7 @@ from mcp_binance_server.trading.judgement.terms import PreviewId
 
 # Each is a process; who has more orders waiting approves them in a terminal.
 MOST_PAGES = 3
-START_SECS, END_SECS = 15.0, 3.0
+START_SECS, END_SECS = 15.0, 1.0
 LONGEST_LINE = 512
 ADDRESS = "http://127.0.0.1:"
 COMMAND = (sys.executable, "-P", "-m", "mcp_binance_server", "approve", "--page")

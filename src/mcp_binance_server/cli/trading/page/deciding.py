@@ -84,7 +84,7 @@ class OneDecision:
                 return _notice(FORBIDDEN, "Opened in another browser", text)
             try:
                 return await self._answer(request)
-            except (NotDone, SettingsError) as problem:
+            except (NotDone, SettingsError, OSError) as problem:
                 why = problem.message if isinstance(problem, SettingsError) else str(problem)
                 return _notice(HTTPStatus.SERVICE_UNAVAILABLE, "That cannot be done now", why, "bad")
 
