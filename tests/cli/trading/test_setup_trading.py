@@ -4,7 +4,6 @@ import io
 import json
 import re
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from mcp_binance_server.cli.main import main
 from mcp_binance_server.trading.approvals import APPROVER_FILE, opened_public
 from mcp_binance_server.trading.judgement.policy import read_policy
 from mcp_binance_server.trading.policy_file import policy_at
-from support.process import COMMAND
 
 WRITE = "Write this? [y/N] "
 OWN = '# mine\n[limits]\nper_order = "7"\n\n[confirm]  # whom to ask\nask = "always"\n'
@@ -140,15 +138,14 @@ def test_run_again_it_changes_nothing_and_asks_nothing(
 
 
 def test_without_a_terminal_it_shows_and_writes_nothing(
-    folder: TradingFolder, capsys: pytest.CaptureFixture[str]
+    folder: TradingFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = subprocess.run(
-        [*COMMAND, "setup", "--trading", "--yes"], input=f"{PASSPHRASE}\n" * 2, capture_output=True, text=True,
-        timeout=60, check=False, start_new_session=True,
-    )  # fmt: skip
-    shown = main(["setup", "--trading", "--dry-run"])
+    monkeypatch.setattr("mcp_binance_server.cli.trading.passphrase.TERMINAL", "/nonexistent")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{PASSPHRASE}\n" * 2))
 
-    assert (done.returncode, "asked for at a terminal" in done.stderr) == (1, True)
-    assert shown == 0
-    assert '+approver = "' in capsys.readouterr().out
+    refused, shown = main(["setup", "--trading", "--yes"]), main(["setup", "--trading", "--dry-run"])
+
+    said = capsys.readouterr()
+    assert (refused, "asked for at a terminal" in said.err) == (1, True)
+    assert (shown, '+approver = "' in said.out) == (0, True)
     assert files(folder) == {}

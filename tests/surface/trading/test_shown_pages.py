@@ -48,37 +48,46 @@ async def test_a_client_opens_the_page_and_the_signature_made_there_places_the_o
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    told: list[object] = []
-    async with live_desk(tmp_path) as desk:
-        for number, era in enumerate(("legacy", "2026-07-28"), 1):
-            user = PageOpener()
-            async with desk.client(user, era) as client:
-                preview_id = await desk.previewed(client, 100 * number + 100)
-                waits = await called(client, "place_order", {"preview_id": preview_id})
-                again = await called(client, "place_order", {"preview_id": preview_id})
-                told += [waits, again, await called(client, "get_trading_status", {})]
-                told.append(await client.read_resource("binance://orders/journal"))
-                [offer] = user.offers
-                hand = Hand.of(offer.url)
-                shown = await anyio.to_thread.run_sync(hand.get)
-                looked = len(desk.served.exchange.orders.accepted)
-                signed = await anyio.to_thread.run_sync(hand.post, "approve", PASSPHRASE)
-                placed = await called(client, "place_order", {"preview_id": preview_id})
-                told.append(placed)
+    user = PageOpener()
+    async with live_desk(tmp_path) as desk, desk.client(user) as client:
+        preview_id = await desk.previewed(client)
+        waits = await called(client, "place_order", {"preview_id": preview_id})
+        told: list[object] = [waits, await called(client, "get_trading_status", {})]
+        told.append(await client.read_resource("binance://orders/journal"))
+        [offer] = user.offers
+        hand = Hand.of(offer.url)
+        shown = await anyio.to_thread.run_sync(hand.get)
+        looked = [*desk.served.exchange.orders.accepted]
+        signed = await anyio.to_thread.run_sync(hand.post, "approve", PASSPHRASE)
+        placed = await called(client, "place_order", {"preview_id": preview_id})
+        trading = desk.app.context.trading
 
-            assert (waits["outcome"], again["outcome"]) == ("waiting_for_approval", "waiting_for_approval")
-            assert (OPEN in waits["next_step"], OPEN in again["next_step"]) == (True, True)
-            assert offer.message.startswith(f"LIVE ({desk.served.host}): place this order?")
-            assert "To open it agrees to nothing." in offer.message
-            assert (shown.status, signed.status, looked) == (200, 200, number - 1)
-            assert (placed["outcome"], len(desk.served.exchange.orders.accepted)) == ("placed", number)
-            trading = desk.app.context.trading
-            assert trading is not None
-            assert trading.pages is not None
-            assert desk.served.exchange.account.secret_key not in str(trading.pages.environment)
-            secret = offer.url.rpartition("/")[2]
-            assert secret not in f"{told}{caplog.text}"
-            assert not any(secret.encode() in each.read_bytes() for each in desk.folder.iterdir())
+    assert (waits["outcome"], placed["outcome"]) == ("waiting_for_approval", "placed")
+    assert (shown.status, signed.status, looked) == (200, 200, [])
+    assert len(desk.served.exchange.orders.accepted) == 1
+    secret = offer.url.rpartition("/")[2]
+    assert secret not in f"{told}{placed}{caplog.text}"
+    assert not any(secret.encode() in each.read_bytes() for each in desk.folder.iterdir())
+    assert trading is not None
+    assert trading.pages is not None
+    assert desk.served.exchange.account.secret_key not in str(trading.pages.environment)
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+async def test_the_page_is_offered_once_and_the_order_waits_until_it_is_signed(desk: LiveDesk, era: str) -> None:
+    user = PageOpener()
+    async with desk.client(user, era) as client:
+        preview_id = await desk.previewed(client)
+        waits = [await called(client, "place_order", {"preview_id": preview_id}) for _ in range(2)]
+        await desk.signed(preview_id)
+        placed = await called(client, "place_order", {"preview_id": preview_id})
+
+    [offer] = user.offers
+    assert offer.url == ADDRESS
+    assert offer.message.startswith(f"LIVE ({desk.served.host}): place this order?")
+    assert "To open it agrees to nothing." in offer.message
+    assert [(each["outcome"], OPEN in each["next_step"]) for each in waits] == [("waiting_for_approval", True)] * 2
+    assert (placed["outcome"], SECRET in f"{waits}{placed}") == ("placed", False)
 
 
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
