@@ -159,8 +159,7 @@ def _entry_wrong(db: sqlite3.Connection, entry: Kept, exits: list[Kept]) -> Iter
         yield f"{entry.name} is {entry.status} and its exits {said}"
     query = "SELECT price, quantity, commission, at_ms, print FROM paper_fill WHERE order_id=? ORDER BY trade_id"
     fills = db.execute(query, (entry.order_id,)).fetchall()
-    received = sum(Decimal(each[1]) * (1 if entry.side == "BUY" else Decimal(each[0])) for each in fills)
-    received -= sum(Decimal(each[2]) for each in fills)
+    received = _received(db, entry)
     for order in exits:
         for _, _, _, at_ms, number in db.execute(query, (order.order_id,)):
             after = max((each[3] for each in fills), default=0)
@@ -169,10 +168,15 @@ def _entry_wrong(db: sqlite3.Connection, entry: Kept, exits: list[Kept]) -> Iter
         if order.status in ("NEW", "PARTIALLY_FILLED", "FILLED"):
             bound = entry.quantity
             if (order.shape or "").startswith("OPO"):
-                dearest = max(each.price for each in exits) if order.side == "BUY" else Decimal(1)
-                bound = min(bound, (received / dearest).quantize(STEP, ROUND_DOWN))
+                bound = received.quantize(STEP, ROUND_DOWN)
             if order.quantity != bound:
                 yield f"{order.name} is of {order.quantity}, and should be of {bound}"
+
+
+def _received(db: sqlite3.Connection, entry: Kept) -> Decimal:
+    """Add up what the fills of a purchase have brought."""
+    query = "SELECT quantity, commission FROM paper_fill WHERE order_id=?"
+    return sum((Decimal(got) - Decimal(cost) for got, cost in db.execute(query, (entry.order_id,))), Decimal(0))
 
 
 def _locked(db: sqlite3.Connection, account: str) -> dict[str, Decimal]:
@@ -183,6 +187,9 @@ def _locked(db: sqlite3.Connection, account: str) -> dict[str, Decimal]:
         if order.is_open and (order.list_id is None or order.is_entry):
             locked[order.asset] += order.holds
     for entries, exits in _lists(orders):
+        for entry in entries:
+            if entry.is_open and (entry.shape or "").startswith("OPO"):
+                locked[PAIR.base] += _received(db, entry)
         holding = [each for each in exits if each.is_open and (not entries or each.status != "PENDING_NEW")]
         if holding:
             locked[holding[0].asset] += max(each.holds for each in holding)

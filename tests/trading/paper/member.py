@@ -135,9 +135,14 @@ class Member:
         if found.new is not None or found.refusal:
             self.note("cancelled", old)
 
-    def random_order(self, name: str, away: tuple[int, ...] = (-9, -6, -4, -3, -2, 1, 3)) -> WrittenOrder:
+    def random_order(
+        self,
+        name: str,
+        away: tuple[int, ...] = (-9, -6, -4, -3, -2, 1, 3),
+        sides: tuple[Side, ...] = ("BUY", "SELL"),
+    ) -> WrittenOrder:
         chance = self.chance
-        side: Side = chance.choice(("BUY", "SELL"))
+        side = chance.choice(sides)
         toward = 1 if side == "BUY" else -1
         price = middle(self.book.number) + toward * chance.choice(away)
         force = chance.choice(("GTC", "GTC", "GTC", "GTC", "IOC", "FOK"))
@@ -148,7 +153,8 @@ class Member:
         """Write down a list of any shape; of an entry with one exit this is the one above or the one below."""
         chance = self.chance
         shape: ListShape = chance.choice(get_args(ListShape))
-        entry = self.random_order(f"{name}-w", (-3, -2, 0, 1, 3))
+        sides: tuple[Side, ...] = ("BUY",) if shape.startswith("OPO") else ("BUY", "SELL")
+        entry = self.random_order(f"{name}-w", (-3, -2, 0, 1, 3), sides)
         side: Side = "SELL" if entry.side == "BUY" else "BUY"
         here = middle(self.book.number) if shape == "OCO" else int(entry.price)
         above, below = here + chance.randint(1, 7), here - chance.randint(1, 7)

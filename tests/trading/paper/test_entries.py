@@ -55,7 +55,8 @@ async def test_exits_start_when_all_of_the_entry_is_filled_and_not_before(bench:
 
     await bench.printed(98, 1, buys=False)
     assert await bench.status(ENTRY, *exits) == ["PARTIALLY_FILLED"] + ["PENDING_NEW"] * len(exits)
-    assert (await bench.balances())["AB"] == (Decimal("10.999"), 0)
+    is_set_aside = shape.startswith("OPO")
+    assert (await bench.balances())["AB"] == ((10, Decimal("0.999")) if is_set_aside else (Decimal("10.999"), 0))
 
     await bench.printed(98, 1, buys=False)
     assert await bench.status(ENTRY, *exits) == ["FILLED"] + ["NEW"] * len(exits)
@@ -201,22 +202,42 @@ async def test_what_is_less_than_a_step_is_not_sold(bench: Bench) -> None:
     assert (await bench.balances())["AB"] == (Decimal("10.999"), 0)
 
 
-async def test_an_exit_that_pays_with_money_buys_no_more_than_that(bench: Bench) -> None:
-    bench.matcher.step = Quantity(Decimal("0.01"))
-    await bench.broker.place(entered("OPOCO", written(ENTRY, "SELL", 101)), bench.gate)
+async def test_what_exits_are_paid_with_cannot_be_sold_meanwhile(bench: Bench) -> None:
+    await bench.broker.place(entered("OPO"), bench.gate)
+    await bench.printed(98, 1, buys=False)
 
-    await bench.printed(102, buys=True)  # it brings 201.798, and the dearer exit is at 106
+    refused = await bench.broker.place(written("x", "SELL", 120, "10.5"), bench.gate)
+    taken = await bench.broker.place(written("y", "SELL", 120, 10), bench.gate)
 
-    assert (await bench.row(ABOVE)).order.quantity == Decimal("1.90")
-    assert (await bench.balances())["XY"] == (1000 + Decimal("201.798") - Decimal("201.40"), Decimal("201.40"))
+    assert (refused.fate, taken.fate) == (Fate.REFUSED, Fate.ACCEPTED)
+    await bench.printed(98, 1, buys=False)
+    assert await bench.status(ENTRY, BELOW) == ["FILLED", "NEW"]
+    assert (await bench.balances())["AB"] == (Decimal("0.998"), 11)
 
 
-async def test_nor_more_than_was_sold(bench: Bench) -> None:
-    await bench.broker.place(entered("OPO", written(ENTRY, "SELL", 101)), bench.gate)
+@pytest.mark.parametrize("name", [ENTRY, BELOW, LIST])
+async def test_what_was_set_aside_is_free_again_without_the_entry(bench: Bench, name: str) -> None:
+    await bench.broker.place(entered("OPOCO"), bench.gate)
+    await bench.printed(98, 1, buys=False)
 
-    await bench.printed(102, buys=True)  # at 95 it could buy more than two
+    await bench.broker.cancel(Target(SYMBOL, name, is_list=name == LIST), bench.gate)
 
-    assert (await bench.row(BELOW)).order.quantity == 2
+    assert await bench.balances() == {"AB": (Decimal("10.999"), 0), "XY": (901, 0)}
+
+
+async def test_it_is_free_again_if_nobody_watched_the_entry(bench: Bench) -> None:
+    await bench.broker.place(entered("OPOCO"), bench.gate)
+    await bench.printed(98, 1, buys=False)
+
+    await bench.matcher.expire_unwatched(bench.trade(90, buys=False), bench.clock.now_ms())
+
+    assert await bench.balances() == {"AB": (Decimal("10.999"), 0), "XY": (901, 0)}
+
+
+async def test_only_an_entry_that_buys_pays_for_its_exits(bench: Bench) -> None:
+    outcome = await bench.broker.place(entered("OPOCO", written(ENTRY, "SELL", 101)), bench.gate)
+
+    assert (outcome.fate, outcome.reason) == (Fate.REFUSED, "an entry that pays for its exits is BUY")
 
 
 @pytest.mark.parametrize(("price", "words"), [(94, "95 must lie below the last price, which is 94"), (98, "")])

@@ -78,6 +78,14 @@ class PaperAccount:
             held = self._held(orders)
             self._move(_held_by(orders[0].side, pair), free=held, locked=-held)
 
+    def set_aside(self, asset: str, amount: Quantity) -> None:
+        """Hold back what was received for exits that have not started."""
+        self._move(asset, free=-amount, locked=amount)
+
+    def free_again(self, asset: str, amount: Quantity) -> None:
+        """Give back what was set aside."""
+        self._move(asset, free=amount, locked=-amount)
+
     def _held(self, orders: Iterable[PaperOrder]) -> Quantity:
         return max(self._needed(each, each.left) for each in orders)
 

@@ -22,6 +22,7 @@ from mcp_binance_server.trading.paper.tables import (
     open_rows,
     orders_between,
     read_account,
+    set_aside,
     write_account,
     write_order,
 )
@@ -163,6 +164,7 @@ class PaperExchange:
         holds = read_account(rows, account, self.start)
         with localcontext(prec=EXACT_DIGITS):
             holds.release(pair, *holding(order for order, _ in ended))
+            holds.free_again(pair.base, set_aside(rows, (order for order, _ in ended)))
         for order, spent in ended:
             is_left_over = order.awaits_entry and order.order_id not in names
             order.status, order.reason = ("EXPIRED", NO_ENTRY) if is_left_over else ("CANCELED", "")

@@ -5,7 +5,6 @@ https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpo
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from decimal import Decimal
 
 from mcp_binance_server.domain.money import Price, Quantity, floor_to_step
 from mcp_binance_server.domain.order_requests import ListShape, WrittenList, WrittenOrder
@@ -14,10 +13,9 @@ from mcp_binance_server.trading.judgement.preview import written
 from mcp_binance_server.trading.paper.order import ListPart, PaperOrder
 
 EXITS: dict[ListShape, int] = {"OCO": 2, "OTO": 1, "OTOCO": 2, "OPO": 1, "OPOCO": 2}
-PAYS_WITH_RECEIVED = frozenset[ListShape]({"OPO", "OPOCO"})
+PAYS = frozenset[ListShape]({"OPO", "OPOCO"})
+"""What the entry received pays for the exits: https://github.com/binance/binance-spot-api-docs/blob/master/faqs/opo.md"""
 ENTRY_KINDS = ("LIMIT", LIMIT_MAKER)
-LEAST = Quantity(Decimal("1E-8"))
-"""What quantities are multiples of where the symbol has no step."""
 OTHER_FIRST = "the other order of its list came first"
 NO_ENTRY = "the entry of its list was not filled"
 WOULD_TAKE = "the order would immediately match and take"
@@ -47,6 +45,7 @@ def problem_of(listed: WrittenList) -> str:
         ),
         "the exits of a list are of one side and quantity": len({(each.side, each.quantity) for each in exits}) == 1,
         "the entry of a list is of the other side": all(each.side != exits[0].side for each in entries),
+        "an entry that pays for its exits is BUY": listed.shape not in PAYS or entries[0].side == "BUY",
         "the order above must lie above the order below": levels == sorted(set(levels), reverse=True),
     }
     return next((rule for rule, is_kept in rules.items() if not is_kept), "")
@@ -75,13 +74,17 @@ def holding(orders: Iterable[PaperOrder]) -> list[PaperOrder]:
     return [each for each in orders if each.is_open and not each.awaits_entry]
 
 
+def paying_entries(orders: Iterable[PaperOrder]) -> list[PaperOrder]:
+    """Return open entries of which what they receive is kept for their exits."""
+    return [each for each in orders if each.is_open and each.part and each.part.is_entry and each.part.shape in PAYS]
+
+
 def exit_quantity(exits: Sequence[PaperOrder], received: Quantity, step: Quantity) -> Quantity:
     """Return how much the exits of a filled entry are of: as written, or where they pay with it what was received."""
     first = exits[0]
-    if first.part is None or first.part.shape not in PAYS_WITH_RECEIVED:
+    if first.part is None or first.part.shape not in PAYS:
         return first.quantity
-    cost = max(each.price for each in exits) if first.side == "BUY" else 1
-    return min(first.quantity, floor_to_step(Quantity(received / cost), step or LEAST))
+    return floor_to_step(received, step)
 
 
 def _level(order: WrittenOrder) -> Price:

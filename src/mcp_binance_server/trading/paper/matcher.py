@@ -29,6 +29,7 @@ from mcp_binance_server.trading.paper.tables import (
     read_account,
     received_by,
     release_matcher,
+    set_aside,
     take_matcher,
     tape_seen,
     write_account,
@@ -250,6 +251,7 @@ class SymbolMatcher:
         before = holds.balances
         given = {each.order_id: _given(each, row, fills) for each, row in zip(now, together, strict=True)}
         holds.release(self.pair, *holding(found))
+        holds.free_again(self.pair.base, set_aside(rows, found))
         for was, order, row in zip(found, now, together, strict=True):
             if own := given[order.order_id]:
                 holds.hold(self.pair, was)
@@ -263,6 +265,7 @@ class SymbolMatcher:
             for order in starting:
                 order.status, order.reason = "EXPIRED", refusal
         holds.hold(self.pair, *holding(now))
+        holds.set_aside(self.pair.base, set_aside(rows, now))
         if holds.balances != before:
             write_account(rows, account, holds)
         for order, row in zip(now, together, strict=True):

@@ -1,6 +1,6 @@
 """The rows of accounts on paper: balances, orders, fills, and who matches. Work for the store's thread."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, get_args
@@ -13,6 +13,7 @@ from mcp_binance_server.trading.journal.records import amount_in, count_in, mome
 from mcp_binance_server.trading.journal.store import Rows
 from mcp_binance_server.trading.judgement.intent import OrderIntent
 from mcp_binance_server.trading.paper.account import PaperAccount
+from mcp_binance_server.trading.paper.lists import paying_entries
 from mcp_binance_server.trading.paper.order import OPEN, PENDING, ListPart, PaperFill, PaperOrder
 
 ZERO = Decimal(0)
@@ -150,12 +151,14 @@ def list_rows(rows: Rows, account: str, symbol: Symbol, list_id: str) -> list[Pa
 
 
 def received_by(rows: Rows, order_id: int) -> Quantity:
-    """Return what the fills of an order have brought, less what they have cost."""
-    query = "SELECT price, quantity, commission, is_buyer FROM paper_fill WHERE order_id=?"
-    total = ZERO
-    for price, quantity, commission, is_buyer in rows.execute(query, (order_id,)):
-        total += amount_in(quantity) * (1 if is_buyer else amount_in(price)) - amount_in(commission)
-    return Quantity(total)
+    """Return what the fills of a purchase have brought, less what they have cost."""
+    found = rows.execute("SELECT quantity, commission FROM paper_fill WHERE order_id=?", (order_id,))
+    return Quantity(sum((amount_in(quantity) - amount_in(commission) for quantity, commission in found), ZERO))
+
+
+def set_aside(rows: Rows, orders: Iterable[PaperOrder]) -> Quantity:
+    """Return what entries that are not filled yet have received for their exits."""
+    return Quantity(sum((received_by(rows, each.order_id) for each in paying_entries(orders)), ZERO))
 
 
 def open_rows(rows: Rows, account: str | None = None, *, symbol: Symbol | None = None) -> list[PaperRow]:
