@@ -216,6 +216,7 @@ STILL_OPEN: tuple[Change, ...] = (
     lambda body: body.update(listOrderStatus="EXECUTING"),
     lambda body: body.update(orderReports=[]),
     lambda body: body["orders"].pop(),
+    lambda body: body["orders"].append(body["orders"][0]),
     report(0, status="NEW"),
     report(0, status="PENDING_NEW"),
     report(0, orderListId=7),
