@@ -81,27 +81,71 @@ def _lost(intents: list[Row]) -> Iterator[str]:
 
 
 def _disagreements(intents: list[Row], orders: list[Row]) -> Iterator[str]:
-    by_name = {(each["account"], each["client_order_id"]): each for each in orders}
+    stands = {(each["account"], each["client_order_id"]): each for each in orders}
+    known = set[tuple[str, str]]()
     for each in intents:
-        order = by_name.pop((each["account"], each["client_order_id"]), None)
+        own = [(each["account"], name) for name in _names(each)]
+        found = [stands[name] for name in own if name in stands]
         name = f"disagree: {each['client_order_id']} is {each['state']} {each['status']} {each['executed']}"
-        if order is None:
-            if each["state"] == "ACKED":
-                yield f"{name}, the exchange has none"
-        elif each["state"] == "REJECTED":
-            if order["status"] != "REJECTED":
-                yield f"{name}, the exchange says {order['status']}"
-        elif each["state"] != "ACKED":
-            yield f"{name}, the exchange has it"
-        else:
-            journal = each["status"], Decimal(each["executed"]), Decimal(each["spent"])
-            exchange = order["status"], Decimal(order["executed"]), Decimal(order["spent"])
-            if journal != exchange:
-                yield f"{name}, the exchange says {exchange}"
-            if (each["final_ms"] is None) != (order["status"] in OPEN):
-                yield f"{name}, open in one place only"
-    for _, name in by_name:
+        if _terms(each).get("amends"):
+            yield from (f"{name}, {told}" for told in _unlike_change(each, found))
+            continue
+        known |= {*own}
+        yield from (f"{name}, {told}" for told in _unlike(each, found))
+    for _, name in stands.keys() - known:
         yield f"disagree: the exchange has {name}, the journal has none"
+
+
+def _terms(intent: Row) -> Row:
+    return json.loads(intent["terms"])
+
+
+def _names(intent: Row) -> list[str]:
+    """Return what its orders are called at the exchange: as itself, as those of its list, or as what it changes."""
+    terms, name = _terms(intent), intent["client_order_id"]
+    if terms.get("amends"):
+        return [terms["replaces"]]
+    if (exits := terms.get("exits")) is None:
+        return [name]
+    there = ("-w", exits["shape"] != "OCO"), ("-a", exits["take_profit"]), ("-b", exits["stop"])
+    return [name + suffix for suffix, is_there in there if is_there]
+
+
+def _unlike(intent: Row, orders: list[Row]) -> Iterator[str]:
+    """Tell how an order, or each of a list, stands otherwise at the exchange than in the journal."""
+    if intent["state"] == "REJECTED":
+        if said := [each["status"] for each in orders if each["status"] != "REJECTED"]:
+            yield f"the exchange says {', '.join(said)}"
+    elif intent["state"] != "ACKED":
+        if orders:
+            yield "the exchange has it"
+    elif not orders:
+        yield "the exchange has none"
+    else:
+        exchange = {each["client_order_id"]: _standing(each) for each in orders}
+        journal = _legs(intent) or {intent["client_order_id"]: _standing(intent)}
+        if journal != exchange:
+            yield f"by its orders {journal}, the exchange says {exchange}"
+        if (intent["final_ms"] is None) != any(each["status"] in OPEN for each in orders):
+            yield "open in one place only"
+        if not _legs(intent) and Decimal(intent["quantity"]) != Decimal(orders[0]["quantity"]):
+            yield f"of {intent['quantity']}, the exchange says {orders[0]['quantity']}"
+
+
+def _standing(told: Row) -> tuple[str, Decimal, Decimal]:
+    return told["status"], Decimal(told["executed"]), Decimal(told["spent"])
+
+
+def _legs(intent: Row) -> dict[str, tuple[str, Decimal, Decimal]]:
+    legs = json.loads(intent["legs"])
+    return {name: (status, Decimal(executed), Decimal(spent)) for name, _, status, executed, spent in legs}
+
+
+def _unlike_change(intent: Row, orders: list[Row]) -> Iterator[str]:
+    """Tell whether an order was made smaller in one place only."""
+    is_made = any(Decimal(each["quantity"]) == Decimal(_terms(intent)["quantity"]) for each in orders)
+    if is_made != (intent["state"] == "ACKED"):
+        yield f"the exchange has {'made' if is_made else 'not made'} the order smaller"
 
 
 def _states(intents: list[Row], events: list[Row]) -> Iterator[str]:
@@ -122,7 +166,7 @@ def _counted(intents: list[Row], used: list[Row]) -> Iterator[str]:
         sums[each["account"], "per_day", day] += taken
         sums[each["account"], f"per_symbol_day:{each['symbol']}", day] += taken
         sums[each["account"], "orders_per_day", day] += 1
-        quantity = Decimal(each["quantity"])
+        quantity = Decimal(_terms(each)["quantity"])
         true = Decimal(each["counted"]) * Decimal(each["executed"]) / quantity
         if taken < true.to_integral_value(ROUND_CEILING):
             yield f"used: {each['client_order_id']} counts {taken}, {true} was executed"
@@ -134,11 +178,17 @@ def _counted(intents: list[Row], used: list[Row]) -> Iterator[str]:
 def _taken(intent: Row) -> int:
     if intent["state"] in ("REJECTED", "NOT_SENT"):
         return 0
-    if intent["state"] != "ACKED" or intent["final_ms"] is None:
+    if intent["state"] != "ACKED" or not _is_settled(intent):
         return intent["counted"]
-    quantity, executed = Decimal(intent["quantity"]), Decimal(intent["executed"])
+    quantity, executed = Decimal(_terms(intent)["quantity"]), Decimal(intent["executed"])
     unused = (quantity - executed) / quantity * intent["counted"]
     return intent["counted"] - int(unused.to_integral_value(ROUND_FLOOR))
+
+
+def _is_settled(intent: Row) -> bool:
+    """Whether what was traded cannot grow: of a list with an entry that is so once the entry is over."""
+    entry = [status for name, (status, *_) in _legs(intent).items() if name.endswith("-w")]
+    return entry[0] not in OPEN if entry else intent["final_ms"] is not None
 
 
 def _money(

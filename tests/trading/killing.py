@@ -12,7 +12,17 @@ import anyio
 
 from mcp_binance_server.domain.account import Commission, Venue
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Fate, Gate, Kind, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import (
+    Fate,
+    Gate,
+    Kind,
+    Outcome,
+    Replacement,
+    Target,
+    Written,
+    WrittenList,
+    WrittenOrder,
+)
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.desk import Desk, Placed
@@ -26,7 +36,7 @@ from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import SymbolMatcher, matcher_token
-from mcp_binance_server.trading.requests import written_order
+from mcp_binance_server.trading.requests import request_of
 from support.clock import FakeClock
 from support.terms import NOW_MS, intent
 from trading.forking import Tell, forked
@@ -62,8 +72,8 @@ class Late(Desk):
         async def open_gate() -> None:
             return None
 
-        order = written_order(intent.terms, intent.client_order_id)
-        outcome = await self._once(partial(self.broker_of(intent.terms.account).place, order), open_gate)
+        request = request_of(intent.terms, intent.client_order_id)
+        outcome = await self._once(partial(self.broker_of(intent.terms.account).place, request), open_gate)
         if outcome.fate is not Fate.NOT_SENT:
             await self.ledger.mark_sent(intent.preview_id, self.now_ms())
         return Placed(await self._written_down(intent.preview_id, outcome), outcome.reason)
@@ -76,12 +86,20 @@ class Resending(Desk):
         async def open_gate() -> None:
             return None
 
-        order = written_order(intent.terms, intent.client_order_id)
-        await self.broker_of(intent.terms.account).place(order, open_gate)
+        request = request_of(intent.terms, intent.client_order_id)
+        await self.broker_of(intent.terms.account).place(request, open_gate)
         await super()._asked_for(intent)
 
 
 DESKS: dict[str, type[Desk]] = {"desk": Desk, "late": Late, "resending": Resending}
+
+
+def _name(request: Written) -> str:
+    if isinstance(request, WrittenOrder):
+        return request.client_order_id
+    if isinstance(request, WrittenList):
+        return request.client_list_id
+    return request.order.client_order_id if isinstance(request, Replacement) else request.target.client_order_id
 
 
 @dataclass(frozen=True)
@@ -99,13 +117,13 @@ class Wire:
     def horizon_ms(self) -> int:
         return self.broker.horizon_ms
 
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
+    async def place(self, request: Written, gate: Gate) -> Outcome:
         async def counted() -> None:
             await gate()
             with self.sends.open("a") as file:
-                file.write(f"{order.client_order_id}\n")
+                file.write(f"{_name(request)}\n")
 
-        return await self.broker.place(order, counted)
+        return await self.broker.place(request, counted)
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:
         return await self.broker.cancel(target, gate)

@@ -28,6 +28,9 @@ Reply = Literal[
 ]  # fmt: skip
 SEED = 7
 NO_LIMIT = 10**9
+# What is only checked is sent under the same id.
+TRIED = "/api/v3/order/test"
+PLACES = ("POST", "PUT")
 PATIENCE_SECS = 60.0
 TIMED_OUT = {"kind": "status", "status": 503, "code": -1007, "msg": "Timeout waiting for response."}
 FAULTS: dict[Reply, dict[str, Any]] = {
@@ -105,10 +108,10 @@ class ExchangeProcess:
     def anew(self) -> None:
         self._ask("/anew")
 
-    def answer(self, method: str, reply: Reply, late_ms: int) -> None:
-        """Have the next order, or cancel, answered in this way."""
+    def answer(self, method: str, path: str, reply: Reply, late_ms: int) -> None:
+        """Have the next request of this kind answered in this way."""
         if reply in FAULTS:
-            self._ask("/control/faults", FAULTS[reply] | {"path": "/api/v3/order", "method": method})
+            self._ask("/control/faults", FAULTS[reply] | {"path": path, "method": method})
         self._ask("/control/orders", {"visible_after_ms": late_ms if reply == "visible late" else 0})
 
     def behave(self) -> None:
@@ -127,10 +130,12 @@ class ExchangeProcess:
         return self._ask("/control/orders")
 
     def sends(self) -> list[str]:
-        """Return the id of each order that was sent, as often as it was."""
-        requests = self._ask("/control/requests")
-        posts = [each for each in requests if (each["method"], each["path"]) == ("POST", "/api/v3/order")]
-        return [each["params"]["newClientOrderId"] for each in posts]
+        """Return the id of each order, list and change of an order that was sent, as often as it was."""
+        requests = [each for each in self._ask("/control/requests") if each["path"] != TRIED]
+        written = [(each["path"], each["params"]) for each in requests if each["method"] in PLACES]
+        return [
+            f"{params.get('listClientOrderId', params.get('newClientOrderId'))} by {path}" for path, params in written
+        ]
 
     def _ask(self, path: str, body: dict[str, Any] | None = None, method: str | None = None) -> Any:  # noqa: ANN401
         content = None if body is None else json.dumps(body).encode()

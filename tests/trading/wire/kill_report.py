@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_binance_server.clock import SystemClock
-from trading.wire.wire_matrix import WireCase, chosen_cases, run_cases
+from trading.wire.wire_matrix import chosen_cases, run_cases
+from trading.wire.wire_scenes import ACTS, WireCase
 
 FAULTS = {"doubles": ("double:",), "not final": ("lost:", "not final"), "disagreements": ("disagree:",)}
 
@@ -23,6 +24,7 @@ def main() -> int:
     asked.add_argument("--workers", type=int, default=4, help="so many exchanges, each with its own processes")
     asked.add_argument("--faster", type=int, default=20, help="how much shorter everything waits; 1 is the truth")
     asked.add_argument("--desk", choices=["desk", "late", "resending"], default="desk")
+    asked.add_argument("--acts", choices=ACTS, nargs="+", default=ACTS, help="what is sent when a process dies")
     asked.add_argument("--folder", type=Path, help="where workers write down how they stand; usually nowhere for long")
     given = asked.parse_args()
     clock = SystemClock()
@@ -30,7 +32,7 @@ def main() -> int:
     gc.disable()  # a fork that collects copies the pages of its parent
     with tempfile.TemporaryDirectory() as usual:
         folder: Path = given.folder or Path(usual)
-        chosen = chosen_cases(_own(folder, "labels"), given.desk, given.runs, given.faster)
+        chosen = chosen_cases(_own(folder, "labels"), given.desk, given.runs, given.faster, given.acts)
         parts = [_begun(_own(folder, str(part)), given, chosen[part :: given.workers]) for part in range(given.workers)]
         for worker in parts:
             os.waitpid(worker, 0)
@@ -60,12 +62,16 @@ def _begun(folder: Path, given: argparse.Namespace, chosen: list[list[WireCase]]
 def show(told: list[dict[str, Any]], took_secs: float) -> None:
     """Print the sums of what workers found."""
     killed_at, ended, wrong = Counter[str](), Counter[str](), list[str]()
+    acts = Counter[str]()
     for each in told:
         killed_at.update(each["killed_at"])
         ended.update(each["ended"])
         wrong += each["wrong"]
+    for name, times in killed_at.items():
+        acts[name.partition(":")[0]] += times
     runs, kills, missed = (sum(each[name] for each in told) for name in ("runs", "kills", "missed"))
     say(f"{runs:,} runs, {kills:,} kills at {len(killed_at):,} labels, {took_secs:.0f} s; {missed:,} labels not met")
+    say(f"  runs by what was sent: {dict(acts)}")
     for kind in ("send", "recv"):
         say(f"  {kind}: { ({name: times for name, times in sorted(killed_at.items()) if f' {kind} ' in name}) }")
     for name, times in sorted(ended.items()):

@@ -58,4 +58,4 @@ class WireLabels(Labels):
 
 
 def _method_of(head: bytes) -> str:
-    return next((word for word in ("GET", "POST", "DELETE") if head.startswith(word.encode() + b" ")), "")
+    return next((word for word in ("GET", "POST", "PUT", "DELETE") if head.startswith(word.encode() + b" ")), "")

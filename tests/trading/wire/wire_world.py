@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 import httpx2
@@ -14,8 +14,8 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Kind, Target
-from mcp_binance_server.domain.orders import FINAL_STATUS, Order
+from mcp_binance_server.domain.order_requests import Target
+from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.endpoints import NETWORKS, host_of
 from mcp_binance_server.exchange.spot.account import AccountClient
@@ -32,6 +32,7 @@ from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
 from mcp_binance_server.trading.spot import SpotBroker
@@ -52,7 +53,10 @@ SETTLE_MS = 300
 # Made before the fork: each process would spend more on one of its own than on everything else.
 TLS = httpx2.create_ssl_context()
 
-Wish = Literal["taken", "rests", "refused"]
+Wish = Literal[
+    "taken", "rests", "refused", "taken list", "resting list", "refused list", "instead", "refused instead", "smaller"
+]  # fmt: skip
+WHOLE, PART = Quantity(Decimal("0.001")), Quantity(Decimal("0.0006"))
 
 
 @dataclass(frozen=True)
@@ -85,27 +89,35 @@ class Hasty(SystemClock):
 
 
 def wishes(number: int, middle: Decimal) -> dict[Wish, NewIntent]:
-    """Return one order of each fate: filled at once, open for long, and a maker that would take."""
+    """Return one order or list of each fate: filled at once, open for long, and a maker that would take.
+
+    Those that take the place of another do so of the one that is open for long.
+    """
+    above, below, lower = (_price(middle * Decimal(part)) for part in ("1.03", "0.8", "0.79"))
+    exits = Exits("OTOCO", WHOLE, _price(middle * Decimal("1.2")), lower, _price(middle * Decimal("0.78")))
+    first = 10 * number
+    rests = _order(first, below)
+    place = {"replaces": rests.client_order_id}
     return {
-        "taken": _order(3 * number, middle * Decimal("1.03")),
-        "rests": _order(3 * number + 1, middle * Decimal("0.8")),
-        "refused": _order(3 * number + 2, middle * Decimal("1.03"), "LIMIT_MAKER"),
+        "rests": rests,
+        "taken": _order(first + 1, above),
+        "refused": _order(first + 2, above, kind="LIMIT_MAKER"),
+        "taken list": _order(first + 3, above, exits=exits),
+        "resting list": _order(first + 4, below, exits=exits),
+        "refused list": _order(first + 5, above, kind="LIMIT_MAKER", exits=exits),
+        "instead": _order(first + 6, lower, **place),
+        "refused instead": _order(first + 7, above, kind="LIMIT_MAKER", **place),
+        "smaller": _order(first + 8, below, quantity=PART, amends=True, **place),
     }
 
 
-def _order(number: int, price: Decimal, kind: Kind = "LIMIT") -> NewIntent:
-    tick, quantity = Decimal("0.01"), Decimal("0.001")
-    return intent(
-        number,
-        account=ACCOUNT,
-        mode="practice",
-        network="testnet",
-        symbol=SYMBOL,
-        kind=kind,
-        price=Price(price.quantize(tick)),
-        quantity=Quantity(quantity),
-        counted=int(price * quantity * 100) + 1,
-    )
+def _price(price: Decimal) -> Price:
+    return Price(price.quantize(Decimal("0.01")))
+
+
+def _order(number: int, price: Price, **changes: Any) -> NewIntent:  # noqa: ANN401 - any member of the terms
+    usual = {"account": ACCOUNT, "mode": "practice", "network": "testnet", "symbol": SYMBOL, "quantity": WHOLE}
+    return intent(number, price=price, counted=int(price * WHOLE * 100) + 1, **usual | changes)
 
 
 @dataclass(frozen=True)
@@ -125,7 +137,7 @@ class WireWorld:
         placed = await self.desk.cancel(ACCOUNT, Target(SYMBOL, self.wishes[wish].client_order_id), "me")
         if placed.cancel == "CANCEL_UNKNOWN":
             with anyio.move_on_after(self.pace.horizon_ms / 1000 + 0.2):
-                await self._once(wish, lambda found: found.status in FINAL_STATUS)
+                await self._once(wish, lambda found: found.final_ms is not None)
 
     async def _once(self, wish: Wish, is_so: Callable[[Intent], bool]) -> Intent:
         while True:
