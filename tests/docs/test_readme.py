@@ -9,7 +9,8 @@ from mcp_binance_server import errors
 from mcp_binance_server.settings import VARIABLES
 from mcp_binance_server.surface.catalogue import CATALOGUE
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def section(heading: str) -> str:
@@ -60,3 +61,12 @@ def test_every_error_a_client_can_get_has_its_row() -> None:
         if kind.__subclasses__() or kind is errors.SettingsError:
             continue
         assert f"`{kind.error_type}`" in section("Errors"), kind.__name__
+
+
+def test_what_was_measured_of_orders_can_be_measured_again() -> None:
+    table = section("Measured").split("\n### Orders\n")[1]
+    commands = re.findall(r"\| `(scripts/[^`]+)` \|$", table, re.MULTILINE)
+    files = [word for command in commands for word in command.split() if "/" in word]
+
+    assert len(commands) == len(re.findall(r"^\| (?!What|---)", table, re.MULTILINE)) == 5
+    assert [file for file in files if not (ROOT / file).is_file()] == []
