@@ -16,14 +16,13 @@ from mcp import Client, StdioServerParameters
 
 from cli.trading.trading_folder import PASSPHRASE
 from cli.trading.typist import Typist
-from mcp_binance_server.domain.access import key_id
 from support.asking import willing
 from support.pages import ROOT, Block, blocks
 from support.process import PATIENCE_SECS, Process, clean_environment
 from support.warm_command import warm_command
 
 HOW_TO = ROOT / "docs" / "how-to"
-TESTNET, LIVE = HOW_TO / "testnet.md", HOW_TO / "live.md"
+TESTNET, LIVE, APPROVE = (HOW_TO / f"{name}.md" for name in ("testnet", "live", "approve"))
 ORDER = {"symbol": "BTCUSDT", "side": "BUY", "type": "MARKET"}
 
 pytestmark = pytest.mark.flood
@@ -51,6 +50,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dic
                 "PATH": path,
                 "HOME": str(tmp_path),
                 "XDG_CONFIG_HOME": "",
+                "MCP_BINANCE_APPROVAL_PAGE": "off",  # this reader goes by terminals; the page is tests/apps' own
             }
         )
         for name, value in made.items():
@@ -67,8 +67,15 @@ def entry(page: Path) -> dict[str, Any]:
 
 
 def command(page: Path, part: str) -> str:
-    (found,) = [each for block in blocks(page, "sh") for each in block.commands if part in each]
+    """Return the one command of a page that has this word, as its last if several have it."""
+    told = [each for block in blocks(page, "sh") for each in block.commands if part in each.split()]
+    (found,) = [each for each in told if len(told) == 1 or each.endswith(part)]
     return found
+
+
+def typed(page: Path, part: str) -> Typist:
+    """Start a command of a page at a terminal."""
+    return Typist(*command(page, part).split()[1:])
 
 
 def said(told: str, environment: dict[str, str]) -> str:
@@ -99,7 +106,7 @@ def test_the_testnet_page_leads_from_nothing_to_an_order_and_its_cancel(environm
         [sys.executable, "-c", program.text], capture_output=True, text=True, timeout=PATIENCE_SECS, env=environment,
         check=True,
     )  # fmt: skip
-    examined = said(command(TESTNET, "practice"), environment)
+    examined = said(command(TESTNET, "MCP_BINANCE_TRADING=practice"), environment)
     listed = said("mcp-binance-server journal", environment)
 
     lines = done.stdout.splitlines()
@@ -115,27 +122,38 @@ def test_the_entry_of_the_testnet_page_has_the_settings_of_its_program_and_its_c
     told = entry(TESTNET)
 
     assert f"PRACTICE = {json.dumps(told['env'])}" in program.text
-    assert command(TESTNET, "practice") == " ".join(
+    assert command(TESTNET, "MCP_BINANCE_TRADING=practice") == " ".join(
         [*(f"{name}={value}" for name, value in told["env"].items()), told["command"], "doctor"]
     )
 
 
-def limits_of(page: Block, public: str, api_key: str) -> str:
+def limits_of(page: Block, public: str, key_id: str) -> str:
     """Return the limits of the page with the reader's own approver and key in it."""
     text = re.sub(r'approver = ".*"', f'approver = "{public}"', page.text)
-    return re.sub(r"\[keys\.k-\w+\]", f"[keys.{key_id(api_key)}]", text)
+    return re.sub(r"\[keys\.k-\w+\]", f"[keys.{key_id}]", text)
+
+
+def key_id_told(environment: dict[str, str]) -> str:
+    """Return the id of the reader's key by the one command that the page names for it, before there are limits."""
+    done = subprocess.run(
+        ["bash", "-euc", command(LIVE, "doctor")],  # noqa: S607 - likewise
+        capture_output=True, text=True, timeout=PATIENCE_SECS, check=False, env=environment, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    (told,) = set(re.findall(r"\bk-[a-z2-7]{16}\b", done.stdout))
+    return told
 
 
 async def test_the_page_on_money_works_from_its_first_line_to_its_last(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     (limits,) = blocks(LIVE, "toml")
-    made = Typist("approve", "--new")
+    made = typed(APPROVE, "--new")
     assert made.answers("New passphrase: ", PASSPHRASE).answers("The same again: ", PASSPHRASE).leaves() == 0
     public = re.findall(r'approver = "([^"]+)"', made.seen)[0]
     file = tmp_path / ".config" / "mcp-binance-server" / "trading.toml"
     file.parent.mkdir(parents=True)
-    file.write_text(limits_of(limits, public, environment["BINANCE_API_KEY"]), encoding="utf-8")
+    file.write_text(limits_of(limits, public, key_id_told(environment)), encoding="utf-8")
     file.chmod(0o600)
     user = willing()
 
@@ -145,12 +163,12 @@ async def test_the_page_on_money_works_from_its_first_line_to_its_last(
         placed = await called(client, "place_order", preview_id=small["preview_id"])
         large = await called(client, "preview_order", **ORDER, quote_quantity="40")
         waits = await called(client, "place_order", preview_id=large["preview_id"])
-        typist = Typist("approve", large["preview_id"]).answers("Passphrase (Enter: no): ", PASSPHRASE)
+        typist = typed(APPROVE, "approve").answers("Passphrase (Enter: no): ", PASSPHRASE)
         approved = typist.leaves()
         signed = await called(client, "place_order", preview_id=large["preview_id"])
         stopped = said(command(LIVE, "stop"), environment)
         refused = await called(client, "preview_order", **ORDER, quote_quantity="10")
-        resumed = Typist(*command(LIVE, "resume").split()[1:]).answers("stay stopped): ", PASSPHRASE).leaves()
+        resumed = typed(LIVE, "resume").answers("stay stopped): ", PASSPHRASE).leaves()
 
     assert "ORDERS SPEND MONEY" in examined
     assert "would take one on BTCUSDT" in examined
