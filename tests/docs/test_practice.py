@@ -99,8 +99,16 @@ async def called(client: Client, tool: str, **arguments: str) -> dict[str, Any]:
     return result.structured_content
 
 
-def test_the_testnet_page_leads_from_nothing_to_an_order_and_its_cancel(environment: dict[str, str]) -> None:
+def test_the_testnet_page_leads_from_nothing_to_an_order_and_its_cancel(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (program,) = blocks(TESTNET, "python")
+    api_key, secret = (environment.pop(name) for name in ("BINANCE_API_KEY", "BINANCE_SECRET_KEY"))
+    monkeypatch.delenv("BINANCE_API_KEY")
+    monkeypatch.delenv("BINANCE_SECRET_KEY")
+    for_real = [each for each in command(TESTNET, "setup").split()[1:] if each not in ("--dry-run", "--no-keys")]
+    keeps = Typist(*for_real).answers("Binance API key (Enter: none): ", api_key).answers("(PEM): ", secret)
+    kept = keeps.answers("chart-img.com key (Enter: none): ", "").answers("Write this? [y/N] ", "y").leaves()
 
     done = subprocess.run(
         [sys.executable, "-c", program.text], capture_output=True, text=True, timeout=PATIENCE_SECS, env=environment,
@@ -110,6 +118,7 @@ def test_the_testnet_page_leads_from_nothing_to_an_order_and_its_cancel(environm
     listed = said("mcp-binance-server journal", environment)
 
     lines = done.stdout.splitlines()
+    assert (kept, (tmp_path / ".claude.json").is_file()) == (0, True)
     assert [line.split(": ")[0] for line in lines] == ["PRACTICE (testnet)"] * 3
     assert ["FILLED" in lines[0], "is NEW" in lines[1], "is cancelled" in lines[2]] == [True] * 3
     assert "PRACTICE (testnet): play money" in examined
