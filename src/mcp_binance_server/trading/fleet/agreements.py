@@ -10,7 +10,7 @@ from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.judgement.charges import DAY_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
-# Some two thousand noes, and as many questions: far more than people answer in a day.
+# Some two thousand refusals, and as many questions: far more than people answer in a day.
 MOST_BYTES = 1_048_576
 LEAST_MS = 1_000
 _CANCEL = "cancel "
@@ -29,25 +29,25 @@ class FleetAgreements(Agreements):
 
     async def is_declined(self, preview_id: PreviewId) -> bool:
         here = await Agreements.is_declined(self, preview_id)
-        return here or await self.engine.shelved(self._noes, preview_id) is not None
+        return here or await self.engine.shelved(self._declined, preview_id) is not None
 
     async def decline_cancel(self, preview_id: PreviewId, visitor: str, now_ms: int) -> None:
         await Agreements.decline_cancel(self, preview_id, visitor, now_ms)
         told = {"visitor": visitor, "at_ms": now_ms}
-        await self._shelve(self._noes, f"{_CANCEL}{preview_id}", told, DAY_MS)
+        await self._shelve(self._declined, f"{_CANCEL}{preview_id}", told, DAY_MS)
 
     async def is_cancel_declined(self, preview_id: PreviewId, since_ms: int) -> bool:
         if await Agreements.is_cancel_declined(self, preview_id, since_ms):
             return True
         try:
-            said = await self.engine.shelved(self._noes, f"{_CANCEL}{preview_id}")
+            said = await self.engine.shelved(self._declined, f"{_CANCEL}{preview_id}")
         except EngineUnavailable:  # a cancel takes risk away: it is not held up
             return False
         return said is not None and json.loads(said)["at_ms"] > since_ms
 
     async def declined_since(self, visitor: str, since_ms: int) -> list[int]:
         here = await Agreements.declined_since(self, visitor, since_ms)
-        told = [json.loads(each) for each in (await self.engine.on_shelf(self._noes)).values()]
+        told = [json.loads(each) for each in (await self.engine.on_shelf(self._declined)).values()]
         there = [each["at_ms"] for each in told if each["visitor"] == visitor and each["at_ms"] > since_ms]
         return sorted({*here, *there})
 
@@ -66,7 +66,7 @@ class FleetAgreements(Agreements):
     async def take_in(self) -> None:
         """Have wait here what waits at other workers, unless it was declined: who approves on this machine sees it."""
         waiting = await self.engine.on_shelf(self._waiting)
-        declined = await self.engine.on_shelf(self._noes) if waiting else {}
+        declined = await self.engine.on_shelf(self._declined) if waiting else {}
         for name, value in waiting.items():
             if await Agreements.is_declined(self, PreviewId(name)):
                 continue
@@ -81,7 +81,7 @@ class FleetAgreements(Agreements):
 
     async def tell_declined(self, preview_id: PreviewId, visitor: str, at_ms: int) -> None:
         """Show every worker what was declined on this machine."""
-        await self._shelve(self._noes, preview_id, {"visitor": visitor, "at_ms": at_ms}, DAY_MS)
+        await self._shelve(self._declined, preview_id, {"visitor": visitor, "at_ms": at_ms}, DAY_MS)
 
     async def tell_signed(self, preview_id: PreviewId, signature: str, ttl_ms: int = DAY_MS) -> None:
         """Show every worker what was signed on this machine."""
@@ -91,8 +91,8 @@ class FleetAgreements(Agreements):
         await self.engine.shelve(shelf, key, json.dumps(told).encode(), ttl_ms=ttl_ms, most_bytes=MOST_BYTES)
 
     @property
-    def _noes(self) -> str:
-        return noes(self.account)
+    def _declined(self) -> str:
+        return declined_shelf(self.account)
 
     @property
     def _waiting(self) -> str:
@@ -103,6 +103,6 @@ class FleetAgreements(Agreements):
         return f"signed:{self.account}"
 
 
-def noes(account: str) -> str:
+def declined_shelf(account: str) -> str:
     """Name the shelf of what people have said no to."""
-    return f"noes:{account}"
+    return f"declined:{account}"

@@ -15,7 +15,7 @@ from mcp_binance_server.errors import AppError, EngineUnavailable
 from mcp_binance_server.state.claims import AccountBook, AccountStop, Reservation
 from mcp_binance_server.state.engine import StateEngine
 from mcp_binance_server.trading.errors import TradingNotReady
-from mcp_binance_server.trading.fleet.agreements import noes
+from mcp_binance_server.trading.fleet.agreements import declined_shelf
 from mcp_binance_server.trading.fleet.records import SharedIntent, shared_room
 from mcp_binance_server.trading.journal.agreements import PreviewIsDeclined
 from mcp_binance_server.trading.journal.ledger import GuardDenied, HostLedger, Judge, LimitPassed, TradingIsStopped
@@ -74,7 +74,7 @@ class FleetLedger:
         """
         if (found := await self.find(new.preview_id)) is not None:
             return found, False
-        if await self.engine.shelved(noes(self.account), new.preview_id) is not None:
+        if await self.engine.shelved(declined_shelf(self.account), new.preview_id) is not None:
             raise PreviewIsDeclined
         self.claiming.add(new.preview_id)
         try:
