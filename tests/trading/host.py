@@ -15,7 +15,7 @@ import anyio.lowlevel
 from mcp_binance_server.domain.account import Commission, Venue
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, Written, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
@@ -112,10 +112,13 @@ class Faulty:
     def horizon_ms(self) -> int:
         return self.broker.horizon_ms
 
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
+    async def place(self, order: Written, gate: Gate, /) -> Outcome:
+        assert isinstance(order, WrittenOrder)
+        name = order.client_order_id
+
         async def counted() -> None:
             await gate()
-            self.host.sends[order.client_order_id] += 1
+            self.host.sends[name] += 1
             await self._meet("after_gate")
 
         await self._meet("before")

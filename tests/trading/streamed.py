@@ -15,7 +15,7 @@ from mcp_binance_server.channel import Channel
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, Written, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
@@ -59,7 +59,8 @@ class RecordedOrders:
     horizon_ms: int = 17_000
     _numbers: "count[int]" = field(default_factory=lambda: count(1))
 
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
+    async def place(self, order: Written, gate: Gate, /) -> Outcome:
+        assert isinstance(order, WrittenOrder)
         await gate()
         self.step(
             order_state(

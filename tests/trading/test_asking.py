@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Target, Written
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.journal.ledger import HostLedger
@@ -69,9 +69,9 @@ async def test_it_is_asked_for_at_once_often_and_then_twice_a_minute(bench: Benc
 
 
 async def test_that_there_is_none_counts_from_the_sending_on_and_not_from_the_doubt(bench: Bench) -> None:
-    async def silent(order: WrittenOrder, gate: Gate) -> Outcome:
+    async def silent(request: Written, gate: Gate) -> Outcome:
         await gate()
-        bench.exchange.reached.append(order)
+        bench.exchange.reached.append(request)
         bench.clock.advance(15_000)
         return Outcome(Fate.UNKNOWN, reason="no answer")
 
@@ -143,8 +143,8 @@ async def test_while_one_is_unknown_no_other_of_its_symbol_and_side_is_shown_as_
 
 
 async def test_an_answer_to_what_was_never_marked_as_sent_is_doubted_and_stops_trading(bench: Bench) -> None:
-    async def without_gate(order: WrittenOrder, gate: Gate) -> Outcome:  # noqa: ARG001 - the port
-        bench.exchange.reached.append(order)
+    async def without_gate(request: Written, gate: Gate) -> Outcome:  # noqa: ARG001 - the port
+        bench.exchange.reached.append(request)
         return Outcome(Fate.REFUSED, reason="as told")
 
     bench.exchange.place, bench.exchange.is_mute = without_gate, True

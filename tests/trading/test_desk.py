@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, WrittenOrder
+from mcp_binance_server.domain.order_requests import Fate, Gate, Outcome, Written
 from mcp_binance_server.errors import ExchangeUnavailable
 from mcp_binance_server.trading.desk import Placed
 from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, TradingIsStopped
@@ -33,7 +33,7 @@ async def test_an_order_is_sent_and_written_down(bench: Bench) -> None:
     outcome = await bench.place(intent())
 
     assert (outcome.intent.state, outcome.intent.status) == ("ACKED", "NEW")
-    assert [each.client_order_id for each in bench.exchange.reached] == [intent().client_order_id]
+    assert bench.exchange.reached == [written_order(intent().terms, intent().client_order_id)]
 
 
 async def test_the_same_preview_asked_for_many_times_at_once_is_one_order(bench: Bench) -> None:
@@ -83,9 +83,9 @@ async def test_a_stop_sends_nothing(bench: Bench) -> None:
 
 
 async def test_a_stop_between_claim_and_first_byte_sends_nothing_and_gives_the_money_back(bench: Bench) -> None:
-    async def stopped_at_the_gate(order: WrittenOrder, gate: Gate) -> Outcome:
+    async def stopped_at_the_gate(request: Written, gate: Gate) -> Outcome:
         await bench.desk.ledger.stop("a fire", "a test", NOW_MS)
-        return await Scripted.place(bench.exchange, order, gate)
+        return await Scripted.place(bench.exchange, request, gate)
 
     bench.exchange.place = stopped_at_the_gate
 
@@ -117,7 +117,7 @@ async def test_an_answer_that_denies_what_has_left_is_not_believed(bench: Bench)
 
 @pytest.mark.parametrize(("leaves", "state"), [(False, "NOT_SENT"), (True, "UNKNOWN")])
 async def test_a_defect_on_the_way_costs_this_order_alone(bench: Bench, *, leaves: bool, state: str) -> None:
-    async def broken(order: WrittenOrder, gate: Gate) -> Outcome:  # noqa: ARG001 - the port
+    async def broken(request: Written, gate: Gate) -> Outcome:  # noqa: ARG001 - the port
         if leaves:
             await gate()
         raise ZeroDivisionError
@@ -183,9 +183,9 @@ async def test_the_dead_are_settled_and_the_living_left_alone(bench: Bench) -> N
 
 
 async def test_one_that_was_settled_by_another_does_not_leave(bench: Bench) -> None:
-    async def settled_at_the_gate(order: WrittenOrder, gate: Gate) -> Outcome:
+    async def settled_at_the_gate(request: Written, gate: Gate) -> Outcome:
         await bench.desk.ledger.move(intent().preview_id, "NOT_SENT", {}, NOW_MS)
-        return await Scripted.place(bench.exchange, order, gate)
+        return await Scripted.place(bench.exchange, request, gate)
 
     bench.exchange.place = settled_at_the_gate
 

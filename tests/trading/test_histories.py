@@ -20,7 +20,7 @@ from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import Target
 from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.errors import JournalUnavailable
-from mcp_binance_server.trading.journal.ledger import LimitPassed, TradingIsStopped
+from mcp_binance_server.trading.journal.ledger import HostLedger, LimitPassed, TradingIsStopped
 from mcp_binance_server.trading.journal.records import NewIntent
 from mcp_binance_server.trading.judgement.charges import DAY_MS, MINUTE_MS, charges
 from mcp_binance_server.trading.judgement.policy import Policy, read_policy
@@ -159,7 +159,9 @@ class Histories(RuleBasedStateMachine):
         """Let time pass before an order; whoever waits at all has somebody resume."""
         self.host.clock.advance(later)
         if later and self.rows("SELECT 1 FROM stop"):
-            self.portal.call(self.at(0).desk.ledger.resume, "a test", self.host.clock.now_ms())
+            ledger = self.at(0).desk.ledger
+            resume = HostLedger(ledger.store, ledger.owner).resume
+            self.portal.call(resume, "a test", self.host.clock.now_ms())
 
     def place(self, new: NewIntent, process: int, fault: "tuple[Where, What] | None") -> None:
         at = self.at(process)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.domain.order_requests import Fate
-from mcp_binance_server.trading.journal.ledger import TradingIsStopped
+from mcp_binance_server.trading.journal.ledger import HostLedger, TradingIsStopped
 from mcp_binance_server.trading.journal.records import IntentState
 from mcp_binance_server.trading.judgement.stop import REJECTED_MS, UNKNOWN_MS, TradingTroubles, cause
 from support.terms import NOW_MS, intent
@@ -113,7 +113,7 @@ async def test_who_resumes_has_forgiven_what_was_before(bench: Bench) -> None:
     await bench.desk.look()
     assert await why(bench) is not None
 
-    await bench.desk.ledger.resume("a person", NOW_MS)
+    await HostLedger(bench.desk.ledger.store, "a person").resume("a person", NOW_MS)
     await fail(bench, "REJECTED", NOW_MS, 6)
     await bench.desk.look()
 

@@ -9,7 +9,7 @@ from socket import socket
 import pytest
 
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, WrittenOrder
+from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, Written, WrittenOrder
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
@@ -51,7 +51,8 @@ class Wire:
     venue: Venue
     horizon_ms: int = 17_000
 
-    async def place(self, order: WrittenOrder, gate: Gate) -> Outcome:
+    async def place(self, order: Written, gate: Gate, /) -> Outcome:
+        assert isinstance(order, WrittenOrder)
         return await self.client.place(order, gate)
 
     async def cancel(self, target: Target, gate: Gate) -> Outcome:

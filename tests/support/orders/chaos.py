@@ -13,6 +13,7 @@ import httpx2
 
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.faults import StreamFault, StreamKind
+from mcp_binance_server.trading.journal.ledger import HostLedger
 from support.attacked import Assistant, FormUser
 from support.desk import Loop, raw
 from support.mutating import mutant
@@ -154,7 +155,7 @@ class Trading:
         ledger = trading.desk.ledger
         if await ledger.stopped() is not None:
             self.run.outcomes["stopped"] += 1
-            await ledger.resume("a test", self.of.market.exchange.now_ms())
+            await HostLedger(ledger.store, ledger.owner).resume("a test", self.of.market.exchange.now_ms())
 
     async def _together(self, tool: str, calls: Sequence[dict[str, str]]) -> list[dict[str, Any]]:
         """Call at once, as a client does that tries again too early."""

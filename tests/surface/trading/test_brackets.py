@@ -112,7 +112,8 @@ async def test_a_list_called_for_by_many_at_once_is_one_list(tmp_path: Path) -> 
 
         async def place() -> None:
             result = await trader.client.call_tool("place_order", {"preview_id": preview_id})
-            told.append((result.structured_content or {}).get("outcome"))
+            found: dict[str, Any] = result.structured_content or {}
+            told.append(found.get("outcome"))
 
         async def all_at_once() -> None:
             async with anyio.create_task_group() as tasks:

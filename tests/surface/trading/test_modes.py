@@ -14,7 +14,7 @@ from mcp_binance_server.exchange.dialing import Dialer
 from mcp_binance_server.simulator.account import DemoAccount, KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
-from mcp_binance_server.surface.confirm import Decision, Question
+from mcp_binance_server.surface.confirm import Able, Decision, PageLink, Question
 from support.attacked import STOP
 from support.calls import arguments_of
 from support.paper import AT_ONCE, RESTING, SYMBOL, PaperTrader
@@ -63,6 +63,10 @@ class Answering:
 
     decision: Decision
     shown: list[str] = field(default_factory=list[str])
+    able: Able = field(default_factory=lambda: Able(forms=True, pages=False))
+
+    async def show(self, link: PageLink) -> Decision:
+        raise AssertionError(f"a page is shown to who cannot see one: {link.about}")
 
     async def ask(self, question: Question) -> Decision:
         self.shown.append(question.message)

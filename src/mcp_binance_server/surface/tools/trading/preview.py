@@ -87,6 +87,13 @@ class PreviewTradableOrder(PreviewOrder):
 
 
 class TradablePreviewAnswer(PreviewAnswer):
+    changes: SkipJsonSchema[list[dict[str, str]]]
+    balance_check: SkipJsonSchema[str]
+    balances: SkipJsonSchema[list[dict[str, str]]]
+    rules_not_checked: SkipJsonSchema[list[str]]
+    network: SkipJsonSchema[str]
+    host: SkipJsonSchema[str]
+    as_of: SkipJsonSchema[str]
     summary: str
     mode: str
     preview_id: str | None
