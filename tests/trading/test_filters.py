@@ -394,18 +394,19 @@ def test_the_rules_of_a_whole_exchange_stay_far_below_what_an_engine_takes_as_on
 @pytest.mark.parametrize(
     ("flags", "allows"),
     [
-        ({}, set[str]()),
-        ({"ocoAllowed": True}, {"oco"}),
-        ({"otoAllowed": True}, {"oto"}),
-        ({"opoAllowed": True}, set[str]()),
-        ({"otoAllowed": True, "opoAllowed": True}, {"oto", "opo"}),
-        ({"amendAllowed": True, "cancelReplaceAllowed": True}, {"amend", "replace"}),
+        ((), ()),
+        (("ocoAllowed",), ("oco",)),
+        (("otoAllowed",), ("oto",)),
+        (("opoAllowed",), ()),
+        (("otoAllowed", "opoAllowed"), ("oto", "opo")),
+        (("amendAllowed", "cancelReplaceAllowed"), ("amend", "replace")),
     ],
-    ids=str,
 )
 def test_what_a_symbol_allows_beside_plain_orders_is_what_the_exchange_says(
-    flags: dict[str, bool], allows: set[str]
+    flags: tuple[str, ...], allows: tuple[str, ...]
 ) -> None:
-    told = {"symbol": "AAABBB", "status": "TRADING", "baseAsset": "AAA", "quoteAsset": "BBB", **flags}
+    told = {"symbol": "AAABBB", "status": "TRADING", "baseAsset": "AAA", "quoteAsset": "BBB"} | dict.fromkeys(
+        flags, True
+    )
 
-    assert msgspec.convert(told, SymbolWire).to_domain().allows == allows
+    assert msgspec.convert(told, SymbolWire).to_domain().allows == set(allows)
