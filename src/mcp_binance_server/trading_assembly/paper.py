@@ -46,6 +46,6 @@ async def opened_paper(settings: Settings, upstream: Upstream, hub: Hub | None) 
         feed = PaperFeed(
             hub, upstream.client, upstream.directory, exchange, time, clock, desk.catch_up, owner=rules.ledger.owner
         )
-        async with desk.running(), feed.running():
+        async with desk.running(), feed.running(), rules.pages.running():
             reads, key = PaperReads(exchange, network.name), round_key_of(settings, "previews")
             yield TradingSide(upstream, rules.policy, desk, reads, hub, preview_key=key, pages=rules.pages)

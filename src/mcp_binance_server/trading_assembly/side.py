@@ -98,13 +98,11 @@ async def opened_rules(settings: Settings, upstream: Upstream, folder: Path) -> 
     policy = checked_rules(settings, upstream.caller.network, upstream.principal)
     try:
         async with opened_store(folder) as store:
-            pages = _pages(settings, folder)
             with owner(folder) as name:
                 ledger = HostLedger(store, name)
                 started = {"mode": settings.trading, "policy": policy.digest}
                 await ledger.note("STARTED", started, upstream.caller.time.now_ms())
-                async with pages.running():
-                    yield OpenRules(policy, ledger, pages)
+                yield OpenRules(policy, ledger, _pages(settings, folder))
     except JournalUnavailable as error:
         raise SettingsError(problems=(f"MCP_BINANCE_TRADING_DIR: {error.reason}. {error.fix}",)) from error
 

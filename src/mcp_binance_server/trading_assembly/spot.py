@@ -72,7 +72,7 @@ async def opened_spot(
         first = () if not cancels_only and await _is_done(rights) else (rights,)
         start = _start(upstream, rules.policy, ledger, broker, account, first)
         keeper = None if fleet is None else _keeper(fleet, upstream, start, settings.order_recv_window_ms)
-        async with desk.running(start), _followed(desk, upstream, principal, dialer, hub):
+        async with desk.running(start), _followed(desk, upstream, principal, dialer, hub), rules.pages.running():
             if keeper is not None:
                 desk.errands.beside(keeper.run)
             # Services are built for nobody's account: one that forgets whom it acts for has none to show.
