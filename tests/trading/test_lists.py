@@ -129,6 +129,21 @@ async def test_what_an_entry_did_not_fill_is_given_back_once(bench: Bench) -> No
     assert (over.final_ms, over.unprotected) == (NOW_MS, Decimal("0.0004"))
 
 
+async def test_what_an_exit_sold_in_part_before_it_ended_leaves_the_rest_unprotected(bench: Bench) -> None:
+    new = bracket()
+    name = (await bench.place(new)).intent.client_order_id
+    await told(bench, bench.exchange.trade(f"{name}-w", WHOLE, "FILLED"))
+    await told(bench, bench.exchange.trade(f"{name}-a", "0.0003", "PARTIALLY_FILLED"))
+    selling = await stands(bench, new)
+    bench.exchange.end(f"{name}-b", "EXPIRED")
+    await told(bench, bench.exchange.trade(f"{name}-a", "0.0003", "CANCELED"))
+    await bench.desk.catch_up()
+
+    over = await stands(bench, new)
+    assert (selling.unprotected, over.unprotected) == (0, Decimal("0.0007"))
+    assert over.final_ms == NOW_MS
+
+
 async def test_a_pair_is_over_when_one_has_sold_and_the_other_is_gone(bench: Bench) -> None:
     new = pair()
     name = (await bench.place(new)).intent.client_order_id

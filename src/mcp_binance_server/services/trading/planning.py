@@ -103,7 +103,7 @@ class Planner:
         order, rules = tried.preview.order, tried.preview.rules
         _require(rules, "oco")
         stop = Price(wish.stop_loss or Decimal(0))
-        below = self._stop(rules, stop, order.quantity or Quantity(Decimal(0)), tried.preview.touch)
+        below = self._stop(rules, stop, _amount(order), tried.preview.touch)
         return Exits("OCO", _amount(below), order.price, below.stop_price, below.price)
 
     async def _exits(self, trying: PreviewService, tried: PreviewedOrder, wish: OrderWish) -> Exits:

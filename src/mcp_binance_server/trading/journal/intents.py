@@ -26,7 +26,7 @@ from mcp_binance_server.trading.journal.records import (
 )
 from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.judgement.charges import given_back
-from mcp_binance_server.trading.judgement.exits import Exits, ListStanding, standing_of, with_leg
+from mcp_binance_server.trading.judgement.exits import Exits, OrderStanding, standing_of, with_leg
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms, without_suffix
 
@@ -94,7 +94,7 @@ def follow(rows: Rows, preview_id: PreviewId, order: Order, now_ms: int) -> Inte
     if not is_news or order.executed < stands.executed:
         return stands
     is_final = order.status in FINAL_STATUS
-    told = ListStanding(
+    told = OrderStanding(
         order.status, order.order_id, order.executed, order.quote_spent, is_settled=is_final, is_final=is_final
     )
     return _stand(rows, stands, told, now_ms, is_settled_now=is_final)
@@ -126,11 +126,11 @@ def _follow_amended(rows: Rows, stands: Intent, order: Order, now_ms: int) -> In
         rows.execute("UPDATE intent SET quantity=? WHERE id=?", (written(order.quantity), target.preview_id))
         append(rows, now_ms, target.preview_id, AMENDED, facts)
         follow_named(rows, stands.terms.account, order, now_ms)
-    told = ListStanding(AMENDED, order.order_id, NOTHING, NOTHING, is_settled=True, is_final=True)
+    told = OrderStanding(AMENDED, order.order_id, NOTHING, NOTHING, is_settled=True, is_final=True)
     return _stand(rows, stands, told, now_ms, is_settled_now=True)
 
 
-def _stand(rows: Rows, stands: Intent, told: ListStanding, now_ms: int, *, is_settled_now: bool) -> Intent:
+def _stand(rows: Rows, stands: Intent, told: OrderStanding, now_ms: int, *, is_settled_now: bool) -> Intent:
     rows.execute(
         "UPDATE intent SET status=?, order_id=?, executed=?, spent=?, updated_ms=?, final_ms=? WHERE id=?",
         (

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Literal
 
 from mcp_binance_server.domain.money import Quantity, written
-from mcp_binance_server.domain.orders import FINAL_STATUS, NOTHING, Order
+from mcp_binance_server.domain.orders import NOTHING, Order
 from mcp_binance_server.trading.judgement.exits import Leg
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
@@ -101,10 +101,10 @@ class Intent:
         if exits is None or not exits.has_entry or not self.executed:
             return NOTHING
         ends = [each for each in self.legs if not each.is_entry]
-        is_sold = bool(ends) and any(
-            each.executed or each.status not in (*FINAL_STATUS, "PENDING_NEW") for each in ends
-        )
-        return NOTHING if is_sold else self.executed
+        # One that is filled has sold all there was: less than was bought, where the fee was taken of that.
+        if any(each.status == "FILLED" or not (each.is_final or each.status == "PENDING_NEW") for each in ends):
+            return NOTHING
+        return Quantity(self.executed - sum(each.executed for each in ends))
 
     @property
     def average_price(self) -> Decimal | None:

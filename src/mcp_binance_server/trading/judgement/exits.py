@@ -73,8 +73,8 @@ def with_leg(legs: tuple[Leg, ...], order: Order) -> tuple[Leg, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ListStanding:
-    """A list as one order: what its entry has traded, or what a pair has; `is_settled` once that cannot change."""
+class OrderStanding:
+    """How an order stands, or a list as one: by its entry, or as a pair; `is_settled` once it can trade no more."""
 
     status: str
     order_id: int | None
@@ -84,18 +84,18 @@ class ListStanding:
     is_final: bool
 
 
-def standing_of(exits: Exits, legs: tuple[Leg, ...]) -> ListStanding:
+def standing_of(exits: Exits, legs: tuple[Leg, ...]) -> OrderStanding:
     """Return how a list stands, by those of its orders that are known."""
     is_final = len(legs) == len(exits.suffixes) and all(each.is_final for each in legs)
     if exits.has_entry:
         entry = next((each for each in legs if each.is_entry), None)
         if entry is None:
-            return ListStanding("", None, NOTHING, NOTHING, is_settled=False, is_final=False)
-        return ListStanding(entry.status, entry.order_id, entry.executed, entry.spent, entry.is_final, is_final)
+            return OrderStanding("", None, NOTHING, NOTHING, is_settled=False, is_final=False)
+        return OrderStanding(entry.status, entry.order_id, entry.executed, entry.spent, entry.is_final, is_final)
     traded = next((each for each in legs if each.executed), None)
     executed, spent = _sum(each.executed for each in legs), _sum(each.spent for each in legs)
     order_id = None if traded is None else traded.order_id
-    return ListStanding(_pair_status(legs, traded), order_id, executed, spent, is_final, is_final)
+    return OrderStanding(_pair_status(legs, traded), order_id, executed, spent, is_final, is_final)
 
 
 def _pair_status(legs: tuple[Leg, ...], traded: Leg | None) -> str:

@@ -3,10 +3,11 @@
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain
-from mcp_binance_server.surface.views.trading.status import LEG_WORDS, RESUME, open_words, terms_words
+from mcp_binance_server.surface.views.trading.status import RESUME, open_words, terms_words
 from mcp_binance_server.surface.views.trading.terms import (
     BRIEF_FOUND,
     BRIEF_WAYS,
+    LEG_WORDS,
     confirmed_words,
     mode_word,
     unformatted,

@@ -10,6 +10,7 @@ from mcp_binance_server.services.trading.answers import CancelledAll, PlacedOrde
 from mcp_binance_server.services.trading.previews import KeptPreview
 from mcp_binance_server.surface.views.markdown import exact, instant, next_step, plain
 from mcp_binance_server.surface.views.trading.terms import (
+    LEG_WORDS,
     averaged,
     confirmed_words,
     mode_word,
@@ -18,7 +19,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     unprotected_words,
     where_from,
 )
-from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Leg
+from mcp_binance_server.trading.judgement.exits import Leg
 from mcp_binance_server.trading.judgement.terms import Terms
 from mcp_binance_server.words import word
 
@@ -31,7 +32,7 @@ DOES = {
     "PENDING_NEW": "on its way to the market",
     "NEW": "open, it waits for its price",
 }
-LEGS = {ENTRY: "Entry", ABOVE: "Take profit", BELOW: "Stop"}
+LEGS = {suffix: words.capitalize() for suffix, words in LEG_WORDS.items()}
 ASK_AGAIN_SECS = 5
 
 

@@ -6,6 +6,7 @@ from mcp_binance_server.domain.account import Balance
 from mcp_binance_server.services.trading.answers import LimitUse, TradingStatus
 from mcp_binance_server.surface.views.markdown import exact, instant, plain
 from mcp_binance_server.surface.views.trading.terms import (
+    LEG_WORDS,
     exits_words,
     mode_word,
     unformatted,
@@ -13,7 +14,6 @@ from mcp_binance_server.surface.views.trading.terms import (
     where_from,
 )
 from mcp_binance_server.trading.journal.records import Intent, Waiting
-from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 from mcp_binance_server.words import word
@@ -26,7 +26,6 @@ HONEST = (
 )
 POLLED = "Binance does not tell of open orders by itself now: they are asked for, and news of them may be late."
 NO_LIMIT = "no limit"
-LEG_WORDS = {ENTRY: "entry", ABOVE: "take profit", BELOW: "stop"}
 NO_STAKE = ", without real money"
 
 

@@ -8,7 +8,7 @@ from mcp_binance_server.domain.money import round_to_places
 from mcp_binance_server.domain.symbols import SymbolRules
 from mcp_binance_server.surface.views.markdown import exact, instant, plain, price_places
 from mcp_binance_server.trading.journal.records import Intent
-from mcp_binance_server.trading.judgement.exits import Exits
+from mcp_binance_server.trading.judgement.exits import ABOVE, BELOW, ENTRY, Exits
 from mcp_binance_server.trading.judgement.policy import Way
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 
@@ -30,6 +30,7 @@ BRIEF_WAYS: dict[Way, str] = {"policy": "the limits", "client": "the user", "apa
 # Who agreed to an order that was found at the exchange is in another journal, or lost.
 FOUND, BRIEF_FOUND = "not known; it was found at the exchange and was not in this journal", "not known"
 CONFIRMATION: dict[Way, Literal["none", "client", "apart"]] = {"policy": "none", "client": "client", "apart": "apart"}
+LEG_WORDS = {ENTRY: "entry", ABOVE: "take profit", BELOW: "stop"}
 UNPROTECTED = "A part-filled entry is unprotected: its exits start only once all of it is filled."
 JUMPED = "A stop can be jumped over: below its limit nothing is sold."
 KEEPS_PLACE = "The order becomes smaller and keeps its id and its place in the queue."
