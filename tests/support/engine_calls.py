@@ -7,6 +7,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.claims import Claim, ClaimNews
 from mcp_binance_server.state.engine import Lease, StateEngine
+from mcp_binance_server.state.logs import LogMark
 from support.stolen import stolen
 
 CLOCK = SystemClock()
@@ -32,6 +33,7 @@ READS: dict[str, Call] = {
     "shelved": lambda engine: engine.shelved("s", "k"),
     "on_shelf": lambda engine: engine.on_shelf("s"),
     "find_claim": lambda engine: engine.find_claim("a", "k"),
+    "read_log": lambda engine: engine.read_log("l", after=LogMark()),
 }
 WRITES: dict[str, Call] = {
     "put": lambda engine: engine.put("k", b"v", ttl_ms=1000),
@@ -51,6 +53,8 @@ OTHERS: dict[str, Call] = {
     "account_book": lambda engine: engine.account_book("a", now_ms=MIDDLE_MS, since_ms=MIDDLE_MS),
     "stop_account": lambda engine: engine.stop_account("a", "why", since_ms=MIDDLE_MS),
     "resume_account": lambda engine: engine.resume_account("a", now_ms=MIDDLE_MS),
+    "append_log": lambda engine: engine.append_log("l", b"v", after=LogMark(), tag="0" * 32, ttl_ms=1000),
+    "trim_log": lambda engine: engine.trim_log("l", b"v", at=LogMark(1, "0" * 32), ttl_ms=1000),
     "report_weight": lambda engine: engine.report_weight("other", 1, minute=MIDDLE_MS // 60_000),
     "delete": lambda engine: engine.delete("k"),
     "release": lambda engine: engine.release(LEASE),

@@ -3,7 +3,7 @@
 A docstring here is a promise, and the contract tests in tests/state hold each engine to it. Times to live are counted
 by the engine's own clock, never by a caller's. Something is gone at its ttl, not one millisecond later. A failure to
 reach the engine is `EngineUnavailable` within a second, whatever the call. Wrong arguments are a `ValueError`: a value
-over 512 KiB (2 MiB on a shelf), a ttl below 1 ms, a negative cost.
+over 512 KiB (2 MiB on a shelf, and for a snapshot), a ttl below 1 ms, a negative cost.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Literal, Protocol
 
 from mcp_binance_server.state.claims import AccountBook, AccountStop, Claim, ClaimNews, ClaimRoom, Reservation
+from mcp_binance_server.state.logs import LogMark, LogPart
 
 MAX_VALUE_BYTES = 512 * 1024
 MAX_SHELVED_BYTES = 2 * 1024 * 1024
@@ -348,4 +349,23 @@ class StateEngine(Protocol):
 
     async def resume_account(self, account: str, *, now_ms: int) -> None:
         """Lift the stop of an account, and every one that is told later and began before."""
+        ...
+
+    async def append_log(self, log: str, entry: bytes, *, after: LogMark, tag: str, ttl_ms: int) -> LogPart:
+        """Add an entry if the log ends at `after`, in one atomic step; if not, change nothing and tell what follows.
+
+        `tag` names the entry among all that ever were: 32 characters. The log, as a whole, is kept until its ttl, which
+        counts from the last entry or snapshot. A log that was lost begins with nothing, and has no place of before.
+        """
+        ...
+
+    async def read_log(self, log: str, *, after: LogMark) -> LogPart:
+        """Return what follows a place; nothing where that is the end."""
+        ...
+
+    async def trim_log(self, log: str, snapshot: bytes, *, at: LogMark, ttl_ms: int) -> bool:
+        """Keep what all entries up to a place amount to, and drop those that were in the snapshot before it.
+
+        False, and nothing is changed, for a place that is not in the log, and beside a snapshot of a later one.
+        """
         ...

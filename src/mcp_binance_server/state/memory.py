@@ -32,6 +32,7 @@ from mcp_binance_server.state.engine import (
 )
 from mcp_binance_server.state.expiry import Expiring, ValueShelf
 from mcp_binance_server.state.flight import Flights
+from mcp_binance_server.state.logs import LogMark, LogPart, MemoryLog, check_tag
 from mcp_binance_server.state.pace import gives_way
 from mcp_binance_server.state.weight import EDGE_MS, Ledger, outgrown
 
@@ -49,6 +50,7 @@ class MemoryEngine:
         self._pools: dict[str, Expiring[str, str]] = {}  # members and their parties
         self._shelves: dict[str, ValueShelf] = {}
         self._accounts: dict[str, AccountClaims] = {}
+        self._logs: Expiring[str, MemoryLog] = Expiring()
         self._channels = Channels()
         self._flights = Flights[bytes](clock)
         self._ledger = Ledger(reserves or Reserves(), edge_ms=edge_ms)
@@ -269,6 +271,30 @@ class MemoryEngine:
     async def resume_account(self, account: str, *, now_ms: int) -> None:
         own = self._claims(account)
         own.stop, own.resumed_ms = None, max(own.resumed_ms, now_ms)
+
+    async def append_log(self, log: str, entry: bytes, *, after: LogMark, tag: str, ttl_ms: int) -> LogPart:
+        check_ttl(ttl_ms)
+        check_size(entry)
+        check_tag(tag)
+        now = self._clock.monotonic_ms()
+        held = self._logs.get(log, now) or MemoryLog()
+        part = held.append(entry, after, tag)
+        if part.is_appended:
+            self._logs.put(log, held, deadline=now + ttl_ms, now=now)
+        return part
+
+    async def read_log(self, log: str, *, after: LogMark) -> LogPart:
+        return (self._logs.get(log, self._clock.monotonic_ms()) or MemoryLog()).since(after)
+
+    async def trim_log(self, log: str, snapshot: bytes, *, at: LogMark, ttl_ms: int) -> bool:
+        check_ttl(ttl_ms)
+        check_size(snapshot, MAX_SHELVED_BYTES)
+        now = self._clock.monotonic_ms()
+        held = self._logs.get(log, now)
+        if held is None or not held.trim(snapshot, at):
+            return False
+        self._logs.put(log, held, deadline=now + ttl_ms, now=now)
+        return True
 
     def _claims(self, account: str) -> AccountClaims:
         return self._accounts.setdefault(account, AccountClaims())

@@ -20,6 +20,7 @@ from mcp_binance_server.state.engine import (
     check_size,
     check_ttl,
 )
+from mcp_binance_server.state.logs import LogMark, LogPart, check_tag
 from mcp_binance_server.state.redis import keys
 from mcp_binance_server.state.redis.channels import RedisSubscriptions
 from mcp_binance_server.state.redis.claims import FENCED, SharedClaims
@@ -27,6 +28,7 @@ from mcp_binance_server.state.redis.flight import SharedFlights
 from mcp_binance_server.state.redis.keys import LEASE, ON_SHELF, PUT_FENCED, RELEASE, SHELVE, SHELVED, happened
 from mcp_binance_server.state.redis.limits import SharedLedger, SharedPlaces
 from mcp_binance_server.state.redis.link import CALL_SECS, MAX_CONNECTIONS, Link, StateAddress
+from mcp_binance_server.state.redis.logs import SharedLogs
 from mcp_binance_server.state.redis.memory import Memory
 from mcp_binance_server.state.weight import EDGE_MS
 
@@ -55,6 +57,7 @@ class RedisEngine:
         self._ledger = SharedLedger(self._link, self._memory, clock, reserves or Reserves(), edge_ms=edge_ms)
         self._places = SharedPlaces(self._link, self._memory, clock)
         self._claims = SharedClaims(self._link, self._memory)
+        self._logs = SharedLogs(self._link)
         self._subscriptions = RedisSubscriptions(self._link)
         self._flights = SharedFlights(self._link, clock)
         self._closing = asyncio.Event()
@@ -227,6 +230,20 @@ class RedisEngine:
 
     async def resume_account(self, account: str, *, now_ms: int) -> None:
         await self._claims.resume(account, now_ms)
+
+    async def append_log(self, log: str, entry: bytes, *, after: LogMark, tag: str, ttl_ms: int) -> LogPart:
+        check_ttl(ttl_ms)
+        check_size(entry)
+        check_tag(tag)
+        return await self._logs.append(log, entry, after, tag, _px(ttl_ms))
+
+    async def read_log(self, log: str, *, after: LogMark) -> LogPart:
+        return await self._logs.since(log, after)
+
+    async def trim_log(self, log: str, snapshot: bytes, *, at: LogMark, ttl_ms: int) -> bool:
+        check_ttl(ttl_ms)
+        check_size(snapshot, MAX_SHELVED_BYTES)
+        return await self._logs.trim(log, snapshot, at, _px(ttl_ms))
 
     async def _beat(self) -> None:
         while not await happened(self._closing, within_secs=SEARCH_SECS if self._link.lost else PULSE_SECS):

@@ -64,6 +64,10 @@ def shelf(name: str) -> tuple[str, str]:
     return f"{PREFIX}shelf:{name}", f"{PREFIX}shelf-ends:{name}"
 
 
+def log(name: str) -> str:
+    return f"{PREFIX}log:{name}"
+
+
 # In this order in every script that works on claims.
 CLAIM_KEYS = ("value", "facts", "ends", "open", "begun", "ended", "used", "opened", "stop")
 
@@ -118,6 +122,9 @@ RECOUNT = Script.named("claims", "recount")
 ACCOUNT_BOOK = Script.named("claims", "account_book")
 STOP_ACCOUNT = Script.named("stop_account")
 RESUME_ACCOUNT = Script.named("resume_account")
+APPEND_LOG = Script.named("logs", "append_log")
+READ_LOG = Script.named("logs", "read_log")
+TRIM_LOG = Script.named("logs", "trim_log")
 
 
 class RedisWire(Protocol):

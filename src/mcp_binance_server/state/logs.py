@@ -1,0 +1,79 @@
+"""A log that several processes write, one entry after another: who has not seen its end cannot add to it."""
+
+from dataclasses import dataclass, field
+
+# Names an entry: as long as a random id in hexadecimal.
+TAG_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class LogMark:
+    """A place in a log: the number of an entry, and its name. Before the first there is no entry."""
+
+    position: int = 0
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """What follows a place in a log, and where it ends.
+
+    `is_whole`: the place is not in this log, which was trimmed since or is another one; the entries follow on the
+    snapshot, or on nothing where there is none.
+    """
+
+    end: LogMark
+    entries: tuple[bytes, ...] = field(default=(), repr=False)
+    kept: int = 0
+    """How many entries the log keeps."""
+    snapshot: bytes | None = field(default=None, repr=False)
+    is_whole: bool = False
+    is_appended: bool = False
+
+
+def check_tag(tag: str) -> None:
+    """Refuse a name that no engine can keep.
+
+    Raises:
+        ValueError: it has another length than all of them.
+    """
+    if len(tag.encode()) != TAG_LENGTH:
+        raise ValueError(f"a tag has {TAG_LENGTH} characters: {tag!r}")
+
+
+@dataclass(eq=False)
+class MemoryLog:
+    """A log in the memory of one process."""
+
+    _entries: dict[int, tuple[str, bytes]] = field(default_factory=dict[int, tuple[str, bytes]])
+    _end: LogMark = LogMark()
+    _first: int = 1
+    _snapshot: tuple[int, bytes | None] = (0, None)
+
+    def append(self, entry: bytes, after: LogMark, tag: str) -> LogPart:
+        if after != self._end:
+            return self.since(after)
+        self._end = LogMark(after.position + 1, tag)
+        self._entries[self._end.position] = tag, entry
+        return LogPart(self._end, kept=len(self._entries), is_appended=True)
+
+    def since(self, after: LogMark) -> LogPart:
+        is_whole = not self._has(after)
+        begin, snapshot = self._snapshot if is_whole else (after.position, None)
+        entries = tuple(self._entries[each][1] for each in range(begin + 1, self._end.position + 1))
+        return LogPart(self._end, entries, len(self._entries), snapshot, is_whole)
+
+    def trim(self, snapshot: bytes, at: LogMark) -> bool:
+        before, _ = self._snapshot
+        if at.position <= before or not self._has(at):
+            return False
+        for number in range(self._first, before + 1):
+            del self._entries[number]
+        self._first, self._snapshot = before + 1, (at.position, snapshot or None)
+        return True
+
+    def _has(self, mark: LogMark) -> bool:
+        if mark.position == 0:
+            return self._snapshot[0] == 0
+        found = self._entries.get(mark.position)
+        return found is not None and found[0] == mark.tag

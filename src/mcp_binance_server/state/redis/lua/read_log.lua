@@ -1,0 +1,3 @@
+-- Tell what follows a place in a log.
+-- ARGV nothing more   -> as `since`
+return since()
