@@ -99,6 +99,7 @@ class OrderControl:
             {
                 "received": desk.received,
                 "accepted": Counter(one.client_order_id for one in desk.accepted),
+                "accepted_for": self._accepted_for(),
                 "by_hand": [one.client_order_id for one in desk.accepted if one.by_hand],
                 "executions": desk.records.executions.newest,
                 "events": self._exchange.hub.user_events,
@@ -199,6 +200,13 @@ class OrderControl:
         if symbol is None:
             raise ValueError(f"There is no symbol {name!r}.")
         return symbol
+
+    def _accepted_for(self) -> dict[int, list[str]]:
+        """Return the ids that were accepted for each account, as often as they were."""
+        accepted: dict[int, list[str]] = {}
+        for one in self._desk.accepted:
+            accepted.setdefault(self._number(one.holder), []).append(one.client_order_id)
+        return accepted
 
     def _keys(self) -> list[str]:
         return [self._exchange.account.api_key, *(guest.account.api_key for guest in self._exchange.guests)]

@@ -63,6 +63,16 @@ async def test_an_order_by_hand_may_be_a_guests(trader: Trader, guest: Trader) -
     assert refused.status_code == 400
 
 
+async def test_what_was_accepted_is_told_by_account_also_after_a_wipe(trader: Trader, guest: Trader) -> None:
+    await trader.place(newClientOrderId="own")
+    await guest.place(newClientOrderId="same")
+    await guest.place(newClientOrderId="other")
+    await trader.api.delete("/control/orders")
+    await guest.place(newClientOrderId="same")
+
+    assert (await state(trader))["accepted_for"] == {"0": ["own"], "1": ["same", "other", "same"]}
+
+
 async def test_every_execution_is_told_in_order_and_without_a_key(trader: Trader, exchange: SimulatedExchange) -> None:
     await trader.place(newClientOrderId="one", price=trader.ask())
     await trader.place(newClientOrderId="two")

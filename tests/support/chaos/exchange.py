@@ -26,9 +26,13 @@ def guest(number: int) -> Guest:
 
 
 def main() -> None:
-    """Serve until ended; the first line of output says where."""
     exchange = SimulatedExchange(SystemClock())
     exchange.guests += map(guest, range(GUESTS))
+    serve(exchange)
+
+
+def serve(exchange: SimulatedExchange, **more: str) -> None:
+    """Serve until ended; the first line of output says where, and whatever else is to be told."""
     listeners = [_listen(), _listen()]
     spot, futures = (listener.getsockname()[1] for listener in listeners)
     config = uvicorn.Config(
@@ -42,7 +46,7 @@ def main() -> None:
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=1,
     )
-    sys.stdout.write(json.dumps({"host": f"127.0.0.1:{spot}", "futures": f"127.0.0.1:{futures}"}) + "\n")
+    sys.stdout.write(json.dumps({"host": f"127.0.0.1:{spot}", "futures": f"127.0.0.1:{futures}", **more}) + "\n")
     sys.stdout.flush()
     uvicorn.Server(config).run(sockets=listeners)
 

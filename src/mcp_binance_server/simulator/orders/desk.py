@@ -1,6 +1,6 @@
 """The order desk: what it takes, what it rejects, and what it has ever accepted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -35,6 +35,7 @@ class Accepted:
     symbol: str
     at_ms: int
     by_hand: bool
+    holder: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ class OrderDesk:
         """Write down that an order was accepted."""
         self.records.orders[order.number] = order
         symbol, client_id = order.wanted.symbol.name, order.wanted.client_order_id
-        self.accepted.append(Accepted(client_id, order.number, symbol, order.placed_ms, by_hand))
+        self.accepted.append(Accepted(client_id, order.number, symbol, order.placed_ms, by_hand, order.holder))
 
     def start(self, order: LiveOrder, match: Match, levels: list[Level], now_ms: int) -> None:
         """Let an order meet the book, or wait for its trigger."""
