@@ -20,7 +20,7 @@ AppError
 ├── InvalidArguments          -32602  a tool or prompt was called with arguments it does not take
 ├── InvalidChartConfig        -32602  a chart that cannot be drawn as it is described; with the rest in charts/errors.py
 ├── OrderRuleBroken           -32602  an order that the exchange would refuse, found out here; in services/errors.py
-├── KeyDoesNotTrade           -32002  a call without this server's own key wants to trade; in trading/errors.py
+├── KeyDoesNotTrade           -32002  a key that the rules do not name wants to trade; in trading/errors.py
 ├── OrderDenied               -32602  a guard or limit says no; with the rest in trading/errors.py
 ├── OrderUnresolved           -32602  an order of the same symbol and side may stand
 ├── PreviewNotFound           -32602  no such preview, or no longer

@@ -23,20 +23,22 @@ ADDRESSES: dict[AddressOf, str] = {
 # Where an order, or what is told of it, passes; the others carry what everybody may read.
 ORDERS_PASS: tuple[AddressOf, ...] = ("rest_url", "ws_api_url")
 HOW_TO = "docs/how-to/live.md"
+NOBODY_ELSE = "nobody else sets limits for your money"
 
 
 def checked_rules(settings: Settings, network: Network, principal: Principal | None) -> Policy:
-    """Return the operator's limits, if everything that trading needs is there and agrees.
+    """Return the operator's limits for the server's own key, if everything that trading needs is there and agrees.
 
     Raises:
         SettingsError: something is missing or disagrees; one line, which names what to change.
     """
     require_agreement(settings, network, principal)
     policy = policy_at(settings.trading_policy)
-    own = None if settings.trading == "paper" else principal
-    if own is not None and (problem := _unfit_policy(settings, policy, own.key_id)):
+    if settings.trading == "paper" or principal is None:
+        return policy
+    if problem := _unfit_policy(settings, policy, principal.key_id):
         raise _refused(settings, problem)
-    return policy
+    return policy.of_key(principal.key_id)
 
 
 def require_agreement(settings: Settings, network: Network, principal: Principal | None) -> None:
@@ -76,25 +78,18 @@ def _wrong_network(settings: Settings, network: Network) -> str:
 
 
 def _missing(settings: Settings, principal: Principal | None) -> str:
-    reaches_binance = settings.trading != "paper"
-    if reaches_binance and principal is None:
+    if settings.trading != "paper" and principal is None:
         return (
             f"needs a key of BINANCE_NETWORK={settings.network}: make one at {NETWORKS[settings.network].help_url}, "
             "then run mcp-binance-server setup, or set BINANCE_API_KEY and BINANCE_SECRET_KEY"
         )
     if missing := [each for each in TOOLSETS if each not in settings.toolsets]:
         return f"needs {' and '.join(missing)} in MCP_BINANCE_TOOLSETS"
-    if settings.state_url.get_secret_value() != MEMORY:
-        if not reaches_binance:
-            return (
-                "and MCP_BINANCE_STATE_URL do not go together: a paper account lies on one machine; unset "
-                "MCP_BINANCE_STATE_URL"
-            )
-        if settings.round_key_file is None:
-            return (
-                "and MCP_BINANCE_STATE_URL need MCP_BINANCE_ROUND_KEY_FILE, the same file of at least 32 random bytes "
-                "for every server: without it what one has shown no other can place"
-            )
+    if settings.state_url.get_secret_value() != MEMORY and settings.round_key_file is None:
+        return (
+            "and MCP_BINANCE_STATE_URL need MCP_BINANCE_ROUND_KEY_FILE, the same file of at least 32 random bytes "
+            "for every server: without it what one has shown no other can place"
+        )
     if settings.trading_dir is None:
         return "needs MCP_BINANCE_TRADING_DIR, a folder for the journal of orders: this user has no home"
     return ""
@@ -121,7 +116,7 @@ def _strange_host(settings: Settings, network: Network) -> str:
 def _unfit_policy(settings: Settings, policy: Policy, key_id: str) -> str:
     mode, path = settings.trading, settings.trading_policy
     where = f"MCP_BINANCE_TRADING_POLICY ({path})"
-    named = policy.keys.get(key_id)
+    named = policy.mode_of(key_id)
     if named is not None and named != mode:
         return f'and {where} disagree: it names this key, {key_id}, with mode = "{named}"'
     if mode != "live":
@@ -131,17 +126,25 @@ def _unfit_policy(settings: Settings, policy: Policy, key_id: str) -> str:
             "needs MCP_BINANCE_TRADING_POLICY, a file trading.toml with your limits: symbols, per_order, per_day and "
             f'daily_loss below [limits], and mode = "live" below [keys."{key_id}"]; {HOW_TO} shows one'
         )
-    if lacking := policy.lacks_for_live():
-        return (
-            f"needs {', '.join(lacking)} below [limits] in {where}: nobody else sets limits for your money; "
-            f"{HOW_TO} says what each is"
-        )
+    if lacking := policy.of_key(key_id).lacks_for_live():
+        return f"needs {', '.join(lacking)} below [limits] in {where}: {NOBODY_ELSE}; {HOW_TO} says what each is"
     if named is None:
         return (
             f'needs this key in {where}: if it may trade with real money, add two lines, [keys."{key_id}"] and '
             'mode = "live"'
         )
-    return ""
+    return _incomplete_keys(policy, where)
+
+
+def _incomplete_keys(policy: Policy, where: str) -> str:
+    """Whoever's key it is, money without a limit is not begun with."""
+    lacking = {name: policy.of_key(name).lacks_for_live() for name, own in policy.keys.items() if own.mode == "live"}
+    told = [
+        f'{", ".join(lines)} below [keys."{echo(name)}".limits], or for all below [limits]'
+        for name, lines in lacking.items()
+        if lines
+    ]
+    return f"needs {'; '.join(told)}, in {where}: {NOBODY_ELSE}; {HOW_TO} says what each is" if told else ""
 
 
 def _refused(settings: Settings, problem: str) -> SettingsError:

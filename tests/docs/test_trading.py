@@ -16,7 +16,7 @@ HOW_TO = ROOT / "docs" / "how-to"
 LIMITS = HOW_TO / "limits.md"
 FILES = [
     pytest.param(block.text, id=f"{name_of(page)}:{block.line}")
-    for page in sorted(HOW_TO.glob("*.md"))
+    for page in (*sorted(HOW_TO.glob("*.md")), ROOT / "docs" / "hosting.md")
     for block in blocks(page, "toml")
 ]
 ROWS = {
@@ -34,7 +34,7 @@ def test_a_file_of_limits_can_be_used_as_it_stands(text: str) -> None:
 
 
 def test_every_line_is_explained_and_the_example_has_every_limit() -> None:
-    (example,) = blocks(LIMITS, "toml")
+    example, _ = blocks(LIMITS, "toml")
 
     for each in fields(TradingLimits):
         assert each.name in ROWS

@@ -14,6 +14,7 @@ from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.exchange import SimulatedExchange
 from mcp_binance_server.simulator.streams.loopback import Loopback
 from support.desk import Loop
+from support.paper import round_key_file
 from support.state_server import StateServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.flood, pytest.mark.usefixtures("patient_engines")]
@@ -23,9 +24,6 @@ ORDER = {"symbol": "BTCUSDT", "side": "BUY", "price": "116500", "quantity": "0.0
 
 @asynccontextmanager
 async def trading_app(server: StateServer, exchange: SimulatedExchange, folder: Path) -> AsyncGenerator[App]:
-    key = folder.parent / "round.key"
-    key.write_bytes(b"r" * 32)
-    key.chmod(0o600)
     settings = read_settings(
         {
             "BINANCE_NETWORK": "testnet",
@@ -34,9 +32,9 @@ async def trading_app(server: StateServer, exchange: SimulatedExchange, folder: 
             "MCP_BINANCE_TRADING": "practice",
             "MCP_BINANCE_TRADING_DIR": str(folder),
             "MCP_BINANCE_STATE_URL": server.url,
-            "MCP_BINANCE_ROUND_KEY_FILE": str(key),
             "MCP_BINANCE_ORDER_RECV_WINDOW_MS": "100",  # an empty state waits no longer for what may be on its way
         }
+        | round_key_file(folder.parent)
     )
     async with running_app(settings, clock=SystemClock(), transport=Loop(exchange), dialer=Loopback(exchange)) as app:
         assert app.context.trading is not None

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mcp_binance_server.clock import Clock
-from mcp_binance_server.domain.access import Scope
+from mcp_binance_server.domain.access import Scope, Visitor
 from mcp_binance_server.transports.http.app import Authentication
 from mcp_binance_server.transports.http.auth.token_file import TokenEntry, TokenFile, digest_of, new_token
 
@@ -21,6 +21,11 @@ class Holders:
 
     def authentication(self, clock: Clock) -> Authentication:
         return Authentication(TokenFile(self.path, clock))
+
+    @staticmethod
+    def visitor(name: str) -> Visitor:
+        """Return who the server takes the holder of a name for."""
+        return Visitor(f"token {name}")
 
     def bearer(self, name: str) -> dict[str, str]:
         return {"authorization": f"Bearer {self.tokens[name]}"}

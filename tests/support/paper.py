@@ -74,6 +74,14 @@ class PaperTrader:
         return {request.method for request in self.market.exchange.requests}
 
 
+def round_key_file(folder: Path) -> dict[str, str]:
+    """Write the key that servers of a fleet share, and return the setting that names it."""
+    path = folder / "round.key"
+    path.write_bytes(b"r" * 32)
+    path.chmod(0o600)
+    return {"MCP_BINANCE_ROUND_KEY_FILE": str(path)}
+
+
 def policy_file(folder: Path, policy: str) -> dict[str, str]:
     """Write the operator's file if there is anything in it, and return the setting that names it."""
     if not policy:

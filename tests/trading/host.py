@@ -15,7 +15,7 @@ import anyio.lowlevel
 from mcp_binance_server.domain.account import Commission, Venue
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, Written, WrittenOrder
+from mcp_binance_server.domain.order_requests import Gate, Outcome, Target, Written
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeUnavailable
@@ -30,15 +30,20 @@ from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, matcher_token
 from support.clock import FakeClock
 from support.terms import NOW_MS
+from trading.killing import name_of
 from trading.paper.displayed import Displayed, usual_book
 
 SYMBOL, PAIR = Symbol("ABXY"), Pair("AB", "XY")
 START = {"XY": Decimal(1000), "AB": Decimal(10)}
-RATES = Commission(Decimal("0.001"), Decimal("0.001"))
+FEE = Decimal("0.001")
+RATES = Commission(FEE, FEE)
+STEP = Quantity(Decimal("0.01"))
 
 Where = Literal["before", "after_gate", "after_all"]
 """Where a request meets its fault: before the gate, between it and the exchange, or when the exchange has done it."""
 What = Literal["error", "defect", "silence"]
+Print = tuple[int, int, bool]
+"""A trade: its price, its quantity, and whether its buyer was there first."""
 
 
 @dataclass(eq=False)
@@ -71,17 +76,21 @@ class Host:
         await self.matcher.look()
         await self.matcher.meet(trades, self.clock.now_ms())
 
-    async def print_trade(self, price: int, quantity: int, *, buyer_is_maker: bool) -> None:
-        self.prints += 1
-        amounts = Price(Decimal(price)), Quantity(Decimal(quantity))
+    async def print_trades(self, *prints: Print) -> None:
+        """Let trades happen at once: orders meet them one by one."""
         now_ms = self.clock.now_ms()
-        await self.come_round(Trade(self.prints, *amounts, now_ms, buyer_is_maker, self.prints, self.prints))
+        trades: list[Trade] = []
+        for price, quantity, buyer_is_maker in prints:
+            self.prints += 1
+            amounts = Price(Decimal(price)), Quantity(Decimal(quantity))
+            trades.append(Trade(self.prints, *amounts, now_ms, buyer_is_maker, self.prints, self.prints))
+        await self.come_round(*trades)
 
     async def match_with(self, store: Store, name: str) -> None:
         """Have this process match from now on; whoever did before has lost its lease."""
         while (token := await matcher_token(store, name, self.clock.now_ms())) is None:
             self.clock.advance(LEASE_MS)
-        self.matcher = SymbolMatcher(SYMBOL, PAIR, store, START, RATES, token, self.book)
+        self.matcher = SymbolMatcher(SYMBOL, PAIR, store, START, RATES, token, self.book, STEP)
         await self.matcher.load()
 
 
@@ -112,9 +121,8 @@ class Faulty:
     def horizon_ms(self) -> int:
         return self.broker.horizon_ms
 
-    async def place(self, order: Written, gate: Gate, /) -> Outcome:
-        assert isinstance(order, WrittenOrder)
-        name = order.client_order_id
+    async def place(self, request: Written, gate: Gate) -> Outcome:
+        name = name_of(request)
 
         async def counted() -> None:
             await gate()
@@ -122,7 +130,7 @@ class Faulty:
             await self._meet("after_gate")
 
         await self._meet("before")
-        outcome = await self.broker.place(order, counted)
+        outcome = await self.broker.place(request, counted)
         await self._meet("after_all")
         return outcome
 

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from hashlib import sha256
@@ -82,16 +82,16 @@ def _lost(intents: list[Row]) -> Iterator[str]:
 
 def _disagreements(intents: list[Row], orders: list[Row]) -> Iterator[str]:
     stands = {(each["account"], each["client_order_id"]): each for each in orders}
-    known = set[tuple[str, str]]()
+    known, sizes = set[tuple[str, str]](), _sizes(intents)
     for each in intents:
         own = [(each["account"], name) for name in _names(each)]
         found = [stands[name] for name in own if name in stands]
         name = f"disagree: {each['client_order_id']} is {each['state']} {each['status']} {each['executed']}"
         if _terms(each).get("amends"):
-            yield from (f"{name}, {told}" for told in _unlike_change(each, found))
+            yield from (f"{name}, {told}" for told in _unlike_change(each, found, sizes))
             continue
         known |= {*own}
-        yield from (f"{name}, {told}" for told in _unlike(each, found))
+        yield from (f"{name}, {told}" for told in _unlike(each, found, sizes))
     for _, name in stands.keys() - known:
         yield f"disagree: the exchange has {name}, the journal has none"
 
@@ -111,7 +111,19 @@ def _names(intent: Row) -> list[str]:
     return [name + suffix for suffix, is_there in there if is_there]
 
 
-def _unlike(intent: Row, orders: list[Row]) -> Iterator[str]:
+def _sizes(intents: list[Row]) -> dict[str, set[Decimal]]:
+    """Return every quantity that an order was of, by its id: as it was placed, and as it was made smaller."""
+    found: dict[str, set[Decimal]] = defaultdict(set)
+    for each in intents:
+        terms = _terms(each)
+        if not terms.get("amends"):
+            found[each["client_order_id"]].add(Decimal(terms["quantity"]))
+        elif each["state"] == "ACKED":
+            found[terms["replaces"]].add(Decimal(terms["quantity"]))
+    return found
+
+
+def _unlike(intent: Row, orders: list[Row], sizes: Mapping[str, set[Decimal]]) -> Iterator[str]:
     """Tell how an order, or each of a list, stands otherwise at the exchange than in the journal."""
     if intent["state"] == "REJECTED":
         if said := [each["status"] for each in orders if each["status"] != "REJECTED"]:
@@ -128,8 +140,11 @@ def _unlike(intent: Row, orders: list[Row]) -> Iterator[str]:
             yield f"by its orders {journal}, the exchange says {exchange}"
         if (intent["final_ms"] is None) != any(each["status"] in OPEN for each in orders):
             yield "open in one place only"
-        if not _legs(intent) and Decimal(intent["quantity"]) != Decimal(orders[0]["quantity"]):
-            yield f"of {intent['quantity']}, the exchange says {orders[0]['quantity']}"
+        if not _legs(intent):
+            # An order only ever becomes smaller.
+            told = Decimal(intent["quantity"]), min(sizes[intent["client_order_id"]])
+            if {*told} != {Decimal(orders[0]["quantity"])}:
+                yield f"of {told}, the exchange says {orders[0]['quantity']}"
 
 
 def _standing(told: Row) -> tuple[str, Decimal, Decimal]:
@@ -141,10 +156,13 @@ def _legs(intent: Row) -> dict[str, tuple[str, Decimal, Decimal]]:
     return {name: (status, Decimal(executed), Decimal(spent)) for name, _, status, executed, spent in legs}
 
 
-def _unlike_change(intent: Row, orders: list[Row]) -> Iterator[str]:
-    """Tell whether an order was made smaller in one place only."""
-    is_made = any(Decimal(each["quantity"]) == Decimal(_terms(intent)["quantity"]) for each in orders)
-    if is_made != (intent["state"] == "ACKED"):
+def _unlike_change(intent: Row, orders: list[Row], sizes: Mapping[str, set[Decimal]]) -> Iterator[str]:
+    """Tell whether an order was made smaller in one place only; it may be smaller still by now."""
+    terms = _terms(intent)
+    wanted, is_known = Decimal(terms["quantity"]), intent["state"] == "ACKED"
+    stands = [Decimal(each["quantity"]) for each in orders]
+    is_made = any(each <= wanted if is_known else each == wanted for each in stands)
+    if is_made != is_known and not (is_made and wanted in sizes[terms["replaces"]]):
         yield f"the exchange has {'made' if is_made else 'not made'} the order smaller"
 
 
@@ -195,29 +213,84 @@ def _money(
     tables: Mapping[str, list[Row]], start: Mapping[str, Decimal], pairs: Mapping[str, tuple[str, str]]
 ) -> Iterator[str]:
     """Balances are the start, plus and minus every fill, and what open orders hold back is not free."""
+    fills: dict[int, list[Row]] = defaultdict(list)
+    for fill in tables["paper_fill"]:
+        fills[fill["order_id"]].append(fill)
     for account in {each["account"] for each in tables["paper_account"]}:
-        total: dict[str, Decimal] = {asset: Decimal(amount) for asset, amount in start.items()}
-        locked: dict[str, Decimal] = {}
-        for fill in (each for each in tables["paper_fill"] if each["account"] == account):
-            base, quote = pairs[fill["symbol"]]
-            sign = 1 if fill["is_buyer"] else -1
-            quantity, price = Decimal(fill["quantity"]), Decimal(fill["price"])
-            total[base] = total.get(base, Decimal(0)) + sign * quantity
-            total[quote] = total.get(quote, Decimal(0)) - sign * quantity * price
-            total[fill["commission_asset"]] -= Decimal(fill["commission"])
-        for order in (each for each in tables["paper_order"] if each["account"] == account):
-            filled = [each for each in tables["paper_fill"] if each["order_id"] == order["order_id"]]
-            executed = sum((Decimal(each["quantity"]) for each in filled), Decimal(0))
-            spent = sum((Decimal(each["quantity"]) * Decimal(each["price"]) for each in filled), Decimal(0))
+        total = defaultdict[str, Decimal](Decimal, start)
+        locked = defaultdict[str, Decimal](Decimal)
+        orders = [each for each in tables["paper_order"] if each["account"] == account]
+        for order in orders:
+            base, quote = pairs[order["symbol"]]
+            sign = 1 if order["side"] == "BUY" else -1
+            executed, spent = _traded(fills[order["order_id"]])
+            total[base] += sign * executed
+            total[quote] -= sign * spent
+            for fill in fills[order["order_id"]]:
+                total[fill["commission_asset"]] -= Decimal(fill["commission"])
             if (executed, spent) != (Decimal(order["executed"]), Decimal(order["spent"])):
                 yield f"money: {order['client_order_id']} has fills of {executed} for {spent}"
-            if order["status"] in OPEN:
-                base, quote = pairs[order["symbol"]]
-                left, is_buy = Decimal(order["quantity"]) - executed, order["side"] == "BUY"
-                asset, held = (quote, left * Decimal(order["price"])) if is_buy else (base, left)
-                locked[asset] = locked.get(asset, Decimal(0)) + held
+        for together in _together(orders):
+            yield from _unlike_list(together)
+            for asset, held in _held(together, fills, *pairs[together[0]["symbol"]]):
+                locked[asset] += held
         for row in (each for each in tables["paper_account"] if each["account"] == account):
-            holds = locked.get(row["asset"], Decimal(0))
-            expected = total.get(row["asset"], Decimal(0)) - holds, holds
+            holds = locked[row["asset"]]
+            expected = total[row["asset"]] - holds, holds
             if (Decimal(row["free"]), Decimal(row["locked"])) != expected:
                 yield f"money: {row['asset']} is {row['free']} and {row['locked']}, by the fills {expected}"
+
+
+def _traded(fills: list[Row]) -> tuple[Decimal, Decimal]:
+    amounts = [(Decimal(each["quantity"]), Decimal(each["price"])) for each in fills]
+    return sum((got for got, _ in amounts), Decimal(0)), sum((got * price for got, price in amounts), Decimal(0))
+
+
+def _together(orders: list[Row]) -> Iterable[list[Row]]:
+    """Return orders by themselves, and those of one list together."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for order in orders:
+        found[order["list_id"] or order["client_order_id"]].append(order)
+    return found.values()
+
+
+def _held(together: list[Row], fills: Mapping[int, list[Row]], base: str, quote: str) -> Iterator[tuple[str, Decimal]]:
+    """Return what is held back for an order, or for a list: once for those of which only one can be filled.
+
+    Exits wait for their entry without money; what an entry of OPO or OPOCO received is kept for them meanwhile.
+    """
+    working = [each for each in together if each["is_entry"] or each["list_id"] is None]
+    for order in (each for each in working if each["status"] in OPEN):
+        yield _need(order, base, quote)
+        if (order["shape"] or "").startswith("OPO"):
+            own = fills.get(order["order_id"], [])
+            yield base, _traded(own)[0] - sum((Decimal(each["commission"]) for each in own), Decimal(0))
+    exits = [each for each in together if each not in working and each["status"] in OPEN]
+    if started := [each for each in exits if not working or each["status"] != "PENDING_NEW"]:
+        yield max(_need(each, base, quote) for each in started)
+
+
+def _need(order: Row, base: str, quote: str) -> tuple[str, Decimal]:
+    left = Decimal(order["quantity"]) - Decimal(order["executed"])
+    return (quote, left * Decimal(order["price"])) if order["side"] == "BUY" else (base, left)
+
+
+def _unlike_list(together: list[Row]) -> Iterator[str]:
+    """Tell where orders of a list stand as they cannot together."""
+    entries = [each for each in together if each["is_entry"]]
+    exits = [each for each in together if each["list_id"] is not None and not each["is_entry"]]
+    name = f"list: {together[0]['list_id']}"
+    if len([each for each in exits if Decimal(each["executed"]) or each["triggered"]]) > 1:
+        yield f"{name}, two exits went on"
+    if len({each["status"] in OPEN for each in exits}) > 1 and not any(
+        Decimal(each["executed"]) or each["triggered"] for each in exits
+    ):
+        yield f"{name}, one exit is open without the other"
+    for entry in entries:
+        said = {each["status"] for each in exits}
+        if entry["status"] in OPEN and said != {"PENDING_NEW"}:
+            yield f"{name}, the entry is {entry['status']} and its exits are {said}"
+        if entry["status"] not in OPEN and entry["status"] != "FILLED" and said & OPEN:
+            yield f"{name}, the entry is {entry['status']} and its exits are {said}"
+        if entry["status"] == "FILLED" and "PENDING_NEW" in said:
+            yield f"{name}, the entry is filled and its exits wait"

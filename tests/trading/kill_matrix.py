@@ -15,7 +15,7 @@ import anyio._backends._asyncio  # noqa: F401 # pyright: ignore[reportUnusedImpo
 from mcp_binance_server.trading.desk import Desk
 from mcp_binance_server.trading.journal.store import FILE
 from trading.judging import doubles, judge
-from trading.killing import DESKS, ORDERS, PAIR, SENDS, START, SYMBOL, Act, Life, Wish, World
+from trading.killing import DESKS, PAIR, SENDS, START, SYMBOL, Act, Life, Wish, World
 from trading.labels import Label
 
 
@@ -31,20 +31,36 @@ def placing(wish: Wish) -> Act:
     return act
 
 
-async def cancelling(world: World) -> None:
-    await recover(world)
-    await world.cancel("rests")
+def cancelling(wish: Wish) -> Act:
+    async def act(world: World) -> None:
+        await recover(world)
+        await world.cancel(wish)
+
+    return act
 
 
 # What a process leaves that dies on the way, by the label at which it does.
+SINGLES: tuple[Wish, ...] = ("taken", "rests", "refused", "would_take")
+LISTS: tuple[Wish, ...] = ("OTOCO", "OPOCO", "OCO", "OTO", "OPO", "refused list")
+CHANGES: tuple[Wish, ...] = ("instead", "more instead", "smaller")
+CANCEL, CANCEL_LIST = cancelling("rests"), cancelling("resting list")
 LEFT: dict[str, tuple[Act, str]] = {
     "prepared": (placing("taken"), "call journal/ledger.py:HostLedger.mark_sent"),
     "sent": (placing("taken"), "call paper/exchange.py:PaperExchange.accept"),
     "accepted": (placing("rests"), "call paper/broker.py:PaperBroker._arrived"),
     "matched": (placing("taken"), "call paper/broker.py:_outcome"),
-    "cancel asked": (cancelling, "call paper/exchange.py:PaperExchange.cancel"),
-    "cancelled": (cancelling, "call journal/watching.py:OrderWatch.end_cancel"),
+    "cancel asked": (CANCEL, "call paper/exchange.py:PaperExchange.cancel"),
+    "cancelled": (CANCEL, "call journal/watching.py:OrderWatch.end_cancel"),
+    "list accepted": (placing("OPOCO"), "call paper/broker.py:PaperBroker._arrived"),
+    "list matched": (placing("OTOCO"), "call paper/broker.py:_outcome"),
+    "replaced": (placing("instead"), "call paper/broker.py:PaperBroker._arrived"),
+    "gone": (placing("more instead"), "return paper/broker.py:PaperBroker._replace"),
+    "smaller": (placing("smaller"), "return paper/broker.py:PaperBroker._amend"),
+    "list cancelled": (CANCEL_LIST, "call journal/watching.py:OrderWatch.end_cancel"),
 }
+# What must stand before it.
+STANDS: dict[str, Wish] = dict.fromkeys(("cancel asked", "cancelled", "replaced", "gone", "smaller"), "rests")
+STANDS["list cancelled"] = "resting list"
 
 
 @dataclass(frozen=True)
@@ -78,25 +94,36 @@ class Matrix:
 
     def scenes(self) -> Iterator[Scene]:
         """Make the folders that scenes begin with, and return what is done in each."""
-        empty, resting = self._folder("empty"), self._folder("resting")
-        Life(empty, Desk, recover, 0).live()
-        Life(resting, Desk, placing("rests"), 0).live()
-        for wish in ORDERS:
-            yield Scene("place", wish, empty, placing(wish), placing(wish))
-        yield Scene("cancel", "rests", resting, cancelling, cancelling)
+        begun: dict[Wish | None, Path] = {None: self._folder("empty")}
+        Life(begun[None], Desk, recover, 0).live()
+        for wish in ("rests", "resting list"):
+            begun[wish] = self._folder(f"begun with {wish}")
+            Life(begun[wish], Desk, placing(wish), 0).live()
+        for wish in SINGLES:
+            yield Scene("place", wish, begun[None], placing(wish), placing(wish))
+        for wish in LISTS:
+            yield Scene("list", wish, begun[None], placing(wish), placing(wish))
+        for wish in CHANGES:
+            yield Scene("change", wish, begun["rests"], placing(wish), placing(wish))
+        yield Scene("cancel", "rests", begun["rests"], CANCEL, CANCEL)
+        yield Scene("cancel list", "resting list", begun["resting list"], CANCEL_LIST, CANCEL_LIST)
         for name, (act, last) in LEFT.items():
             left = self.folder / name
-            shutil.copytree(resting if act is cancelling else empty, left)
+            shutil.copytree(begun[STANDS.get(name)], left)
             Life(left, Desk, act, 1, Label(last)).live()
             yield Scene("recover", name, left, recover, act)
 
     def cases(self) -> list[Case]:
-        """Return each label of each group once; then all of them again, elsewhere and later on the way."""
+        """Return each label of each group once, scene by scene in turn; then all others, elsewhere and later."""
         found = [case for scene in [*self.scenes()] for case in self._labels(scene)]
         found.sort(key=lambda case: case.label.time)
-        first = {_key(case): case for case in reversed(found)}
-        chosen = {id(case) for case in first.values()}
-        return [case for case in found if id(case) in chosen] + [case for case in found if id(case) not in chosen]
+        same: dict[tuple[str, str], list[Case]] = {}
+        for case in found:
+            same.setdefault(_key(case), []).append(case)
+        firsts = [[each for each in cases if each.label.time == cases[0].label.time] for cases in same.values()]
+        first = [cases[turn % len(cases)] for turn, cases in enumerate(firsts)]
+        chosen = {id(case) for case in first}
+        return first + [case for case in found if id(case) not in chosen]
 
     def run(self, case: Case) -> None:
         """Kill a process at the label, start another, have the client ask once more; judge before and after that."""

@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 
 from mcp_binance_server.domain.account import Commission, Venue
 from mcp_binance_server.domain.money import Price, Quantity
 from mcp_binance_server.domain.order_requests import (
+    Amendment,
     Fate,
     Gate,
-    Kind,
+    ListShape,
     Outcome,
     Replacement,
     Target,
+    TermsKind,
     Written,
     WrittenList,
-    WrittenOrder,
 )
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
@@ -31,6 +32,7 @@ from mcp_binance_server.trading.journal.owner import owner
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.judgement.charges import charges
+from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
@@ -48,20 +50,46 @@ START = {"XY": Decimal(1000), "AB": Decimal(10)}
 RATES = Commission(Decimal("0.001"), Decimal("0.001"))
 SENDS = "sends"
 
-Wish = Literal["taken", "rests", "refused", "would_take"]
+Wish = Literal[
+    "taken", "rests", "refused", "would_take", "OCO", "OTO", "OTOCO", "OPO", "OPOCO", "resting list", "refused list",
+    "instead", "more instead", "smaller",
+]  # fmt: skip
 
 
-def _order(number: int, price: int, quantity: int, kind: Kind = "LIMIT") -> NewIntent:
+def _order(number: int, price: int, quantity: int, kind: TermsKind = "LIMIT", **others: Any) -> NewIntent:  # noqa: ANN401 - any member of the terms
     amounts = {"price": Price(Decimal(price)), "quantity": Quantity(Decimal(quantity))}
-    return intent(number, symbol=SYMBOL, kind=kind, counted=price * quantity * 100, **amounts)
+    return intent(number, symbol=SYMBOL, kind=kind, counted=price * quantity * 100, **amounts, **others)
 
 
-# One order of each fate: filled at once, filled in part, more than the account holds, and a maker that would take.
+def _exits(shape: ListShape, quantity: str) -> Exits:
+    """Return the exits of a shape: with one alone OTO has the stop, and OPO the profit."""
+    profit, stop, least = (Price(Decimal(each)) for each in (105, 95, 94))
+    sold = Quantity(Decimal(quantity))
+    if shape == "OPO":
+        return Exits(shape, sold, profit)
+    return Exits(shape, sold, None if shape == "OTO" else profit, stop, least)
+
+
+RESTS = _order(1, 101, 7)
+IN_ITS_PLACE: dict[str, Any] = {"replaces": RESTS.client_order_id}
+# One order of each fate: filled at once, filled in part, more than the account holds, and a maker that would take. Then
+# lists, filled at once if they have an entry, and what takes the place of the order that rests: more than there is
+# money for once it is gone, and less of it.
 ORDERS: dict[Wish, NewIntent] = {
     "taken": _order(0, 101, 3),
-    "rests": _order(1, 101, 7),
+    "rests": RESTS,
     "refused": _order(2, 99, 11),
     "would_take": _order(3, 101, 1, "LIMIT_MAKER"),
+    "OCO": _order(4, 105, 3, "OCO", side="SELL", stop_price=Price(Decimal(95)), exits=_exits("OCO", "3")),
+    "OTO": _order(5, 101, 3, exits=_exits("OTO", "2.99")),
+    "OTOCO": _order(6, 101, 3, exits=_exits("OTOCO", "2.99")),
+    "OPO": _order(7, 101, 3, exits=_exits("OPO", "3")),
+    "OPOCO": _order(8, 101, 3, exits=_exits("OPOCO", "3")),
+    "resting list": _order(9, 101, 7, exits=_exits("OPOCO", "7")),
+    "refused list": _order(10, 101, 3, "LIMIT_MAKER", exits=_exits("OTOCO", "3")),
+    "instead": _order(11, 100, 2, **IN_ITS_PLACE),
+    "more instead": _order(12, 100, 9, **IN_ITS_PLACE),
+    "smaller": _order(13, 101, 6, amends=True, **IN_ITS_PLACE),
 }
 
 
@@ -94,12 +122,13 @@ class Resending(Desk):
 DESKS: dict[str, type[Desk]] = {"desk": Desk, "late": Late, "resending": Resending}
 
 
-def _name(request: Written) -> str:
-    if isinstance(request, WrittenOrder):
-        return request.client_order_id
+def name_of(request: Written) -> str:
+    """Say what a request asks for, in one word: no second one may ask for the same."""
     if isinstance(request, WrittenList):
         return request.client_list_id
-    return request.order.client_order_id if isinstance(request, Replacement) else request.target.client_order_id
+    if isinstance(request, Amendment):
+        return f"{request.target.client_order_id}/{request.quantity}"
+    return request.order.client_order_id if isinstance(request, Replacement) else request.client_order_id
 
 
 @dataclass(frozen=True)
@@ -121,7 +150,7 @@ class Wire:
         async def counted() -> None:
             await gate()
             with self.sends.open("a") as file:
-                file.write(f"{_name(request)}\n")
+                file.write(f"{name_of(request)}\n")
 
         return await self.broker.place(request, counted)
 

@@ -138,7 +138,9 @@ async def spot_floor(
                 keeper = None
                 if fleet is not None:
                     said = FleetAgreements(store, fleet.engine, account.name)
-                    keeper = FleetKeeper(fleet, said, broker, clock, now_ms, start.again, SETTLE_MS)
+                    keeper = FleetKeeper(
+                        fleet, said, broker, clock, now_ms, start.again, SETTLE_MS, shares_everybody=True
+                    )
                     start.last = (StartStep("the fleet agrees", keeper.joined),)
                 async with desk.running(start):
                     yield SpotFloor(desk, exchange, clock, account.name, keeper)

@@ -47,7 +47,7 @@ async def test_a_cancel_is_written_down_before_it_leaves_and_after(bench: Bench)
 
 
 async def test_a_stop_does_not_hold_a_cancel_back(bench: Bench) -> None:
-    await bench.desk.ledger.stop("a fire", "a test", NOW_MS)
+    await bench.desk.ledger.stop("a fire", "a test", NOW_MS, "paper")
 
     assert (await cancel(bench)).cancel == "CANCELLED"
 

@@ -74,7 +74,7 @@ async def test_a_limit_sends_nothing(bench: Bench) -> None:
 
 
 async def test_a_stop_sends_nothing(bench: Bench) -> None:
-    await bench.desk.ledger.stop("a fire", "a test", NOW_MS)
+    await bench.desk.ledger.stop("a fire", "a test", NOW_MS, "paper")
 
     with pytest.raises(TradingIsStopped):
         await bench.place(intent())
@@ -84,7 +84,7 @@ async def test_a_stop_sends_nothing(bench: Bench) -> None:
 
 async def test_a_stop_between_claim_and_first_byte_sends_nothing_and_gives_the_money_back(bench: Bench) -> None:
     async def stopped_at_the_gate(request: Written, gate: Gate) -> Outcome:
-        await bench.desk.ledger.stop("a fire", "a test", NOW_MS)
+        await bench.desk.ledger.stop("a fire", "a test", NOW_MS, "paper")
         return await Scripted.place(bench.exchange, request, gate)
 
     bench.exchange.place = stopped_at_the_gate

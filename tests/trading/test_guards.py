@@ -185,7 +185,7 @@ DENIED: list[tuple[Situation, Denied]] = [
     ),
     (
         situation(key=BROUGHT),
-        Denied("key", "a call without this server's own key", "orders with that key alone"),
+        Denied("key", "a key that may not trade here", "this server's own key, and keys that its rules name"),
     ),
     (
         situation(policy=policy(confirm="client_per_order = '59.99'"), way="apart"),

@@ -13,9 +13,12 @@ from mcp_binance_server.domain.order_requests import Amendment, Fate, Replacemen
 from mcp_binance_server.domain.orders import Order, Report
 from mcp_binance_server.trading.journal.records import Intent, NewIntent
 from mcp_binance_server.trading.journal.wholeness import examine
+from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.exits import Exits, standing_of, with_leg
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.requests import request_of
 from support.terms import NOW_MS, intent
-from trading.bench import Bench, opened_bench
+from trading.bench import Bench, opened_bench, placed
 
 pytestmark = pytest.mark.anyio
 
@@ -129,6 +132,21 @@ async def test_what_an_entry_did_not_fill_is_given_back_once(bench: Bench) -> No
     assert (over.final_ms, over.unprotected) == (NOW_MS, Decimal("0.0004"))
 
 
+async def test_a_refused_list_whose_orders_are_told_gives_its_money_back_once(bench: Bench) -> None:
+    other, new = bracket(), bracket(1)
+    await bench.place(other)
+    ledger, request = bench.desk.ledger, request_of(new.terms, new.client_order_id)
+    assert isinstance(request, WrittenList)
+    await ledger.claim(new, charges(new.terms, Policy(), new.way), NOW_MS)
+    await ledger.mark_sent(new.preview_id, NOW_MS)
+    told = [placed(each, "REJECTED", number) for number, each in enumerate(request.orders, 7)]
+
+    refused = await ledger.move(new.preview_id, "REJECTED", {}, NOW_MS, *told)
+
+    assert (refused.state, refused.final_ms) == ("REJECTED", NOW_MS)
+    assert await money(bench, new) == other.terms.counted
+
+
 async def test_what_an_exit_sold_in_part_before_it_ended_leaves_the_rest_unprotected(bench: Bench) -> None:
     new = bracket()
     name = (await bench.place(new)).intent.client_order_id
@@ -205,7 +223,7 @@ async def test_an_exit_that_the_exchange_refuses_later_is_over_and_nothing_contr
 
     over = await stands(bench, new)
     assert (over.state, over.status, over.unprotected) == ("ACKED", "FILLED", Decimal(WHOLE))
-    assert await bench.desk.ledger.stopped() is None
+    assert await bench.desk.reader.stops() == []
 
 
 async def test_an_order_takes_the_place_of_another(bench: Bench) -> None:
@@ -254,6 +272,33 @@ async def amended(bench: Bench, quantity: str = "0.0004") -> tuple[NewIntent, Ne
     first = (await bench.place(old)).intent
     smaller = Quantity(Decimal(quantity))
     return old, intent(1, replaces=first.client_order_id, amends=True, quantity=smaller, counted=0)
+
+
+async def test_a_change_that_was_not_made_has_nothing_to_cancel(bench: Bench) -> None:
+    old, new = await amended(bench)
+    bench.exchange.fate = Fate.UNKNOWN
+    await bench.place(new)
+    await settled(bench, new)
+
+    told = await bench.desk.cancel("paper", Target(new.terms.symbol, new.client_order_id), "me")
+
+    assert (told.intent.state, told.cancel) == ("NOT_PLACED", None)
+    assert (await stands(bench, old)).quantity == Decimal(WHOLE)
+    assert bench.exchange.cancels == []
+
+
+async def test_a_change_that_was_not_made_is_not_found_in_one_that_was(bench: Bench) -> None:
+    old, lost = await amended(bench)
+    bench.exchange.fate = Fate.UNKNOWN
+    await bench.place(lost)
+    await settled(bench, lost)
+    bench.exchange.fate = Fate.ACCEPTED
+    made = intent(2, replaces=old.client_order_id, amends=True, quantity=lost.terms.quantity, counted=0)
+    await bench.place(made)
+    await bench.desk.catch_up()
+
+    assert (await bench.state(lost), await bench.state(made)) == ("NOT_PLACED", "ACKED")
+    assert await bench.desk.ledger.stopped(old.terms.account) is None
 
 
 async def test_a_smaller_order_keeps_its_name_and_the_journal_its_new_quantity(bench: Bench) -> None:

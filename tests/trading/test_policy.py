@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from mcp_binance_server.trading.judgement.policy import Policy, PolicyProblem, cents_up, read_policy
+from mcp_binance_server.trading.judgement.policy import Policy, cents_up, read_policy
+from mcp_binance_server.trading.judgement.policy_lines import PolicyProblem
 
 WHOLE = b"""
 counting_asset = "USDC"
@@ -49,7 +50,7 @@ def test_every_line_is_read() -> None:
     assert (limits.collar_percent, limits.slippage_bps, limits.cancel) == (Decimal("1.5"), Decimal(20), "all")
     assert (confirm.ask, confirm.auto_per_order, confirm.auto_per_day) == ("always", 10_00, 50_00)
     assert (confirm.client_per_order, confirm.approver) == (75_00, "MCowBQ")
-    assert policy.keys == {"k-abc": "live"}
+    assert ([*policy.keys], policy.mode_of("k-abc")) == (["k-abc"], "live")
     assert policy.paper_balances == {"USDT": Decimal(500), "BTC": Decimal("0.5")}
 
 
@@ -91,6 +92,19 @@ def test_another_byte_is_another_policy() -> None:
         ("counting_asset = 'BTC'", "counting_asset: one of USDT"),
         ("limits = [", "not TOML"),
         ("\udcff", "not TOML"),
+        pytest.param(f"[limits]\norders_per_minute = {'9' * 5000}", "not TOML", id="a number without end"),
+        pytest.param(
+            f"[limits]\nper_order = '{'9' * 5000}'",
+            "limits.per_order: an amount of zero or more",
+            id="an amount without end",
+        ),
+        pytest.param(
+            f"[limits]\nsymbols = {'[' * 5000}",
+            "not TOML that can be read: too many brackets",
+            id="brackets without end",
+        ),
+        ("'per\\norder' = 1", '"per\\norder": no such line'),
+        ('"per\\norder" = 1', '"perorder": no such line'),
     ],
 )
 def test_a_line_that_cannot_be_used_is_named(line: str, said: str) -> None:
@@ -118,6 +132,14 @@ def test_a_line_that_cannot_be_used_is_named(line: str, said: str) -> None:
 )
 def test_who_is_asked(file: bytes, mode: str, counted: int, way: str) -> None:
     assert read_policy(file).way(mode, counted) == way  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("written", "cents"),
+    [("0.019", 1), ("0.99" + "9" * 40, 99), ("250." + "0" * 60 + "1", 250_00), ("9" * 15 + "." + "9" * 30, 10**17 - 1)],
+)
+def test_a_limit_is_never_more_than_was_written_however_long(written: str, cents: int) -> None:
+    assert read_policy(f"[limits]\nper_order = '{written}'".encode()).limits.per_order == cents
 
 
 def test_what_is_counted_is_never_less_than_it_is() -> None:

@@ -67,7 +67,7 @@ async def test_a_report_before_the_answer_is_written_and_the_answer_takes_nothin
 
     found = await stands(bench)
     assert (found.state, found.status, found.executed) == ("ACKED", "PARTIALLY_FILLED", Decimal("0.0004"))
-    assert (bench.exchange.questions, await bench.desk.ledger.stopped()) == (0, None)
+    assert (bench.exchange.questions, await bench.desk.reader.stops()) == (0, [])
 
 
 async def test_a_report_ends_the_asking(bench: Bench) -> None:
@@ -112,7 +112,7 @@ async def test_an_order_that_was_declared_not_placed_and_is_reported_stops_tradi
     await bench.desk.reported(report("NEW"))
 
     assert (await stands(bench)).state == "ACKED"
-    stopped = await bench.desk.ledger.stopped()
+    stopped = await bench.desk.ledger.stopped("paper")
     assert stopped is not None
     assert stopped.why.endswith("was declared not placed and was found after all")
 
@@ -131,7 +131,7 @@ async def test_an_order_that_comes_to_light_after_its_day_is_open_again(bench: B
     found = await stands(bench)
     assert (found.state, found.executed, found.final_ms) == ("ACKED", Decimal("0.0004"), None)
     assert (await bench.used(intent()))["open_orders"] == 1
-    assert await bench.desk.ledger.stopped() is not None
+    assert await bench.desk.ledger.stopped("paper") is not None
 
 
 async def test_knowledge_only_grows(bench: Bench) -> None:
@@ -157,11 +157,11 @@ async def test_a_report_of_what_never_left_stops_trading(bench: Bench) -> None:
     bench.exchange.fate = Fate.REFUSED
     await bench.place(intent())
     await bench.desk.reported(report("REJECTED"))
-    assert await bench.desk.ledger.stopped() is None
+    assert await bench.desk.reader.stops() == []
 
     await bench.desk.reported(report("NEW"))
 
-    stopped = await bench.desk.ledger.stopped()
+    stopped = await bench.desk.ledger.stopped("paper")
     assert stopped is not None
     assert "at the exchange, and the journal says that it never was (REJECTED)" in stopped.why
     assert (await stands(bench)).state == "REJECTED"

@@ -152,13 +152,13 @@ async def test_an_order_found_after_it_was_declared_not_placed_stops_trading(ben
     bench.exchange.fate = Fate.UNKNOWN
     await bench.place(intent())
     assert (await moved_on(bench.desk, "UNKNOWN")).state == "NOT_PLACED"
-    assert await bench.desk.ledger.stopped() is None
+    assert await bench.desk.reader.stops() == []
 
     bench.exchange.stands[ORDER] = order()
     await bench.desk.catch_up()
 
     assert (await stands(bench.desk)).state == "ACKED"
-    stopped = await bench.desk.ledger.stopped()
+    stopped = await bench.desk.ledger.stopped("paper")
     assert stopped is not None
     assert stopped.why == f"order {ORDER} was declared not placed and was found after all"
 
@@ -260,3 +260,20 @@ async def test_the_end_of_the_process_does_not_wait_for_ever(tmp_path: Path, *, 
             exchange.is_away = False
             assert (await moved_on(made.desk, "UNKNOWN")).state == "ACKED"
     assert len(exchange.reached) == int(reaches)
+
+
+async def test_a_desk_leaves_what_another_desk_of_its_process_is_about_to_send(tmp_path: Path) -> None:
+    held = anyio.Event()
+    exchange = Scripted(held=held, holds_before=True)
+    async with opened_bench(tmp_path / "trading", exchange, account=intent().terms.account) as made:
+        await made.desk.ready()
+        other = Desk(made.desk.ledger, lambda _: exchange, made.clock, made.clock.now_ms, "paper", "somebody-else")
+        async with other.running(), anyio.create_task_group() as tasks:
+            tasks.start_soon(made.place, intent())
+            while not exchange.arrived:
+                await anyio.lowlevel.checkpoint()
+            await other.catch_up()
+            assert (await stands(made.desk)).state == "PREPARED"
+            held.set()
+        assert (await stands(made.desk)).state == "ACKED"
+        assert len(exchange.reached) == 1

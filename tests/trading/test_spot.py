@@ -138,7 +138,7 @@ async def test_a_name_that_is_open_already_is_this_very_order(
 
         assert told.intent.state == "UNKNOWN"
         assert ((await floor.known(new)).state, (await floor.known(new)).status) == ("ACKED", "NEW")
-        assert await floor.desk.ledger.stopped() is None
+        assert await floor.desk.reader.stops() == []
 
 
 @pytest.mark.parametrize("executed", [True, False], ids=["executed", "not_executed"])

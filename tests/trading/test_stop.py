@@ -22,8 +22,8 @@ async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
         yield made
 
 
-async def why(bench: Bench) -> str | None:
-    stopped = await bench.desk.ledger.stopped()
+async def why(bench: Bench, account: str = "paper") -> str | None:
+    stopped = await bench.desk.ledger.stopped(account)
     return None if stopped is None else stopped.why
 
 
@@ -66,7 +66,7 @@ async def test_the_desk_stops_at_the_last_straw_and_not_before(
 
 
 async def test_what_is_tried_again_and_again_is_denied_once_in_the_journal(bench: Bench) -> None:
-    await bench.desk.ledger.stop("a fire", "a test", NOW_MS)
+    await bench.desk.ledger.stop("a fire", "a test", NOW_MS, "paper")
     for _ in range(3):
         with pytest.raises(TradingIsStopped):
             await bench.place(intent())
@@ -90,11 +90,11 @@ async def test_what_is_long_ago_does_not_count(bench: Bench, state: IntentState,
     await fail(bench, state, NOW_MS, most)
     bench.clock.set_wall(NOW_MS + window_ms)
 
-    await bench.desk.look()
+    await bench.desk.look("paper")
     assert await why(bench) is None
 
     await fail(bench, state, NOW_MS + window_ms, most + 1)
-    await bench.desk.look()
+    await bench.desk.look("paper")
     assert await why(bench) is not None
 
 
@@ -102,20 +102,33 @@ async def test_many_accounts_that_are_refused_once_are_no_loop(bench: Bench) -> 
     for number in range(8):
         await fail(bench, "REJECTED", NOW_MS, number, account=f"paper-{number % 2}")
 
-    await bench.desk.look()
+    for number in range(2):
+        await bench.desk.look(f"paper-{number}")
 
-    assert await why(bench) is None
+    assert await bench.desk.reader.stops() == []
+
+
+async def test_what_goes_wrong_with_one_account_stops_that_account_alone(bench: Bench) -> None:
+    bench.exchange.fate = Fate.REFUSED
+    for number in range(5):
+        await bench.place(intent(number, account="paper-ann"))
+    bench.exchange.fate = Fate.ACCEPTED
+
+    with pytest.raises(TradingIsStopped, match="5 orders rejected within 60 seconds"):
+        await bench.place(intent(6, account="paper-ann"))
+    assert (await bench.place(intent(7, account="paper-bob"))).intent.state == "ACKED"
+    assert [each.account for each in await bench.desk.reader.stops()] == ["paper-ann"]
 
 
 async def test_who_resumes_has_forgiven_what_was_before(bench: Bench) -> None:
     for number in range(5):
         await fail(bench, "REJECTED", NOW_MS, number)
-    await bench.desk.look()
+    await bench.desk.look("paper")
     assert await why(bench) is not None
 
     await HostLedger(bench.desk.ledger.store, "a person").resume("a person", NOW_MS)
     await fail(bench, "REJECTED", NOW_MS, 6)
-    await bench.desk.look()
+    await bench.desk.look("paper")
 
     assert await why(bench) is None
 
@@ -125,8 +138,10 @@ async def test_a_cause_that_a_dead_process_left_is_seen_at_the_next_start(tmp_pa
         await first.desk.ready()
         for number in range(5):
             await fail(first, "REJECTED", NOW_MS, number)
+            await fail(first, "REJECTED", NOW_MS, 10 + number, account=f"paper-{number}")
 
     async with opened_bench(tmp_path) as second:
         await second.desk.ready()
 
         assert await why(second) == "5 orders rejected within 60 seconds"
+        assert [each.account for each in await second.desk.reader.stops()] == ["paper"]

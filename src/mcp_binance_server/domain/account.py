@@ -16,6 +16,8 @@ class Venue:
     network: str
     host: str
     simulated: bool = False
+    note: str = ""
+    """What else is to be said of accounts there."""
 
     @property
     def is_testnet(self) -> bool:

@@ -69,8 +69,8 @@ class AccountReader(Protocol):
 class TradesByCaller(Protocol):
     """Places orders for callers: for each on an account of their own, or for all on the one behind our own key."""
 
-    def of_caller(self, visitor: Visitor | None, *, is_lent: bool) -> object:
-        """Return what trades for one caller; `is_lent` says whether they act with our own key, and no other."""
+    def of_caller(self, visitor: Visitor | None, key: object, *, is_lent: bool) -> object:
+        """Return what trades for one caller with a key, if any; `is_lent` says that this is our own, and no other."""
         ...
 
 

@@ -103,7 +103,7 @@ class _Loan:
         if isinstance(node, ReaderByVisitor):
             return node.of_visitor(self.visitor)
         if isinstance(node, TradesByCaller):
-            return node.of_caller(self.visitor, is_lent=self.is_lent)
+            return node.of_caller(self.visitor, self.principal, is_lent=self.is_lent)
         return replace(node, **{name: self.copy(getattr(node, name)) for name in self.ways.get(id(node), ())})
 
 

@@ -203,5 +203,5 @@ async def read_orders(context: Context, identifier: str) -> Page:
     if identifier == "journal" and context.trading is not None:
         from mcp_binance_server.surface.views.trading.journal import journal_page  # noqa: PLC0415 - for who trades
 
-        return _private(journal_page(await context.trading.journal(JOURNAL_ROWS)))
+        return _private(journal_page(await (await context.trading.opened()).journal(JOURNAL_ROWS)))
     raise ResourceNotFound(provided_uri=f"binance://orders/{identifier}")

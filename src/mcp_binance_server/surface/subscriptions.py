@@ -162,7 +162,7 @@ class Subscriptions:
         if address.category == MARKET and address.identifier and not address.identifier.lower().endswith(BOOK):
             return self._updates.market_page(await context.market.rules(address.identifier))
         if address in ORDER_PAGES and context.trading is not None:
-            return await context.trading.page()
+            return await (await context.trading.opened()).page()
         if address.category in (GUIDE, CHARTS, MARKET) or self._is_listed(address):
             told = " and ".join(", ".join(self._ask.told_pages).rsplit(", ", 1))
             said = f"{echo(uri)} does not tell when it changes: only {told} can be subscribed to"

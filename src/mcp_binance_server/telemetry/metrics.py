@@ -87,7 +87,7 @@ DESCRIPTIONS = {
     "orders_denied_total": "Times since the start that a guard refused a preview or an order, by the guard",
     "confirmations_total": "Questions to users since the start, by their answer; impossible where none could be shown",
     "orders_unresolved": "Orders of this machine without a known end; NaN where the journal cannot be read",
-    "trading_stopped": "1 while trading is stopped, on paper too; NaN where the journal cannot be read",
+    "trading_stopped": "1 while anybody is stopped, on paper too; NaN where the journal cannot be read",
     "tasks": "Tasks of the event loop",
 }
 LABELS = {

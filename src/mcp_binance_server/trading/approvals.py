@@ -5,7 +5,9 @@ encrypted under a passphrase that is asked for on a terminal.
 """
 
 import base64
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
@@ -15,6 +17,8 @@ from mcp_binance_server.trading.judgement.terms import PreviewId, Terms
 
 APPROVER_FILE = "approver.pem"
 MOST_WRONG = 5
+PUBLIC_PART = b"-----BEGIN PUBLIC KEY-----"
+FINGERPRINT_LENGTH = 16
 
 
 class WrongPassphrase(Exception):
@@ -34,16 +38,19 @@ class UnsealedApprover:
     @property
     def public(self) -> str:
         """The half that the policy names."""
-        return _written_public(self.key)
+        return _written(self.key.public_key())
 
     def sealed(self, passphrase: str) -> "NewApprover":
-        """Close it, so that only this passphrase opens it."""
+        """Close it, so that only this passphrase opens it; beside it the public half lies open."""
         sealed = self.key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.BestAvailableEncryption(passphrase.encode()),
         )
-        return NewApprover(sealed, self.public)
+        beside = self.key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        return NewApprover(sealed + beside, self.public)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +81,26 @@ def sign(sealed: bytes, passphrase: str, terms: Terms, preview_id: PreviewId) ->
 def opened_public(sealed: bytes, passphrase: str) -> str | None:
     """Return the public half of the key, as a policy names it; None if the passphrase is not the approver's."""
     try:
-        return _written_public(_opened(sealed, passphrase))
+        return _written(_opened(sealed, passphrase).public_key())
     except WrongPassphrase:
         return None
+
+
+def told_public(sealed: bytes) -> str | None:
+    """Return the public half that a file tells by itself; None of one that does not, as earlier versions made them.
+
+    It says which key to look for. What the passphrase opens decides.
+    """
+    with suppress(ValueError, UnsupportedAlgorithm):
+        key = serialization.load_pem_public_key(sealed[sealed.index(PUBLIC_PART) :])
+        if isinstance(key, Ed25519PublicKey):
+            return _written(key)
+    return None
+
+
+def fingerprint(public: str) -> str:
+    """Return a short name of a public half, for people to compare."""
+    return sha256(base64.b64decode(public)).hexdigest()[:FINGERPRINT_LENGTH]
 
 
 def is_public_key(text: str) -> bool:
@@ -117,8 +141,8 @@ def _public(text: str) -> Ed25519PublicKey:
     return key
 
 
-def _written_public(key: Ed25519PrivateKey) -> str:
-    public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+def _written(key: Ed25519PublicKey) -> str:
+    public = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(public).decode()
 
 

@@ -29,7 +29,7 @@ class Cancels:
     settling: Settling
     errands: Errands[Placed | None]
     once: SendOnce
-    look: Callable[[], Awaitable[None]]
+    look: Callable[[str], Awaitable[None]]
 
     async def cancel(self, intent: Intent, visitor: str) -> Placed:
         """Cancel an order of the journal and return how it stands."""
@@ -43,7 +43,7 @@ class Cancels:
         if not orders or (state == "CANCEL_UNKNOWN" and is_open):
             self.errands.beside(partial(self.settling.follow_cancel, stands or intent))
         if orders and intent.state == "NOT_PLACED":
-            await self.look()
+            await self.look(intent.terms.account)
         return _told(stands or intent, outcome)
 
     async def cancel_found(self, found: Intent, visitor: str) -> Placed:

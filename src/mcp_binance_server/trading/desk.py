@@ -139,6 +139,8 @@ class Desk:
     async def cancel(self, account: str, target: Target, visitor: str) -> Placed:
         """Cancel an order of the journal, also while trading is stopped; one that is over is told as it stands.
 
+        So is a change of an order, by the id of its own: the order itself has another.
+
         Raises:
             KeyError: the account has no such order here.
             JournalUnavailable: what became of it could not be written down.
@@ -149,7 +151,7 @@ class Desk:
         placed = Placed(intent)
         if intent.is_unresolved or intent.final_ms is not None:
             placed = await self.told(intent.preview_id)
-        if placed.intent.final_ms is not None:
+        if placed.intent.final_ms is not None or intent.terms.amends:
             return placed
         found = await self.errands.run(
             f"cancel {target.client_order_id}", partial(self.cancels.cancel, placed.intent, visitor)
@@ -198,12 +200,12 @@ class Desk:
         except IllegalMove:
             await self._contradicted(intent, order)
         if intent.state == "NOT_PLACED":
-            await self.look()
+            await self.look(intent.terms.account)
 
-    async def look(self) -> None:
-        """Stop trading if what happened of late gives cause."""
-        if (why := cause(await self.watch.troubles(self.now_ms()))) is not None:
-            await self.ledger.stop(why, "the desk", self.now_ms())
+    async def look(self, account: str) -> None:
+        """Stop an account if what happened with it of late gives cause."""
+        if (why := cause(await self.watch.troubles(self.now_ms(), account))) is not None:
+            await self.ledger.stop(why, "the desk", self.now_ms(), account)
 
     async def _catch_up(self, accounts: Collection[str] | None) -> None:
         await self.ledger.agree()
@@ -211,8 +213,8 @@ class Desk:
             self._ask_for(intent)
         open_intents = [each for each in await self.watch.open_intents(accounts) if self._is_own(each.terms)]
         await self.settling.follow(open_intents)
-        if any(each.state == "NOT_PLACED" for each in open_intents):
-            await self.look()
+        for account in {each.terms.account for each in open_intents if each.state == "NOT_PLACED"}:
+            await self.look(account)
 
     async def _start(self, steps: tuple[StartStep, ...]) -> None:
         for step in steps:
@@ -234,7 +236,9 @@ class Desk:
         sweep(self.ledger.store.folder)
         await self._catch_up(None)
         await self.settling.end_cancels_left(self._is_own)
-        await self.look()
+        for account in await self.watch.troubled(self.now_ms()):
+            if self.account in (None, account):
+                await self.look(account)
         for known in [*self._asking.values()]:
             await known.wait()
 
@@ -251,14 +255,16 @@ class Desk:
         LOG.error("order %s is %s, the exchange says %s", intent.client_order_id, stands.state, order.status)
         if order.status != "REJECTED":
             why = NEVER_PLACED.format(name=intent.client_order_id, state=stands.state)
-            await self.ledger.stop(why, "the desk", self.now_ms())
+            await self.ledger.stop(why, "the desk", self.now_ms(), intent.terms.account)
 
     def _is_left(self, intent: Intent) -> bool:
         if intent.preview_id in self._asking or self.errands.is_under_way(intent.preview_id):
             return False
-        if intent.state != "PREPARED" and not self._is_own(intent.terms):
-            return False  # neither its exchange nor its key is this one
-        return intent.owner == self.ledger.owner or is_dead(self.ledger.store.folder, intent.owner)
+        is_dead_one = is_dead(self.ledger.store.folder, intent.owner)
+        if not self._is_own(intent.terms):
+            # Neither its exchange nor its key is this one; that nothing of it has left is so all the same.
+            return intent.state == "PREPARED" and is_dead_one
+        return intent.owner == self.ledger.owner or is_dead_one
 
     def _ask_for(self, intent: Intent) -> None:
         self._asking[intent.preview_id] = anyio.Event()
@@ -267,7 +273,7 @@ class Desk:
     async def _asked_for(self, intent: Intent) -> None:
         try:
             await self.settling.resolve(intent)
-            await self.look()
+            await self.look(intent.terms.account)
         finally:
             self._asking.pop(intent.preview_id).set()
 
@@ -323,7 +329,7 @@ class Desk:
         LOG.error("order %s was answered and had not passed the gate", intent.client_order_id)
         await self.ledger.move(intent.preview_id, "SENT", {"found": "an answer before the mark"}, self.now_ms())
         why = f"order {intent.client_order_id} left without being marked as sent"
-        await self.ledger.stop(why, "the desk", self.now_ms())
+        await self.ledger.stop(why, "the desk", self.now_ms(), intent.terms.account)
         return replace(outcome, fate=Fate.UNKNOWN, order=None, legs=())
 
     async def _written_down(self, preview_id: PreviewId, outcome: Outcome) -> Intent:
@@ -336,7 +342,7 @@ class Desk:
         if stands.unprotected and stands.status == "FILLED":
             stands = await self._protected(stands)
         if outcome.fate in (Fate.UNKNOWN, Fate.REFUSED):
-            await self.look()
+            await self.look(stands.terms.account)
         return stands
 
     async def _protected(self, stands: Intent) -> Intent:

@@ -55,14 +55,21 @@ class KeyDoesNotTrade(AppError):
     error_type: ClassVar[str] = "key_does_not_trade"
     guide: ClassVar[str] = "guide://document/errors/credentials.md"
     recovery_suggestion: ClassVar[str] = (
-        "Call without X-Binance-Api-Key, as somebody whom this server lends its own key: docs/hosting.md, Whose account"
+        "Ask the operator to name this key in the rules, or call without X-Binance-Api-Key, as somebody whom this "
+        "server lends its own key: docs/hosting.md, Whose account"
     )
+
+    key_id: str | None = None
+    reason: str | None = None
 
     @property
     def message(self) -> str:
+        if self.reason is not None:
+            return f"The key of this call, {self.key_id}, does not trade: {self.reason}. Nothing was sent."
+        brought = "with another one, or is not lent that one" if self.key_id is None else f"with {self.key_id}"
         return (
-            "Orders are placed with this server's own key alone; this call came with another one, or is not lent that "
-            "one. A key that you bring can read. Nothing was sent."
+            "Orders are placed with this server's own key, or with one that its operator's rules name; this call came "
+            f"{brought}. A key that you bring can read. Nothing was sent."
         )
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.trading.approvals import is_public_key
-from mcp_binance_server.trading.judgement.policy import Policy, PolicyProblem, read_policy
+from mcp_binance_server.trading.judgement.policy import Policy, read_policy
+from mcp_binance_server.trading.judgement.policy_lines import PolicyProblem, step
 
 VARIABLE = "MCP_BINANCE_TRADING_POLICY"
 ROOT = 0
@@ -33,10 +34,14 @@ def policy_at(path: Path | None) -> Policy:
         policy = read_policy(data)
     except PolicyProblem as problem:
         raise SettingsError(problems=(f"{VARIABLE}: {path}: {problem}",)) from None
-    approver = policy.confirm.approver
-    if approver is not None and not is_public_key(approver):
-        problem = "confirm.approver: it is no public key as `approve --new` prints it"
-        raise SettingsError(problems=(f"{VARIABLE}: {path}: {problem}",))
+    approvers = {
+        "confirm": policy.confirm,
+        **{f"keys.{step(name)}.confirm": own.confirm for name, own in policy.keys.items()},
+    }
+    for at, confirm in approvers.items():
+        if confirm.approver is not None and not is_public_key(confirm.approver):
+            problem = f"{at}.approver: it is no public key as `approve --new` prints it"
+            raise SettingsError(problems=(f"{VARIABLE}: {path}: {problem}",))
     return policy
 
 

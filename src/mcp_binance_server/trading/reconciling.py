@@ -138,7 +138,8 @@ class Reconciliation:
         known = await self._reader.states_of(own)
         for name, state in known.items():
             if state in NEVER_EXECUTED and own[name].status != "REJECTED":
-                await self.ledger.stop(NEVER_PLACED.format(name=name, state=state), "the start", self.now_ms())
+                why = NEVER_PLACED.format(name=name, state=state)
+                await self.ledger.stop(why, "the start", self.now_ms(), self.account.name)
         return [each for name, each in own.items() if name not in known]
 
     def _preview_of(self, order: Order) -> PreviewId | None:

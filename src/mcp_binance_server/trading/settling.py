@@ -168,7 +168,7 @@ class Settling:
         is_found = False
         for name in intent.asked_ids:
             order = shown.get(name) or await broker.ask(intent.terms.symbol, name)  # over, or gone
-            if order is None or (intent.terms.amends and order.quantity != intent.terms.quantity):
+            if order is None or (intent.terms.amends and not await self._is_change(intent, order)):
                 continue
             is_found = True
             if not intent.knows(order):
@@ -177,6 +177,11 @@ class Settling:
             self.missed_since_ms.pop(intent.preview_id, None)
         else:
             await self._miss(intent, broker)
+
+    async def _is_change(self, intent: Intent, order: Order) -> bool:
+        """Tell whether an order is as small as a change was to make it, and no other change has made it so."""
+        target = await self.ledger.named(intent.terms.account, order.client_order_id)
+        return order.quantity == intent.terms.quantity and (target is None or target.quantity != order.quantity)
 
     async def _miss(self, intent: Intent, broker: Broker) -> None:
         # Who asks while an order moves from the open ones to the old ones may find it in neither, for once.

@@ -17,7 +17,7 @@ from mcp_binance_server.services.trading.figures import TradingFigures
 from mcp_binance_server.services.trading.previews import Previews
 from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.services.trading.situation import Surveyor
-from mcp_binance_server.services.trading.trader import OWNER, Trader
+from mcp_binance_server.services.trading.trader import OWNER, OpenAccounts, Trader
 from mcp_binance_server.services.trading.updates import OrderUpdates
 from mcp_binance_server.settings import PREFIXES, Settings, surroundings
 from mcp_binance_server.trading.approvals import APPROVER_FILE
@@ -48,35 +48,38 @@ class TradingSide:
     agreements: Agreements | None = None
     """What people said, where that is shared; otherwise it is in the journal."""
     pages: ApprovalPages | None = None
+    accounts: OpenAccounts | None = None
+    """Opens accounts of callers beside the one of this desk."""
+    figures: TradingFigures = field(default_factory=TradingFigures)
 
     def service(self, trying: PreviewService) -> TradingService:
         """Return the service that places what this preview service tries out."""
-        upstream, client = self.upstream, self.upstream.client
-        drafter = Drafter(
-            self.desk.mode, upstream.caller.network.name, self.policy, client, upstream.caller.time.now_ms
-        )
-        store, time = self.desk.ledger.store, upstream.caller.time
-        surveyor = Surveyor(drafter, self.desk, JournalReader(store), client, upstream.directory, time)
-        previews = Previews(upstream.engine, self.preview_key or token_bytes(32))
-        updates = OrderUpdates(JournalReader(store), upstream.clock)
-        figures = TradingFigures()
-        self.desk.answered = figures.count_order
+        upstream, store = self.upstream, self.desk.ledger.store
+        self.desk.answered = self.figures.count_order
         return TradingService(
-            surveyor,
-            previews,
+            surveyor_of(upstream, self.policy, self.desk),
+            Previews(upstream.engine, self.preview_key or token_bytes(32)),
             trying,
             self.agreements or Agreements(store),
             self._begin_feed,
-            updates,
-            figures,
+            OrderUpdates(JournalReader(store), upstream.clock),
+            self.figures,
             self.trader,
             self.pages,
+            self.accounts,
         )
 
     def _begin_feed(self, symbol: Symbol) -> None:
         if self.hub is not None:
             with self.hub.reading(symbol):
                 pass  # it lingers, and an order that follows finds it in step
+
+
+def surveyor_of(upstream: Upstream, policy: Policy, desk: Desk) -> Surveyor:
+    """Return what gathers for the guards of a desk, under these rules."""
+    client, time = upstream.client, upstream.caller.time
+    drafter = Drafter(desk.mode, upstream.caller.network.name, policy, client, time.now_ms)
+    return Surveyor(drafter, desk, JournalReader(desk.ledger.store), client, upstream.directory, time)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,12 @@
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from decimal import localcontext
+from dataclasses import dataclass, field
 
 import anyio
 
 from mcp_binance_server.domain.access import LOCAL
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.money import EXACT_DIGITS, Quantity
-from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.errors import AppError, SettingsError
 from mcp_binance_server.exchange.dialing import Dialer, Pacer
 from mcp_binance_server.exchange.endpoints import host_of
@@ -20,21 +18,22 @@ from mcp_binance_server.exchange.spot.order_counts import OrderCounts
 from mcp_binance_server.exchange.spot.orders import OrderClient
 from mcp_binance_server.exchange.spot.user_stream import UserStream
 from mcp_binance_server.feeds.hub import Hub
-from mcp_binance_server.services.trading.drafting import Drafter
-from mcp_binance_server.services.trading.trader import Trader
+from mcp_binance_server.services.trading.figures import TradingFigures
+from mcp_binance_server.services.trading.trader import OpenAccount, Trader
 from mcp_binance_server.settings import Settings
 from mcp_binance_server.startup_checks import is_alone, round_key_of
 from mcp_binance_server.trading.desk import Desk
-from mcp_binance_server.trading.fleet.agreements import FleetAgreements
-from mcp_binance_server.trading.fleet.keeper import AGREED, FleetKeeper
+from mcp_binance_server.trading.errors import KeyDoesNotTrade
+from mcp_binance_server.trading.fleet.keeper import KeeperPace
 from mcp_binance_server.trading.fleet.ledger import FleetLedger
 from mcp_binance_server.trading.following import OrderFollowing
-from mcp_binance_server.trading.judgement.policy import Policy
-from mcp_binance_server.trading.ledger import OrderLedger
-from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
+from mcp_binance_server.trading.journal.agreements import Agreements
+from mcp_binance_server.trading.reconciling import StartStep, TradedAccount
 from mcp_binance_server.trading.spot import SpotBroker, horizon_of
-from mcp_binance_server.trading_assembly.rights import require_rights
-from mcp_binance_server.trading_assembly.side import TradingSide, opened_rules
+from mcp_binance_server.trading_assembly.accounts import HeldAccounts, KeyAccounts
+from mcp_binance_server.trading_assembly.rights import examined_rights, require_rights
+from mcp_binance_server.trading_assembly.side import OpenRules, TradingSide, opened_rules, surveyor_of
+from mcp_binance_server.trading_assembly.starting import keeper_of, reconciliation_of
 from mcp_binance_server.upstream import Upstream
 
 LOG = logging.getLogger(__name__)
@@ -57,28 +56,67 @@ async def opened_spot(
     mode, caller, principal, folder = settings.trading, upstream.caller, upstream.principal, settings.trading_dir
     if principal is None or folder is None:
         raise SettingsError(problems=(f"MCP_BINANCE_TRADING={mode} needs a key, and a folder for its journal",))
-    own = AccountClient(caller, principal)
     async with opened_rules(settings, upstream, folder) as rules:
-        broker = _broker(upstream, principal, own, settings.order_recv_window_ms)
+        ground, held = SpotGround(settings, upstream, hub, dialer, rules), HeldAccounts(upstream.clock)
+        async with (
+            ground.opened(principal, KeeperPace(), is_own=True, cancels_only=cancels_only) as own,
+            held.running(),
+            rules.pages.running(),
+        ):
+            accounts = KeyAccounts(own, ground.opened, rules.policy, caller, held)
+            # Services are built for nobody's account: one that forgets whom it acts for has none to show.
+            reads, trader, desk = AccountClient(caller, None), Trader(LOCAL, principal.key_id), own.surveyor.desk
+            key, policy = round_key_of(settings, "previews"), own.surveyor.drafter.policy
+            yield TradingSide(
+                upstream, policy, desk, reads, hub, trader, key, own.agreements, rules.pages, accounts, ground.figures
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SpotGround:
+    """What every account at Binance that is traded here stands on: the way there, the rules and the journal."""
+
+    settings: Settings
+    upstream: Upstream
+    hub: Hub | None
+    dialer: Dialer
+    rules: OpenRules
+    figures: TradingFigures = field(default_factory=TradingFigures)
+
+    @asynccontextmanager
+    async def opened(
+        self, principal: Principal, pace: KeeperPace, *, is_own: bool = False, cancels_only: bool = False
+    ) -> AsyncGenerator[OpenAccount]:
+        """Make the journal agree with the account of a key, and take orders on it for as long as this lasts.
+
+        Raises:
+            KeyDoesNotTrade: the key may do what one that trades must not, or cannot trade.
+            SettingsError: likewise, if it is this server's own.
+        """
+        upstream, mode, window_ms = self.upstream, self.settings.trading, self.settings.order_recv_window_ms
+        caller, policy, host = upstream.caller, self.rules.policy.of_key(principal.key_id), self.rules.ledger
+        own = AccountClient(caller, principal)
+        broker = _broker(upstream, principal, own, window_ms)
         account = TradedAccount(principal.key_id, mode, caller.network.name)
-        fleet = None if is_alone(settings) else FleetLedger(rules.ledger, upstream.engine, account.name, rules.policy)
-        ledger = fleet or rules.ledger
+        fleet = None if is_alone(self.settings) else FleetLedger(host, upstream.engine, account.name, policy)
+        ledger = fleet or host
         desk = Desk(ledger, lambda _: broker, upstream.clock, caller.time.now_ms, mode=mode, account=account.name)
+        desk.answered = self.figures.count_order
 
         async def examine() -> None:
-            desk.key_notes = await require_rights(own, mode)
+            desk.key_notes = await (require_rights if is_own else examined_rights)(own, mode)
 
         rights = StartStep("it is known what the key may do", examine)
         first = () if not cancels_only and await _is_done(rights) else (rights,)
-        start = _start(upstream, rules.policy, ledger, broker, account, first)
-        keeper = None if fleet is None else _keeper(fleet, upstream, start, settings.order_recv_window_ms)
-        async with desk.running(start), _followed(desk, upstream, principal, dialer, hub), rules.pages.running():
+        start = reconciliation_of(upstream, policy, ledger, broker, own.order_history, account, first)
+        keeper, settle_ms = None, window_ms + ARRIVAL_MS
+        if fleet is not None:
+            keeper = keeper_of(fleet, upstream, start, settle_ms, pace, shares_everybody=is_own)
+        async with desk.running(start), _followed(desk, upstream, principal, self.dialer, self.hub):
             if keeper is not None:
                 desk.errands.beside(keeper.run)
-            # Services are built for nobody's account: one that forgets whom it acts for has none to show.
-            reads, trader = AccountClient(caller, None), Trader(LOCAL, principal.key_id)
-            key, agreements = round_key_of(settings, "previews"), None if keeper is None else keeper.agreements
-            yield TradingSide(upstream, rules.policy, desk, reads, hub, trader, key, agreements, rules.pages)
+            agreements = Agreements(host.store) if keeper is None else keeper.agreements
+            yield OpenAccount(account.name, surveyor_of(upstream, policy, desk), agreements)
 
 
 @asynccontextmanager
@@ -109,54 +147,11 @@ def _broker(upstream: Upstream, principal: Principal, own: AccountClient, recv_w
     return SpotBroker(client, own, directory, venue, horizon_of(recv_window_ms))
 
 
-def _keeper(fleet: FleetLedger, upstream: Upstream, start: Reconciliation, recv_window_ms: int) -> FleetKeeper:
-    agreements = FleetAgreements(fleet.store, upstream.engine, fleet.account)
-    keeper = FleetKeeper(
-        fleet,
-        agreements,
-        start.broker,
-        upstream.clock,
-        upstream.caller.time.now_ms,
-        start.again,
-        settle_ms=recv_window_ms + ARRIVAL_MS,
-    )
-    start.last = (StartStep(AGREED, keeper.joined),)
-    return keeper
-
-
-def _start(  # noqa: PLR0917 - all that a start is about
-    upstream: Upstream,
-    policy: Policy,
-    ledger: OrderLedger,
-    broker: SpotBroker,
-    account: TradedAccount,
-    first: tuple[StartStep, ...],
-) -> Reconciliation:
-    drafter = Drafter(account.mode, account.network, policy, upstream.client, upstream.caller.time.now_ms)
-
-    async def worth_of(order: Order) -> OrderWorth:
-        listed = await upstream.directory.find(order.symbol)
-        with localcontext(prec=EXACT_DIGITS):
-            counted = await drafter.counted(listed.quote, Quantity(order.quantity * order.price))
-        return OrderWorth(listed.base, counted)
-
-    return Reconciliation(
-        ledger,
-        broker,
-        broker.reads.order_history,
-        account,
-        policy,
-        worth_of,
-        upstream.caller.time.now_ms,
-        first=first,
-    )
-
-
 async def _is_done(step: StartStep) -> bool:
     """Do a step before anything is served: what is wrong for good ends the start, the rest is tried again later."""
     try:
         await step.do()
-    except SettingsError:
+    except (SettingsError, KeyDoesNotTrade):
         raise
     except AppError as error:
         LOG.warning("no order before %s: %s", step.awaited, error.message)

@@ -14,7 +14,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.simulator.account import KeyRights
 from mcp_binance_server.simulator.faults import Fault
-from mcp_binance_server.trading.approvals import APPROVER_FILE
+from mcp_binance_server.trading.approvals import APPROVER_FILE, fingerprint, new_approver
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.store import Store
 from mcp_binance_server.trading.judgement.charges import charges
@@ -114,6 +114,11 @@ def open_approver(machine: Machine) -> None:
     (machine.folder.path / APPROVER_FILE).write_text("no key at all")
 
 
+def another_approver(machine: Machine) -> None:
+    machine.folder.approver()
+    (machine.folder.path / APPROVER_FILE).write_bytes(new_approver("another passphrase").sealed)
+
+
 def nobody_approves(machine: Machine) -> None:
     machine.limit('[confirm]\nask = "always"\nclient_per_order = "50"\n')
 
@@ -133,6 +138,12 @@ def without_limits(machine: Machine) -> None:
 
 def without_a_limit(machine: Machine) -> None:
     machine.goes_live(lacks="daily_loss")
+
+
+def with_an_incomplete_second_key(machine: Machine) -> None:
+    machine.goes_live(lacks="daily_loss")
+    own, second = '\nlimits.daily_loss = "20"\n', '[keys.k-second]\nmode = "live"\n'
+    machine.limit(machine.folder.policy.read_text(encoding="utf-8") + own + second)
 
 
 def with_another_key(machine: Machine) -> None:
@@ -274,6 +285,9 @@ ON_PAPER = {
     "an approver that is gone": Planted(
         "approver", "No such file", "Put the file back", "approve --new", cause=lost_approver
     ),
+    "an approver that is another": Planted(
+        "approver", "and the one that is named", "Put the file back", "approve --new", cause=another_approver
+    ),
     "an approver that is none": Planted(
         "approver", "is no key that a passphrase opens", "Put the file back", "approve --new", cause=open_approver
     ),
@@ -302,6 +316,10 @@ AT_BINANCE = {
     "a limit that live needs": Planted(
         "policy", "needs daily_loss below [limits]", "Correct what is named", "",
         cause=without_a_limit, environment=LIVE,
+    ),
+    "a limit that a second key needs": Planted(
+        "policy", 'needs daily_loss below [keys."k-second".limits]', "Correct what is named", "",
+        cause=with_an_incomplete_second_key, environment=LIVE,
     ),
     "limits for another key": Planted(
         "policy", "needs this key in MCP_BINANCE_TRADING_POLICY", "Correct what is named", "",
@@ -425,6 +443,38 @@ def test_orders_at_binance_in_good_health(mode: str, machine: Machine, patient: 
     }
 
 
+def test_each_key_is_told_with_its_mode_its_own_lines_and_its_approver(machine: Machine, patient: Patient) -> None:
+    machine.goes_live()
+    of_own, of_bob = machine.folder.approver(), new_approver("another passphrase")
+    (machine.folder.path / APPROVER_FILE).chmod(0o600)
+    limits = "\n".join(f"{name} = {value}" for name, value in LIMITS.items())
+    machine.limit(f"""[limits]
+{limits}
+[keys.{machine.key_id}]
+mode = "live"
+limits.per_order = "25"
+confirm.approver = "{of_own.public}"
+[keys.k-bob]
+mode = "live"
+limits = {{ symbols = ["BTCUSDT", "ETHUSDT"], position = {{ BTC = "9" }} }}
+confirm = {{ approver = "{of_bob.public}", expires_secs = 60 }}
+[keys.k-carol]
+mode = "practice"
+""")
+
+    report = patient.report(**LIVE)
+
+    seen, approver = rung(report, "policy")["seen"], rung(report, "approver")["seen"]
+    assert "25.00 USDT an order, 100.00 USDT a day; BTCUSDT; " in seen
+    assert f"key {machine.key_id}, live: per_order 25, approver {fingerprint(of_own.public)}; " in seen
+    bob = f"symbols BTCUSDT, ETHUSDT, position BTC 9, approver {fingerprint(of_bob.public)}, expires_secs 60"
+    assert f"key k-bob, live: {bob}; " in seen
+    assert seen.endswith("key k-carol, practice: the common lines")
+    assert of_bob.public not in seen
+    assert approver.endswith(f"opened by a passphrase; its fingerprint is {fingerprint(of_own.public)}")
+    assert report["healthy"] is True
+
+
 def test_a_client_that_starts_a_live_server_as_the_same_user_is_told(
     machine: Machine, patient: Patient, tmp_path: Path
 ) -> None:
@@ -469,6 +519,18 @@ def test_a_journal_is_looked_at_and_left_as_it_is(machine: Machine, patient: Pat
     assert found["status"] == "ok"
     assert found["seen"].startswith("1 order in ~/trading/trading.db; a commit takes ")
     assert {path.name: path.read_bytes() for path in machine.folder.path.iterdir()} == before
+
+
+def test_every_stop_is_counted_and_the_one_for_everybody_told(machine: Machine, patient: Patient) -> None:
+    machine.folder.stop("too dear", "paper-ann")
+    one = rung(patient.report(**PAPER), "stop")["seen"]
+    machine.folder.stop("a flood")
+    both = rung(patient.report(**PAPER), "stop")["seen"]
+
+    assert one.startswith("trading is stopped for account paper-ann since ")
+    assert one.endswith(" UTC: too dear")
+    assert both.startswith("trading is stopped for everybody since ")
+    assert both.endswith(" UTC: a flood (1 more)")
 
 
 def test_a_past_that_was_accepted_is_no_problem_any_more(machine: Machine, patient: Patient) -> None:

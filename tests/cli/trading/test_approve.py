@@ -15,7 +15,14 @@ from cli.trading.typist import Typist
 from mcp_binance_server.cli.main import main
 from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.trading.approvals import APPROVER_FILE, is_approved, is_public_key, new_approver
+from mcp_binance_server.trading.approvals import (
+    APPROVER_FILE,
+    PUBLIC_PART,
+    fingerprint,
+    is_approved,
+    is_public_key,
+    new_approver,
+)
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.policy_file import policy_at
 from support.process import COMMAND
@@ -63,13 +70,30 @@ def test_the_fifth_wrong_passphrase_stops_trading_and_a_resume_begins_to_count_a
     stopped = folder.stopped()
     assert (code, folder.signature(new)) == (1, None)
     assert stopped is not None
-    assert stopped.why == "5 wrong passphrases"
+    assert (stopped.why, stopped.account) == ("5 wrong passphrases", "")
     assert "trading is stopped" in typist.seen
     assert Typist("resume").answers("stay stopped): ", PASSPHRASE).leaves() == 0
     again = Typist("approve").answers(QUESTION, "wrong").answers(QUESTION, "")
     assert again.leaves() == 1
     assert "(1 of 5;" in again.seen
     assert folder.stopped() is None
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_only_a_stop_that_would_hold_the_order_is_told(folder: TradingFolder, capsys: Output) -> None:
+    folder.waits(account="paper-ann")
+    folder.stop("odd answers", "k-bob")
+    main(["approve"])
+    free = capsys.readouterr().out
+    folder.stop("too dear", "paper-ann")
+    folder.stop("a flood")
+    main(["approve"])
+    held = capsys.readouterr().out
+
+    assert "stopped" not in free
+    assert held.startswith("Trading is stopped for everybody since ")
+    assert "Trading is stopped for account paper-ann since " in held
+    assert "odd answers" not in held
 
 
 @pytest.mark.usefixtures("nowhere")
@@ -215,10 +239,33 @@ def test_without_an_approver_it_is_said_how_to_make_one(folder: TradingFolder, c
     assert "approve --new" in capsys.readouterr().err
 
 
-def test_a_key_that_the_policy_does_not_name_approves_nothing(folder: TradingFolder) -> None:
-    folder.approver()
+@pytest.mark.usefixtures("nowhere")
+def test_a_key_that_the_policy_does_not_name_is_refused_before_anybody_is_asked(
+    folder: TradingFolder, capsys: Output
+) -> None:
+    right, other = folder.approver(), new_approver(PASSPHRASE)
     new = folder.waits()
-    (folder.path / APPROVER_FILE).write_bytes(new_approver(PASSPHRASE).sealed)
+    (folder.path / APPROVER_FILE).write_bytes(other.sealed)
+
+    assert main(["approve"]) == 1
+
+    told = " ".join(capsys.readouterr().err.split())
+    assert "is not the key that trading.toml names as the approver of account paper" in told
+    assert f"its fingerprint is {fingerprint(other.public)}, not {fingerprint(right.public)}." in told
+    assert "Nothing was signed" in told
+    assert folder.signature(new) is None
+
+
+@pytest.mark.parametrize("beside", ["nothing, as it was made before", "the public half of another"])
+def test_whatever_its_file_says_a_key_that_the_policy_does_not_name_approves_nothing(
+    beside: str, folder: TradingFolder
+) -> None:
+    approver, new = folder.approver(), folder.waits()
+    private, of_other = new_approver(PASSPHRASE).sealed.split(PUBLIC_PART)
+    of_right = approver.sealed.split(PUBLIC_PART)[1]
+    assert of_right != of_other
+    lies = private + PUBLIC_PART + of_right
+    (folder.path / APPROVER_FILE).write_bytes(lies if "another" in beside else private)
 
     typist = Typist("approve").answers(QUESTION, PASSPHRASE)
 

@@ -100,6 +100,21 @@ def test_in_a_narrow_terminal_an_order_has_a_few_lines(folder: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("width", [60, 80, 300])
+def test_orders_of_several_accounts_are_shown_with_them(folder: Path, width: int) -> None:
+    orders = traded(folder)
+    mine = orders[0].intent
+    another = OrderLine(replace(mine, terms=replace(mine.terms, account="k-another")), "PAPER")
+
+    of_one, of_both = as_lines(orders, Terminal(), width), as_lines([*orders, another], Terminal(), width)
+
+    told = " ".join(of_both.split())
+    assert [of_one.count(each) for each in ("paper", "ACCOUNT")] == [0, 0]
+    assert [told.count(each) for each in ("paper", "k-another")] == [4, 1]
+    assert (told.count("ACCOUNT"), told.count(", account ")) == ((1, 0) if width == 300 else (0, 5))
+    assert max(map(len, of_both.splitlines())) <= width
+
+
 def test_colour_is_for_the_state_alone(folder: Path) -> None:
     sent, _, _, filled = (each.intent for each in traded(folder))
     sent = replace(sent, terms=replace(sent.terms, symbol=Symbol("SENTUSDT")))
@@ -239,9 +254,27 @@ def test_a_backup_that_was_put_back_is_said_above_the_orders(folder: Path, tmp_p
 
     told = " ".join(capsys.readouterr().out.split("\n\n")[0].split())
     assert told == (
-        "Trading is stopped since 2026-07-21 00:02 UTC: trading.db is an older copy, or another: event 14 of "
-        "2026-07-21 00:02 UTC is missing from it. Compare your orders with the exchange's, then resume."
+        "Trading is stopped for everybody since 2026-07-21 00:02 UTC: trading.db is an older copy, or another: event "
+        "14 of 2026-07-21 00:02 UTC is missing from it. Compare your orders with the exchange's, then resume."
     )
+
+
+def test_every_stop_is_told_with_whose_it_is(folder: Path, capsys: Output) -> None:
+    async def stop() -> None:
+        async with opened_store(folder) as store:
+            ledger = HostLedger(store, "me")
+            await ledger.stop("too dear", "me", NOW_MS, "paper-ann")
+            await ledger.stop("a flood", "me", NOW_MS)
+
+    anyio.run(stop)
+
+    assert main(["journal"]) == 0
+
+    told = capsys.readouterr().out.split("\n\n")
+    assert told[:2] == [
+        "Trading is stopped for everybody since 2026-07-21 00:02 UTC: a flood.",
+        "Trading is stopped for account paper-ann since 2026-07-21 00:02 UTC: too dear.",
+    ]
 
 
 def test_without_a_journal_nothing_is_made(folder: Path, capsys: Output) -> None:

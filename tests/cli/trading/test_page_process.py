@@ -14,21 +14,11 @@ from mcp_binance_server.trading.approvals import APPROVER_FILE
 from support.process import PATIENCE_SECS, Process
 
 
-def environment(folder: TradingFolder, **more: str) -> dict[str, str]:
-    return {
-        "XDG_CONFIG_HOME": str(folder.policy.parent.parent),
-        "MCP_BINANCE_TRADING_DIR": str(folder.path),
-        "DISPLAY": "",
-        "WAYLAND_DISPLAY": "",
-        **more,
-    }
-
-
 def test_it_prints_its_address_and_ends_with_its_input(folder: TradingFolder) -> None:
     folder.approver()
     new = folder.waits()
 
-    with Process("approve", "--page", new.preview_id, environment=environment(folder), warm=True) as process:
+    with Process("approve", "--page", new.preview_id, environment=folder.environment(), warm=True) as process:
         address = process.line().decode()
         text = Hand.of(address).get().text
         process.close_input()
@@ -50,7 +40,7 @@ def test_where_there_is_a_screen_a_browser_is_opened_and_nothing_is_told(folder:
     reading = os.open(seen, os.O_RDONLY | os.O_NONBLOCK)
     browser.write_text(f'#!/bin/sh\necho noise of a browser\necho "$1" > {seen}\n')
     browser.chmod(0o700)
-    around = environment(folder, DISPLAY=":0", BROWSER=str(browser))
+    around = folder.environment(DISPLAY=":0", BROWSER=str(browser))
 
     with Process("approve", "--page", environment=around, warm=True) as process:
         said = process.line()

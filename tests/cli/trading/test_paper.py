@@ -45,6 +45,18 @@ def test_each_holder_of_a_token_has_an_account(folder: TradingFolder, capsys: Ou
     assert "No open orders." in capsys.readouterr().out
 
 
+def test_the_account_shows_its_own_stop_and_none_of_another(folder: TradingFolder, capsys: Output) -> None:
+    anns = account_of(Visitor("ann"))
+    folder.stop("too dear", anns)
+
+    main(["paper", "--token", "ann"])
+    own = capsys.readouterr().out
+    main(["paper"])
+
+    assert f"Trading is stopped for account {anns} since " in own
+    assert "stopped" not in capsys.readouterr().out
+
+
 def test_a_cancelled_order_is_cancelled_for_every_process(folder: TradingFolder, capsys: Output) -> None:
     order = folder.placed(1, kind="STOP_LOSS_LIMIT", stop_price=Decimal(59_000))
 

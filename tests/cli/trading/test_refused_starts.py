@@ -21,6 +21,7 @@ from support.process import run_warm
 
 KEY = "k" * 64
 KEY_ID = key_id(KEY)
+SECOND = key_id("another")
 KEYS = {"BINANCE_API_KEY": KEY, "BINANCE_SECRET_KEY": "s" * 64}
 LIMITS = {"symbols": '["BTCUSDT"]', "per_order": '"250"', "per_day": '"1000"', "daily_loss": '"100"'}
 LOOPBACK = "http://127.0.0.1:9"
@@ -32,6 +33,17 @@ def policy_text(limits: dict[str, str] | None = None, key: str = KEY_ID, mode: s
     lines = [f"{name} = {value}" for name, value in (LIMITS if limits is None else limits).items()]
     named = [f'[keys."{key}"]', f'mode = "{mode}"'] if key else []
     return "\n".join(["[limits]", *lines, *named, ""])
+
+
+def of_own_key(limits: dict[str, str]) -> str:
+    """Write the limits below the server's own key, and none in common."""
+    return f"[keys.{KEY_ID}]\nmode = 'live'\n" + "".join(f"limits.{each} = {limits[each]}\n" for each in limits)
+
+
+def of_second_key(limits: dict[str, str], mode: str) -> str:
+    """Write all that the server's own key needs, and some of it for a second key; nothing in common."""
+    lines = "".join(f"limits.{each} = {limits[each]}\n" for each in limits)
+    return f"{of_own_key(LIMITS)}[keys.{SECOND}]\nmode = '{mode}'\n{lines}"
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,18 @@ REFUSED: dict[str, tuple[Start, tuple[str, ...]]] = {
     "live, key named for practice": (
         LIVE.but(policy_text(mode="practice")),
         ("MCP_BINANCE_TRADING=live", "MCP_BINANCE_TRADING_POLICY", KEY_ID, 'mode = "practice"'),
+    ),
+    "live, second key without a limit": (
+        LIVE.but(of_second_key({name: LIMITS[name] for name in LIMITS if name != "daily_loss"}, mode="live")),
+        ("MCP_BINANCE_TRADING=live", "MCP_BINANCE_TRADING_POLICY", "needs daily_loss", f'[keys."{SECOND}".limits]'),
+    ),
+    "live, approver of a second key that is none": (
+        LIVE.but(f"{policy_text()}[keys.{SECOND}]\nmode = 'live'\nconfirm.approver = 'MCow'\n"),
+        ("MCP_BINANCE_TRADING_POLICY", f"keys.{SECOND}.confirm.approver: it is no public key"),
+    ),
+    "live, own key's own lines are not those of a second": (
+        LIVE.but(f"{of_own_key(LIMITS)}[keys.{SECOND}]\nmode = 'live'\n"),
+        ("MCP_BINANCE_TRADING=live", "needs symbols, per_order, per_day, daily_loss", f'[keys."{SECOND}".limits]'),
     ),
     "practice, key named for live": (
         PRACTICE.but(policy_text()),
@@ -236,6 +260,35 @@ def refusal(environment: dict[str, str]) -> str:
     except SettingsError as error:
         return error.message
     return ""
+
+
+def test_every_incomplete_key_is_named_at_once_and_those_that_trade_no_money_are_not(tmp_path: Path) -> None:
+    third = "k-third"
+    text = f"{of_second_key({}, 'live')}[keys.{third}]\nmode = 'live'\nlimits.per_day = '1'\n"
+
+    problem = refusal(LIVE.but(text).written(tmp_path))
+
+    assert f'needs symbols, per_order, per_day, daily_loss below [keys."{SECOND}".limits]' in problem
+    assert f'symbols, per_order, daily_loss below [keys."{third}".limits]' in problem
+    assert KEY_ID not in problem
+    assert refusal(LIVE.but(of_second_key({}, "practice")).written(tmp_path)) == ""
+    assert refusal(LIVE.but(of_second_key(LIMITS, "live")).written(tmp_path)) == ""
+    assert refusal(PRACTICE.but(f"[keys.{SECOND}]\nmode = 'live'\n").written(tmp_path)) == ""
+
+
+@pytest.mark.parametrize(("mode", "most"), [("live", 9_00), ("practice", 9_00), ("paper", 250_00)])
+def test_the_servers_own_key_trades_by_its_own_lines_and_paper_by_the_common_ones(
+    mode: str, most: int, tmp_path: Path
+) -> None:
+    text = f"{policy_text(mode='live' if mode == 'live' else 'practice')}limits.per_order = '9'\n"
+    network = "mainnet" if mode == "live" else "testnet"
+    start = LIVE.but(text, MCP_BINANCE_TRADING=mode, BINANCE_NETWORK=network)
+    settings = read_settings(start.written(tmp_path))
+
+    rules = checked_rules(settings, network_of(settings), principal_of(settings))
+
+    assert (rules.limits.per_order, rules.limits.per_day) == (most, 1000_00)
+    assert rules.of_key(SECOND).limits.per_order == 250_00
 
 
 def agrees(mode: str, network: str | None, policy: str, *, has_key: bool) -> bool:

@@ -13,8 +13,8 @@ from support.terms import NOW_MS, intent
 Output = pytest.CaptureFixture[str]
 
 
-def claims(folder: TradingFolder, number: int) -> bool:
-    new = intent(number)
+def claims(folder: TradingFolder, number: int, account: str = "paper") -> bool:
+    new = intent(number, account=account)
     try:
         folder.do(lambda store: HostLedger(store, "a server").claim(new, (), NOW_MS))
     except TradingIsStopped:
@@ -104,6 +104,72 @@ def test_resume_without_a_stop_says_so(folder: TradingFolder, capsys: Output) ->
     assert main(["resume"]) == 0
     assert capsys.readouterr().out == "Trading is not stopped.\n"
     assert folder.states() == []
+
+
+def test_a_stop_at_the_terminal_is_for_everybody(folder: TradingFolder, capsys: Output) -> None:
+    folder.stop("too dear", "paper-ann")
+
+    assert main(["stop", "a", "flood"]) == 0
+
+    said = capsys.readouterr().out
+    assert said.startswith("Trading is stopped for everybody since ")
+    assert "too dear" not in said
+    assert folder.held() == ["", "paper-ann"]
+    assert [claims(folder, number, each) for number, each in enumerate(("paper-ann", "k-bob"))] == [False, False]
+
+
+def test_resume_shows_every_stop_and_lifts_them_all(folder: TradingFolder, capsys: Output) -> None:
+    folder.stop("too dear", "paper-ann")
+    folder.stop("odd answers", "k-bob")
+    main(["stop", "a", "flood"])
+    capsys.readouterr()
+
+    assert main(["resume"]) == 0
+
+    everybody, ann, bob, done = capsys.readouterr().out.splitlines()
+    assert everybody.startswith("Trading is stopped for everybody since ")
+    assert everybody.endswith(" UTC: a flood.")
+    assert ann.startswith("Trading is stopped for account paper-ann since ")
+    assert ann.endswith(" UTC: too dear.")
+    assert bob.endswith(" UTC: odd answers.")
+    assert done == "New orders are taken again."
+    assert folder.held() == []
+
+
+def test_one_account_is_resumed_alone_and_everybodys_stop_still_holds_it(folder: TradingFolder, capsys: Output) -> None:
+    folder.stop("too dear", "paper-ann")
+    folder.stop("odd answers", "k-bob")
+
+    assert main(["resume", "--account", "paper-ann"]) == 0
+    assert folder.held() == ["k-bob"]
+    assert capsys.readouterr().out.endswith("New orders of account paper-ann are taken again.\n")
+    assert claims(folder, 1, "paper-ann")
+    main(["stop", "a", "flood"])
+    assert main(["resume", "--account", "k-bob"]) == 0
+    assert folder.held() == [""]
+    assert capsys.readouterr().out.endswith("lifted; the one for everybody still holds it.\n")
+
+
+def test_an_account_without_a_stop_of_its_own_is_not_resumed(folder: TradingFolder, capsys: Output) -> None:
+    main(["stop", "a", "flood"])
+
+    assert main(["resume", "--account", "paper-ann"]) == 0
+
+    assert folder.held() == [""]
+    assert capsys.readouterr().out.endswith("Account paper-ann has no stop of its own.\n")
+    assert "RESUMED" not in folder.states()
+    with pytest.raises(SystemExit):
+        main(["resume", "--account", " "])
+
+
+def test_one_account_too_is_resumed_by_the_passphrase_alone(folder: TradingFolder) -> None:
+    folder.approver()
+    folder.stop("too dear", "paper-ann")
+
+    refused = Typist("resume", "--account", "paper-ann").answers("stay stopped): ", "")
+
+    assert refused.leaves() == 1
+    assert folder.held() == ["paper-ann"]
 
 
 def test_a_file_stops_and_resume_takes_it_away(folder: TradingFolder, capsys: Output) -> None:

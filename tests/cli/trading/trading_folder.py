@@ -14,7 +14,7 @@ from mcp_binance_server.trading.approvals import APPROVER_FILE, NewApprover, new
 from mcp_binance_server.trading.journal.agreements import Agreements
 from mcp_binance_server.trading.journal.chain import Event, all_events
 from mcp_binance_server.trading.journal.ledger import HostLedger
-from mcp_binance_server.trading.journal.records import Intent, NewIntent, Stopped
+from mcp_binance_server.trading.journal.records import EVERYBODY, Intent, NewIntent, Stopped
 from mcp_binance_server.trading.journal.store import Store, opened_store
 from mcp_binance_server.trading.judgement.charges import charges
 from mcp_binance_server.trading.judgement.policy import Policy
@@ -51,6 +51,22 @@ class TradingFolder:
         self.policy.write_text(f'[confirm]\nask = "always"\napprover = "{made.public}"\n', encoding="utf-8")
         return made
 
+    def approvers(self, common: str | None, **own: str) -> None:
+        """Have the policy name an approver for all, and for single keys others."""
+        named = [f"[keys.{key}]\nmode = 'practice'\nconfirm.approver = '{public}'\n" for key, public in own.items()]
+        first = "" if common is None else f"[confirm]\napprover = '{common}'\n"
+        self.policy.write_text("".join([first, *named]), encoding="utf-8")
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return the surroundings of a process that is to find this folder, and no screen."""
+        return {
+            "XDG_CONFIG_HOME": str(self.policy.parent.parent),
+            "MCP_BINANCE_TRADING_DIR": str(self.path),
+            "DISPLAY": "",
+            "WAYLAND_DISPLAY": "",
+            **more,
+        }
+
     def waits(self, number: int = 1, **changes: object) -> NewIntent:
         """Have an order wait for a signature, ten minutes from now on."""
         now_ms = SystemClock().now_ms()
@@ -70,6 +86,15 @@ class TradingFolder:
 
     def stopped(self) -> Stopped | None:
         return self.do(lambda store: HostLedger(store, "test").stopped())
+
+    def stop(self, why: str, account: str = EVERYBODY) -> None:
+        """Have a server stop an account, or somebody all of them."""
+        now_ms = SystemClock().now_ms()
+        self.do(lambda store: HostLedger(store, "a server").stop(why, "a server", now_ms, account))
+
+    def held(self) -> list[str]:
+        """Name the accounts that are stopped; everybody's name is empty."""
+        return [each.account for each in self.do(lambda store: HostLedger(store, "test").stops())]
 
     def events(self) -> list[Event]:
         return self.do(lambda store: store.read(lambda rows: [*all_events(rows)]))

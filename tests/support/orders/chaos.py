@@ -153,7 +153,7 @@ class Trading:
         trading = self.of.market.app.context.trading
         assert trading is not None
         ledger = trading.desk.ledger
-        if await ledger.stopped() is not None:
+        if await trading.desk.reader.stops():
             self.run.outcomes["stopped"] += 1
             await HostLedger(ledger.store, ledger.owner).resume("a test", self.of.market.exchange.now_ms())
 

@@ -135,7 +135,7 @@ async def test_when_trading_is_stopped_previews_and_placing_say_so_and_cancels_g
         cancelled = await trader.call("cancel_order", symbol=SYMBOL, client_order_id=stands)
         journal = await trader.page("binance://orders/journal")
 
-    assert told.text.startswith("PAPER: TRADING IS STOPPED since ")
+    assert told.text.startswith("PAPER: TRADING IS STOPPED for this account since ")
     assert told.data["stopped_because"] == again.data["stopped_because"] == "the user *wants* # a pause"
     assert '**Stopped because**: "the user \\*wants\\* \\# a pause"' in told.text
     assert stopped == ["stop"]
@@ -143,7 +143,7 @@ async def test_when_trading_is_stopped_previews_and_placing_say_so_and_cancels_g
     assert denied.text.startswith("PAPER: Trading is stopped since ")
     assert denied.data["how_to_resume"] == "mcp-binance-server resume"
     assert cancelled.data["outcome"] == "cancelled"
-    assert "**Trading is stopped**" in journal
+    assert "**Trading is stopped** for this account: " in journal
 
 
 @pytest.mark.parametrize("reason", ["", "x" * 201])

@@ -71,14 +71,14 @@ async def test_who_is_not_lent_the_key_places_cancels_and_stops_nothing(
         tried = await server.ask(stranger, "preview_order", RESTING)
         stolen = await server.ask(stranger, "place_order", {"preview_id": own["preview_id"]})
         refused = [await server.ask(stranger, *call) for call in CALLS]
-        stopped = await server.trading.desk.ledger.stopped()
+        stops = await server.trading.desk.reader.stops()
         intents = await server.trading.surveyor.reader.newest(10, ACCOUNT)
 
     assert tried["preview_id"] is None
     assert [each.partition(":")[0] for each in tried["refused_by"]] == ["key"]
     assert {each["error_type"] for each in (stolen, *refused)} == {"key_does_not_trade"}
     assert "docs/hosting.md" in stolen["recovery_suggestion"]
-    assert stopped is None
+    assert stops == []
     assert intents == []
 
 
@@ -109,9 +109,9 @@ async def test_the_desk_is_one_for_all_callers(tmp_path: Path) -> None:
 async def test_what_a_stranger_tries_out_stops_nobody(tmp_path: Path) -> None:
     async with one_account(tmp_path, '[limits]\ndaily_loss = "0"\n') as server:
         tried = await server.ask(caller(OTHER), "preview_order", RESTING)
-        before = await server.trading.desk.ledger.stopped()
+        before = await server.trading.desk.ledger.stopped(ACCOUNT)
         await server.ask(None, "preview_order", RESTING)
-        after = await server.trading.desk.ledger.stopped()
+        after = await server.trading.desk.ledger.stopped(ACCOUNT)
 
     assert tried["refused_by"]
     assert before is None

@@ -8,8 +8,10 @@ import sqlite3
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -37,13 +39,17 @@ from trading.fleet.members import (
 from trading.judging import sent_twice
 from trading.labels import Label
 from trading.wire.exchange_process import ExchangeProcess, running_exchange
-from trading.wire.wire_world import ACCOUNT, FINAL_SECS, SYMBOL
+from trading.wire.wire_world import ACCOUNT, FINAL_SECS, SYMBOL, Start
 
+Rounds = Callable[[int], list[NewIntent]]
 Race = Literal["undisturbed", "flushed", "paused", "killed", "stopped"]
 LEDGERS: dict[str, type[FleetLedger]] = {"shared": FleetLedger, "unshared": Unshared}
 WORKERS, TRIES, PAUSED_SECS, STOP_MS = 4, 6, 1.0, 1_000
-# The one that dies mostly claims first; in every fourth run all come at once.
-HEAD_START_MS, ALONE_MS, EVENLY = 150, 1_500, 4
+# The one that dies mostly claims first, and comes to its end alone; in every fourth run all come at once.
+HEAD_START_MS, EVENLY = 1_500, 4
+# What a worker comes to depends on who was faster: so many tell, the first ones alone.
+TELLERS = 3
+PROGRESS_SECS = 60.0
 VALUE = "{mcp-binance}:value:"
 CLAIMS = "{mcp-binance}:claims:" + ACCOUNT
 UNRESOLVED = {"PREPARED", "SENT", "UNKNOWN"}
@@ -66,10 +72,14 @@ class FleetMatrix:
     ended: Counter[str] = field(default_factory=Counter[str])
     latest_ms: int = 0
     """How long after a stop the last order was accepted."""
+    exact: int = 0
+    """Races in which a limit was used up to the last order, and not beyond."""
     wrong: list[str] = field(default_factory=list[str])
+    _told: float = 0
 
     def race(self, kind: Race) -> None:
         """Let four workers use a limit up while something happens; in the end it is used up exactly, or less."""
+        self._progress(f"a race, {kind}")
         self._empty()
         middle, own = self.exchange.middle(SYMBOL), self._folder()
         members: list[Member] = []
@@ -108,50 +118,64 @@ class FleetMatrix:
             each.until("ready")
         labels = self._labels(starts[0], rounds, others)
         self.labels = len({each.name for each in labels})
-        for number, label in enumerate(chosen(labels, most), 1):
-            victim = Member.forked(starts[0], answering(rounds, is_first=True), label)
-            victim.until("ready")
-            self._say("round", f"{number} {HEAD_START_MS if number % EVENLY else 0}")
-            for each in others:
-                if "gone" in each.until(f"done {number}"):
-                    self.wrong.append(f"{label}: a worker that lived on is gone")
-                    return
-            is_dead = self._is_dead(victim)
+        numbers = count(TELLERS)
+        for run, label in enumerate(chosen(labels, most), 1):
+            self._progress(f"kill {run} of {most}")
+            # A label that it does not come to in one way it may come to in the other.
+            ways = (HEAD_START_MS, 0) if run % EVENLY else (0, HEAD_START_MS)
+            is_dead = any(self._kill(label, starts[0], others, rounds, next(numbers), way_ms) for way_ms in ways)
             self.runs, self.missed = self.runs + is_dead, self.missed + (not is_dead)
             self.killed_at.update([label.name] if is_dead else [])
-            self._settled([each.preview_id for each in rounds(number)], str(label))
-            self._judge_orders(str(label), rounds(number))
         self._last(starts[0], rounds, others)
         for each in range(WORKERS):
             self._judge_journal(own / str(each) / FILE)
+
+    def _kill(  # noqa: PLR0917 - one run
+        self, label: Label, start: Start, others: list[Member], rounds: Rounds, number: int, head_start_ms: int
+    ) -> bool:
+        """Ask all workers for the orders of a round, of whom one dies at a label; tell whether it came to that."""
+        victim = Member.forked(start, answering(rounds, is_first=True), label)
+        victim.until("ready")
+        self._say("round", f"{number} {head_start_ms}")
+        gone = [each for each in others if "gone" in each.until(f"done {number}")]
+        self.wrong += [f"{label}: a worker that lived on is gone" for _ in gone]
+        is_dead = self._is_dead(victim)
+        self._settled([each.preview_id for each in rounds(number)], str(label))
+        self._judge_orders(str(label), rounds(number))
+        return is_dead
 
     def found(self) -> dict[str, Any]:
         return {
             "runs": self.runs,
             "missed": self.missed,
+            "kills": sum(self.killed_at.values()),
             "labels": self.labels,
+            "labels_met": len(self.killed_at),
+            "exact_limits": self.exact,
             "killed_at": self.killed_at,
             "ended": self.ended,
             "latest_ms": self.latest_ms,
             "wrong": self.wrong,
         }
 
-    def _labels(self, start: Any, rounds: Any, others: list[Member]) -> list[Label]:  # noqa: ANN401 - as given
+    def _labels(self, start: Start, rounds: Rounds, others: list[Member]) -> list[Label]:
         """Return every label that a worker comes to with a round, each name at its first time, then at later ones."""
-        teller = Member.forked(start, answering(rounds, is_first=True), tells=True)
-        teller.until("ready")
-        self._say("round", f"0 {ALONE_MS}")
-        for each in others:
-            each.until("done 0")
-        told = [line.removeprefix("label ") for line in teller.until("done 0") if line.startswith("label ")]
-        teller.end()
-        times, found = Counter[str](), list[Label]()
-        for name in told:
-            found.append(Label(name, times[name]))
-            times[name] += 1
-        return sorted(found, key=lambda each: each.time)
+        found = set[Label]()
+        for number in range(TELLERS):
+            teller = Member.forked(start, answering(rounds, is_first=True), tells=True)
+            teller.until("ready")
+            self._say("round", f"{number} {0 if number == TELLERS - 1 else HEAD_START_MS}")
+            for each in others:
+                each.until(f"done {number}")
+            told = [line.removeprefix("label ") for line in teller.until(f"done {number}") if line.startswith("label ")]
+            teller.end()
+            times = Counter[str]()
+            for name in told:
+                found.add(Label(name, times[name]))
+                times[name] += 1
+        return sorted(found, key=lambda each: (each.time, each.name))
 
-    def _last(self, start: Any, rounds: Any, others: list[Member]) -> None:  # noqa: ANN401 - as given
+    def _last(self, start: Start, rounds: Rounds, others: list[Member]) -> None:
         """Start the killed one once more: its journal must come to agree as well."""
         last = Member.forked(start, answering(rounds))
         if "gone" in last.until("ready"):
@@ -182,6 +206,15 @@ class FleetMatrix:
         os.close(victim.pipe)
         return os.WIFSIGNALED(status)
 
+    def _progress(self, doing: str) -> None:
+        """Say once a minute, to whoever waits, how it stands."""
+        now = time.monotonic()  # noqa: TID251 - who waits does so in real time
+        if now - self._told >= PROGRESS_SECS:
+            self._told = now
+            met = f"{len(self.killed_at)} of {self.labels} labels met, {self.missed} tries came to none"
+            sys.stderr.write(f"{doing}; {self.runs} runs, {met}, {len(self.wrong)} wrong\n")
+            sys.stderr.flush()
+
     def _settled(self, previews: list[str], at: str) -> None:
         """Wait until all claims of these orders have an end, whoever finds it."""
         until = time.monotonic() + FINAL_SECS  # noqa: TID251 - processes settle in real time
@@ -198,6 +231,7 @@ class FleetMatrix:
         is_exact = kind in ("undisturbed", "flushed", "paused")
         # What was not found keeps its part of a limit: nobody can say for sure that it never was.
         unfound = told.count("placed NOT_PLACED")
+        self.exact += is_exact and accepted + unfound == FITTING
         if accepted > FITTING or (is_exact and accepted + unfound != FITTING):
             self.wrong.append(f"{kind}: {accepted} orders and {unfound} not found, {FITTING} fit")
         if not accepted * COUNTED <= used <= FITTING * COUNTED:

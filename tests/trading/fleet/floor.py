@@ -76,6 +76,8 @@ class Worker:
         for _ in range(int(secs * 1_000 / TICK_MS)):
             await self.beats()
             await self.keeper.tick()
+            if self.keeper.everybody is not None:
+                await self.keeper.everybody.tick()
             self.floor.clock.advance(TICK_MS)
             await anyio.lowlevel.checkpoint()
 

@@ -150,7 +150,7 @@ def placing(orders: list[NewIntent], policy: Policy, *, stops_after: int | None 
         await said(world, "go")
         for number, new in enumerate(orders):
             if number == stops_after:
-                stopped = await world.desk.ledger.stop("enough", "a person", world.desk.now_ms())
+                stopped = await world.desk.ledger.stop("enough", "a person", world.desk.now_ms(), ACCOUNT)
                 tell(f"stopped {stopped.since_ms}")
             tell(f"placed {await judged(world, new, policy)}")
         tell("done")

@@ -103,16 +103,16 @@ async def test_a_stop_of_one_worker_holds_what_another_was_about_to_send(tmp_pat
         new, later = one.floor.order(0), one.floor.order(1, price=Price(Decimal(59_000)))
         await two.ledger.claim(new, charges(new.terms, fleet.policy, new.way), now_ms)
 
-        await one.ledger.stop("by hand", "a person", now_ms + 1)
+        await one.ledger.stop("by hand", "a person", now_ms + 1, one.floor.account)
         with pytest.raises(TradingIsStopped):
             await two.ledger.mark_sent(new.preview_id, now_ms + 2)
         with pytest.raises(TradingIsStopped):
             await two.place(later)
 
         assert writes(fleet.exchange) == []
-        assert (await two.ledger.host.stopped()) is None  # by the shared state alone, at once
+        assert (await two.ledger.host.stopped(two.floor.account)) is None  # by the shared state alone, at once
         await two.ticks(0.5)
-        stopped = await two.ledger.host.stopped()
+        stopped = await two.ledger.host.stopped(two.floor.account)
         assert stopped is not None
         assert stopped.why == "by hand"
 
@@ -121,7 +121,7 @@ async def test_who_resumes_at_one_worker_resumes_all(tmp_path: Path) -> None:
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
         one, two = await started(stack, fleet, "one", "two")
-        await one.ledger.stop("by hand", "a person", fleet.clock.now_ms())
+        await one.ledger.stop("by hand", "a person", fleet.clock.now_ms(), one.floor.account)
         for worker in (one, two):
             await worker.ticks(0.5)
 
@@ -129,7 +129,7 @@ async def test_who_resumes_at_one_worker_resumes_all(tmp_path: Path) -> None:
         for worker in (two, one, two):
             await worker.ticks(0.5)
 
-        assert await one.ledger.stopped() is None
+        assert await one.ledger.stopped(one.floor.account) is None
         assert (await one.place(one.floor.order())).intent.state == "ACKED"
 
 
@@ -137,7 +137,7 @@ async def test_a_stop_outlives_the_emptying_of_the_state(tmp_path: Path) -> None
     fleet = fleet_in(tmp_path)
     async with AsyncExitStack() as stack:
         one, two = await started(stack, fleet, "one", "two")
-        await one.ledger.stop("by hand", "a person", fleet.clock.now_ms())
+        await one.ledger.stop("by hand", "a person", fleet.clock.now_ms(), one.floor.account)
         await two.ticks(0.5)
 
         fleet.engine.empty()

@@ -57,7 +57,7 @@ async def looked_at(store: Store) -> Moment:
         tables = {
             "intent": "SELECT client_order_id, state, status, executed, final_ms FROM intent ORDER BY 1",
             "used": "SELECT account, name, day, amount FROM used ORDER BY 1, 2, 3",
-            "stop": "SELECT why FROM stop",
+            "stop": "SELECT account, why FROM account_stop ORDER BY account",
         }
         return [each.hash for each in all_events(rows)], {name: [*rows.execute(q)] for name, q in tables.items()}
 

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from mcp_binance_server.domain.money import Price
-from mcp_binance_server.trading.approvals import WrongPassphrase, is_approved, new_approver, opened_public, sign
+from mcp_binance_server.trading.approvals import (
+    PUBLIC_PART,
+    WrongPassphrase,
+    fingerprint,
+    is_approved,
+    is_sealed,
+    new_approver,
+    opened_public,
+    sign,
+    told_public,
+)
 from mcp_binance_server.trading.journal.agreements import Agreements, PreviewIsDeclined
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.reading import JournalReader, Traded
@@ -92,7 +102,25 @@ def test_without_the_passphrase_nothing_is_signed() -> None:
     with pytest.raises(WrongPassphrase):
         sign(approver.sealed, "", terms(), terms().preview_id(KEY))
     assert b"correct horse" not in approver.sealed
+    assert is_sealed(approver.sealed)
     assert "PRIVATE" not in repr(approver)
+
+
+def test_the_public_half_is_told_without_the_passphrase_if_the_file_has_it() -> None:
+    approver = new_approver("correct horse")
+    private, _ = approver.sealed.split(PUBLIC_PART)
+
+    assert told_public(approver.sealed) == approver.public
+    assert opened_public(private, "correct horse") == approver.public  # as earlier versions made them
+    for other in (private, b"", PUBLIC_PART, private + PUBLIC_PART + b"\nAAAA\n-----END PUBLIC KEY-----\n"):
+        assert told_public(other) is None
+
+
+def test_a_public_half_is_known_by_a_short_name() -> None:
+    one, other = new_approver("x"), new_approver("x")
+
+    assert fingerprint(one.public) == fingerprint(one.public) != fingerprint(other.public)
+    assert len(fingerprint(one.public)) == 16
 
 
 @pytest.mark.parametrize("account", ["paper", None])

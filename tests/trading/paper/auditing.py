@@ -74,9 +74,15 @@ def kept_orders(db: sqlite3.Connection) -> list[Kept]:
 
 def audit(folder: Path) -> list[str]:
     """Add everything up from the rows alone; return what does not agree."""
-    rules = _lists_wrong, _replaced_wrong, _balances_wrong, _prints_wrong, _takers_wrong
     # Closed before the next fork: a child that inherits an open file of SQLite can damage it.
-    with closing(sqlite3.connect(folder / FILE)) as db, localcontext(prec=EXACT_DIGITS):
+    with closing(sqlite3.connect(folder / FILE)) as db:
+        return audit_rows(db, folder)
+
+
+def audit_rows(db: sqlite3.Connection, folder: Path) -> list[str]:
+    """Add up rows that are open already; in the folder is what was promised."""
+    rules = _lists_wrong, _replaced_wrong, _balances_wrong, _prints_wrong, _takers_wrong
+    with localcontext(prec=EXACT_DIGITS):
         return [*_orders_wrong(db, folder), *(wrong for rule in rules for wrong in rule(db))]
 
 

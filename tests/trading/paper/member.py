@@ -18,10 +18,10 @@ from mcp_binance_server.domain.order_requests import (
     WrittenOrder,
 )
 from mcp_binance_server.trading.errors import InsufficientBalance
-from mcp_binance_server.trading.journal.store import Store
 from mcp_binance_server.trading.paper.exchange import PaperExchange
 from mcp_binance_server.trading.paper.lists import problem_of
 from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, TookOver, matcher_token
+from mcp_binance_server.trading.paper.store import PaperStore
 from mcp_binance_server.trading.paper.tables import PaperRow
 from trading.paper.auditing import INSTEAD_OF
 from trading.paper.generated import (
@@ -43,7 +43,7 @@ from trading.paper.generated import (
 class Member:
     """One process: it places and cancels at random, and matches while it has the right to."""
 
-    store: Store
+    store: PaperStore
     folder: Path
     chance: random.Random
     name: str

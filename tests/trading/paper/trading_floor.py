@@ -16,10 +16,12 @@ from mcp_binance_server.domain.order_requests import Kind, Side, TimeInForce, Wr
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.feeds.hub import Hub
 from mcp_binance_server.services.trading.paper_feed import PaperFeed
-from mcp_binance_server.trading.journal.store import Store, opened_store
+from mcp_binance_server.trading.journal.store import opened_store
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.broker import PaperBroker
 from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.paper.matcher import MatchingRight
+from mcp_binance_server.trading.paper.store import PaperStore
 from support.stepped import LiveMarket, live_market
 
 ValueT = TypeVar("ValueT")
@@ -38,8 +40,9 @@ class TradingFloor:
     """A live market, an account on paper, and what the feed has told about it."""
 
     market: LiveMarket
-    store: Store
+    store: PaperStore
     told: list[str] = field(default_factory=list[str])
+    right: MatchingRight | None = None
 
     @property
     def hub(self) -> Hub:
@@ -67,6 +70,7 @@ class TradingFloor:
             self.market.clock,
             tell,
             owner=owner,
+            right=self.right,
         )
 
     def broker(self, feed: PaperFeed | None = None, account: str = "paper") -> PaperBroker:

@@ -16,6 +16,11 @@ pytestmark = [
 ]
 
 RUNS, FASTER = 150, 20
+# Each shape of a list, and both refusals of a replacement: what is gone then, and what is not.
+SHAPES = ("OCO", "OTO", "OTOCO", "OPO", "OPOCO")
+KINDS = {f"{act} {shape}" for act in ("list", "list cancel") for shape in SHAPES} | {
+    "order", "cancel", "replacement", "replacement 400", "replacement 409", "amendment",
+}  # fmt: skip
 
 
 def killed(folder: Path, desk: str, runs: int) -> dict[str, Any]:
@@ -38,6 +43,7 @@ def test_a_process_killed_on_the_wire_neither_doubles_nor_loses_an_order(tmp_pat
     assert told["wrong"] == []
     assert told["runs"] == RUNS * scale
     assert len(told["killed_at"]) > RUNS // 3
+    assert {name.partition(":")[0] for name in told["killed_at"]} >= KINDS
 
 
 @pytest.mark.parametrize(("desk", "fault"), [("late", "the exchange has it"), ("resending", "was accepted 2 times")])

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ class WireMatrix:
     slowest_secs: float = 0
     wrong: list[str] = field(default_factory=list[str])
     _number: int = 0
+    _turns: Counter[str] = field(default_factory=Counter[str])
 
     def __post_init__(self) -> None:
         self._middle = self.exchange.middle(SYMBOL)
@@ -64,7 +65,8 @@ class WireMatrix:
 
     def labels(self, scene: WireScene) -> Iterator[Label]:
         """Live a scene to its end, and return every label on the way; the how manyeth time is part of a label."""
-        start = self._begin()
+        scene = self._turned(scene)
+        start = self._begin(scene)
         times = Counter[str]()
         if scene.left_at:
             self._live(start, self._sending(scene), scene.left)
@@ -80,8 +82,8 @@ class WireMatrix:
 
         False if no process came to the label.
         """
-        scene = case.scene
-        start = self._begin()
+        scene = self._turned(case.scene)
+        start = self._begin(scene)
         if scene.left_at:
             self._live(start, self._sending(scene), scene.left)
             died = self._live(start, None, case.label)
@@ -91,21 +93,26 @@ class WireMatrix:
             self.missed += 1
             return False
         self.runs += 1
-        self.killed_at[f"{scene.act}: {case.label.name}"] += 1
+        self.killed_at[f"{scene.kind}: {case.label.name}"] += 1
         time.sleep(SETTLED_SECS)  # noqa: TID251 - there is no loop here
         self.exchange.behave()
         found = [*self._come_back(start, scene), *self._judged(start)]
-        self.ended[f"{scene.act}, {scene.reply}: {state_in(start.folder / FILE)}"] += 1
+        self.ended[f"{scene.kind}, {scene.reply}: {state_in(start.folder / FILE)}"] += 1
         self.wrong += [f"{scene.name} {case.label}: {each}" for each in found]
         return True
 
-    def _begin(self) -> Start:
+    def _turned(self, scene: WireScene) -> WireScene:
+        self._turns[scene.act] += 1
+        return replace(scene, turn=self._turns[scene.act])
+
+    def _begin(self, scene: WireScene) -> Start:
         self._number += 1
         folder = self.folder / "run"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         self.exchange.anew()
-        return Start(folder, self.exchange.address, self.pace, wishes(self._number, self._middle), self.desk)
+        wanted = wishes(self._number, self._middle, scene.shape)
+        return Start(folder, self.exchange.address, self.pace, wanted, self.desk)
 
     def _sending(self, scene: WireScene) -> Sending:
         return Sending(scene, self.exchange)

@@ -1,9 +1,10 @@
 """What is sent when a process dies on the wire, how that is answered, and what the client does who heard nothing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from mcp_binance_server.domain.order_requests import ListShape
 from trading.labels import Label
 from trading.wire.exchange_process import ExchangeProcess, Reply
 from trading.wire.wire_world import SYMBOL, WireWorld, Wish
@@ -35,14 +36,19 @@ class Sent:
 SENT: dict[Act, Sent] = {
     "order": Sent("POST", "/api/v3/order", "taken", "refused"),
     "cancel": Sent("DELETE", "/api/v3/order", "rests", stands="rests"),
-    "list": Sent("POST", "/api/v3/orderList/otoco", "taken list", "refused list"),
+    "list": Sent("POST", "/api/v3/orderList/{shape}", "taken list", "refused list"),
     "list cancel": Sent("DELETE", "/api/v3/orderList", "resting list", stands="resting list"),
     "replacement": Sent("POST", "/api/v3/order/cancelReplace", "instead", "refused instead", "rests", earlier=1),
     "amendment": Sent("PUT", "/api/v3/order/amend/keepPriority", "smaller", stands="rests"),
 }
+# A replacement is told 400 if the order is gone that it was to replace: nothing was placed. Refused for itself it is
+# told 409: the old order is cancelled, and there is no new one.
+NOTHING_LEFT = replace(SENT["replacement"], refused=None)
+SHAPES: tuple[ListShape, ...] = get_args(ListShape)
 ACTS = tuple(SENT)
 # Only what is new to the exchange can be visible late.
 NEW: tuple[Act, ...] = ("order", "list", "replacement")
+LISTS: tuple[Act, ...] = ("list", "list cancel")
 
 
 @dataclass(frozen=True)
@@ -52,10 +58,27 @@ class WireScene:
     act: Act
     reply: Reply
     left_at: str = ""
+    turn: int = 0
+    """Lists have another shape, turn by turn."""
+    is_gone: bool = False
+    """Whether a replacement is refused because what it was to replace is over."""
 
     @property
     def name(self) -> str:
-        return f"{self.act}, {self.reply}" + (f", left at {self.left_at}" if self.left_at else "")
+        return f"{self.kind}, {self.reply}" + (f", left at {self.left_at}" if self.left_at else "")
+
+    @property
+    def kind(self) -> str:
+        """What is sent, by its shape or by why it is refused if there are several."""
+        if self.act in LISTS:
+            return f"{self.act} {self.shape}"
+        if self.act == "replacement" and self.reply == "rejected":
+            return f"{self.act} {400 if self.is_gone else 409}"
+        return self.act
+
+    @property
+    def shape(self) -> ListShape:
+        return SHAPES[self.turn % len(SHAPES)]
 
     @property
     def way(self) -> str:
@@ -67,7 +90,8 @@ class WireScene:
 
     @property
     def sent(self) -> Sent:
-        return SENT[self.act]
+        sent = NOTHING_LEFT if self.is_gone else SENT[self.act]
+        return replace(sent, path=sent.path.format(shape=self.shape.lower()))
 
     @property
     def wish(self) -> Wish:
@@ -111,7 +135,8 @@ LEFT: tuple[tuple[Act, Reply, str], ...] = (
 def scenes() -> list[WireScene]:
     """Return every kind of request with every answer, and starts after each kind of death."""
     sent = [WireScene(act, reply) for act in ACTS for reply in get_args(Reply) if act in NEW or reply != "visible late"]
-    return sent + [WireScene(*each) for each in LEFT]
+    gone = WireScene("replacement", "rejected", is_gone=True)
+    return [*sent, gone, replace(gone, left_at="answered send POST"), *(WireScene(*each) for each in LEFT)]
 
 
 @dataclass(frozen=True)

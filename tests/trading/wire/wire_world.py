@@ -14,7 +14,7 @@ from mcp_binance_server.clock import SystemClock
 from mcp_binance_server.domain.access import key_id
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.domain.money import Price, Quantity
-from mcp_binance_server.domain.order_requests import Target
+from mcp_binance_server.domain.order_requests import ListShape, Target
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.exchange.endpoints import NETWORKS, host_of
@@ -88,27 +88,39 @@ class Hasty(SystemClock):
         await super().sleep_ms(duration_ms / self._times)
 
 
-def wishes(number: int, middle: Decimal) -> dict[Wish, NewIntent]:
+def wishes(number: int, middle: Decimal, shape: ListShape = "OTOCO") -> dict[Wish, NewIntent]:
     """Return one order or list of each fate: filled at once, open for long, and a maker that would take.
 
-    Those that take the place of another do so of the one that is open for long.
+    Those that take the place of another do so of the one that is open for long. A pair has no entry that could be
+    filled: it is open for long, or refused for lying below the market.
     """
     above, below, lower = (_price(middle * Decimal(part)) for part in ("1.03", "0.8", "0.79"))
-    exits = Exits("OTOCO", WHOLE, _price(middle * Decimal("1.2")), lower, _price(middle * Decimal("0.78")))
     first = 10 * number
     rests = _order(first, below)
     place = {"replaces": rests.client_order_id}
+    exits, refused = _exits(shape, middle, "1.2"), _exits(shape, middle, "0.9")
+    pair = {"side": "SELL", "kind": "OCO", "stop_price": exits.stop} if shape == "OCO" else {}
+    profit, wrong = exits.take_profit or above, refused.take_profit or above
+    maker = pair or {"kind": "LIMIT_MAKER"}
     return {
         "rests": rests,
         "taken": _order(first + 1, above),
         "refused": _order(first + 2, above, kind="LIMIT_MAKER"),
-        "taken list": _order(first + 3, above, exits=exits),
-        "resting list": _order(first + 4, below, exits=exits),
-        "refused list": _order(first + 5, above, kind="LIMIT_MAKER", exits=exits),
+        "taken list": _order(first + 3, profit if pair else above, exits=exits, **pair),
+        "resting list": _order(first + 4, profit if pair else below, exits=exits, **pair),
+        "refused list": _order(first + 5, wrong if pair else above, exits=refused if pair else exits, **maker),
         "instead": _order(first + 6, lower, **place),
         "refused instead": _order(first + 7, above, kind="LIMIT_MAKER", **place),
         "smaller": _order(first + 8, below, quantity=PART, amends=True, **place),
     }
+
+
+def _exits(shape: ListShape, middle: Decimal, profit: str) -> Exits:
+    """Return the exits of a shape: with one alone OTO has the stop, and OPO the profit."""
+    above, stop, least = (_price(middle * Decimal(part)) for part in (profit, "0.79", "0.78"))
+    if shape == "OPO":
+        return Exits(shape, WHOLE, above)
+    return Exits(shape, WHOLE, None if shape == "OTO" else above, stop, least)
 
 
 def _price(price: Decimal) -> Price:
@@ -204,6 +216,8 @@ class Start:
 def _keeper(fleet: FleetLedger, start: Reconciliation, now_ms: Callable[[], int]) -> FleetKeeper:
     agreements = FleetAgreements(fleet.store, fleet.engine, ACCOUNT)
     clock, pace = SystemClock(), KeeperPace(tick_ms=50, alive_ms=600, silent_ms=200, unwritten_ms=1_000, ask_ms=100)
-    keeper = FleetKeeper(fleet, agreements, start.broker, clock, now_ms, start.again, SETTLE_MS, pace)
+    keeper = FleetKeeper(
+        fleet, agreements, start.broker, clock, now_ms, start.again, SETTLE_MS, pace, shares_everybody=True
+    )
     start.last = (StartStep(AGREED, keeper.joined),)
     return keeper

@@ -34,9 +34,9 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class JournalFound:
-    """What the journal of this machine says: a stop, orders without a known end, and orders that stand."""
+    """What the journal of this machine says: stops, orders without a known end, and orders that stand."""
 
-    stopped: Stopped | None = None
+    stops: tuple[Stopped, ...] = ()
     unresolved: tuple[Intent, ...] = ()
     open: tuple[Intent, ...] = ()
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from mcp_binance_server.cli.doctor.bench import Bench, CheckResult, JournalFound, export, good
+from mcp_binance_server.cli.trading.shown import whose
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import echo
 from mcp_binance_server.installation import own_command
@@ -11,7 +12,7 @@ from mcp_binance_server.trading.errors import JournalUnavailable
 from mcp_binance_server.trading.journal.folder import file_system, require_private
 from mcp_binance_server.trading.journal.ledger import HostLedger
 from mcp_binance_server.trading.journal.owner import is_dead
-from mcp_binance_server.trading.journal.records import Intent
+from mcp_binance_server.trading.journal.records import EVERYBODY, Intent
 from mcp_binance_server.trading.journal.store import FILE, Store, read_store
 from mcp_binance_server.trading.journal.watching import OrderWatch
 from mcp_binance_server.trading.journal.wholeness import Wholeness, commit_ms, examine
@@ -34,12 +35,13 @@ async def journal(bench: Bench) -> CheckResult:
 
 
 async def stop(bench: Bench) -> CheckResult:
-    stopped = bench.journal.stopped if bench.journal is not None else None
-    if stopped is None:
+    stops = bench.journal.stops if bench.journal is not None else ()
+    if not stops:
         return good("trading is not stopped")
+    first, more = stops[0], f" ({len(stops) - 1} more)" if len(stops) > 1 else ""
     return CheckResult(
         "warning",
-        f"trading is stopped since {_moment(stopped.since_ms)}: {echo(stopped.why)}",
+        f"trading is stopped for {whose(first)} since {_moment(first.since_ms)}: {echo(first.why)}{more}",
         "No new order is taken until a person resumes; cancels go on working, and open orders stay",
         "Settle what it was stopped for, then:",
         f"{own_command()} resume",
@@ -61,7 +63,7 @@ async def _examined(bench: Bench, folder: Path) -> CheckResult:
         bench.journal = JournalFound()
         return _where(folder, file_system(nearest.resolve()), None, took_ms)
     if whole.problems:
-        return _not_whole(folder, whole, is_accepted=bench.journal.stopped is None)
+        return _not_whole(folder, whole, is_accepted=not any(each.account == EVERYBODY for each in bench.journal.stops))
     if left:
         return _left_open(left)
     return _where(folder, file_system(nearest.resolve()), whole, took_ms)
@@ -70,7 +72,7 @@ async def _examined(bench: Bench, folder: Path) -> CheckResult:
 async def _found(store: Store) -> JournalFound:
     ledger = HostLedger(store, "")
     unresolved, still = await ledger.unresolved(), await OrderWatch(store).open_intents()
-    return JournalFound(await ledger.stopped(), tuple(unresolved), tuple(still))
+    return JournalFound(tuple(await ledger.stops()), tuple(unresolved), tuple(still))
 
 
 def _where(folder: Path, kind: str | None, whole: Wholeness | None, took_ms: float | None) -> CheckResult:

@@ -9,12 +9,12 @@ from pathlib import Path
 from mcp_binance_server.cli.doctor.bench import TRADING, Bench, CheckResult, export, good, off
 from mcp_binance_server.cli.setup.clients import this_machine
 from mcp_binance_server.cli.setup.plan import our_entries
-from mcp_binance_server.errors import SettingsError
+from mcp_binance_server.errors import SettingsError, echo
 from mcp_binance_server.exchange.endpoints import host_of
 from mcp_binance_server.installation import own_command
 from mcp_binance_server.startup_checks import no_live_market, streams_markets
-from mcp_binance_server.trading.approvals import APPROVER_FILE, is_sealed
-from mcp_binance_server.trading.judgement.policy import CLIENT_PER_ORDER, Policy, cents_text
+from mcp_binance_server.trading.approvals import APPROVER_FILE, fingerprint, is_sealed, told_public
+from mcp_binance_server.trading.judgement.policy import CLIENT_PER_ORDER, KeyRules, Policy, cents_text
 from mcp_binance_server.trading_checks import checked_rules, require_agreement
 
 LIVE, PRACTICE, PAPER = "live", "practice", "paper"
@@ -46,7 +46,8 @@ async def policy(bench: Bench) -> CheckResult:
         return _unfit(error)
     if path is None:
         return good("no trading.toml: counts and prices are limited, amounts are not")
-    return good(f"{path}: {_in_words(found)}")
+    keys = "".join(f"; {_key_in_words(name, own)}" for name, own in found.keys.items())
+    return good(f"{path}: {_in_words(found)}{keys}")
 
 
 async def approver(bench: Bench) -> CheckResult:
@@ -56,13 +57,19 @@ async def approver(bench: Bench) -> CheckResult:
         return off("none needed: nobody is asked about play money")
     if confirm.approver is None:
         return _nobody(bench.policy)
-    path = (folder or Path()) / APPROVER_FILE
+    return _looked_at((folder or Path()) / APPROVER_FILE, confirm.approver)
+
+
+def _looked_at(path: Path, named: str) -> CheckResult:
     try:
-        is_key, is_open = is_sealed(path.read_bytes()), _others_can_read(path)
+        sealed, is_open = path.read_bytes(), _others_can_read(path)
     except OSError as error:
         return _no_approver(f"{path}: {error.strerror or 'it cannot be read'}")
-    if not is_key:
+    if not is_sealed(sealed):
         return _no_approver(f"{path} is no key that a passphrase opens")
+    name = fingerprint(named)
+    if (told := told_public(sealed)) is not None and told != named:
+        return _no_approver(f"{path} has the fingerprint {fingerprint(told)}, and the one that is named {name}")
     if is_open:
         return CheckResult(
             "warning",
@@ -71,7 +78,7 @@ async def approver(bench: Bench) -> CheckResult:
             "Let nobody else read it",
             f"chmod 600 {shlex.quote(str(path))}",
         )
-    return good(f"{path}, opened by a passphrase")
+    return good(f"{path}, opened by a passphrase; its fingerprint is {name}")
 
 
 async def separation(bench: Bench) -> CheckResult:
@@ -151,6 +158,14 @@ def _in_words(found: Policy) -> str:
     told = [f"{cents_text(most)} {asset} {what}" for what, most in amounts if most is not None]
     pairs = "every pair" if limits.symbols is None else ", ".join(sorted(limits.symbols))
     return f"{', '.join(told) or 'no amount is limited'}; {pairs}"
+
+
+def _key_in_words(name: str, own: KeyRules) -> str:
+    lines = [
+        f"approver {fingerprint(own.confirm.approver or text)}" if line == "approver" else f"{line} {echo(text)}"
+        for line, text in own.own.items()
+    ]
+    return f"key {echo(name)}, {own.mode}: {', '.join(lines) or 'the common lines'}"
 
 
 def _others_can_read(path: Path) -> bool:

@@ -21,7 +21,8 @@ from mcp_binance_server.cli.trading.passphrase import (
 )
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.trading.approvals import APPROVER_FILE, UnsealedApprover, opened_public
-from mcp_binance_server.trading.judgement.policy import PolicyProblem, read_policy
+from mcp_binance_server.trading.judgement.policy import read_policy
+from mcp_binance_server.trading.judgement.policy_lines import PolicyProblem
 
 TEMPLATE = """# Your limits for orders. Servers read them when they start; no tool can change them.
 # What each line means: docs/how-to/limits.md
@@ -139,7 +140,7 @@ def _planned(host: TradingHost, *, asks: bool) -> TradingPlan:
 
 def _public_half(host: TradingHost) -> str:
     """Return what the policy must name: the key is there, and only its passphrase tells its public half."""
-    public = opened_public(sealed_key(host), ask_passphrase("The approver's passphrase: "))
+    public = opened_public(sealed_key(host).sealed, ask_passphrase("The approver's passphrase: "))
     if public is None:
         raise NotDone("That does not open the approver's key. Nothing was written.")
     return public
@@ -164,7 +165,7 @@ def _write(plan: TradingPlan, host: TradingHost, talk: Talk) -> None:
             raise NotDone(f"{plan.path}: it was changed meanwhile. Nothing was written; run this again.")
         if plan.key is not None:
             talk.say("\nOrders that you approve yourself need a passphrase.\n")
-            keep_key(host, plan.key.sealed(ask_new_passphrase()))
+            keep_key(host.folder / APPROVER_FILE, plan.key.sealed(ask_new_passphrase()))
         if plan.changes:
             if plan.before is not None:
                 talk.say(f"The old file: {keep_copy(plan.path, host.clock)}\n")

@@ -7,45 +7,49 @@ from functools import partial
 from pathlib import Path
 
 from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost, exchange_host, say, told
-from mcp_binance_server.cli.trading.passphrase import ask_approver, ask_new_passphrase, sealed_key
+from mcp_binance_server.cli.trading.passphrase import ask_approver, ask_new_passphrase, key_place, sealed_key
 from mcp_binance_server.cli.trading.shown import stopped_line, terms_page, waiting_list
+from mcp_binance_server.errors import echo
 from mcp_binance_server.own_folders import config_folder
 from mcp_binance_server.settings import surroundings
-from mcp_binance_server.trading.approvals import APPROVER_FILE, NewApprover, new_approver, sign
-from mcp_binance_server.trading.journal.records import Stopped, Waiting
+from mcp_binance_server.trading.approvals import NewApprover, fingerprint, new_approver, sign
+from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped, Waiting
+from mcp_binance_server.trading.judgement.policy import Policy
 from mcp_binance_server.trading.policy_file import policy_at
 
 NOTHING = "Nothing waits for you."
-NO_APPROVER = """trading.toml names no approver, so no order can be approved here.
+NO_APPROVER = """trading.toml names no approver for account {account}, so this order cannot
+be approved.
   mcp-binance-server approve --new   makes one and prints the line for trading.toml
 """
-MADE = """The key is in {path}; nobody can use it without the passphrase, and there is no way
-to recover that. Put the line above under [confirm] in {policy},
-then restart your servers: limits and approver are read at the start."""
+MADE = """The key is in {path} (fingerprint {name});
+nobody can use it without the passphrase, and there is no way to recover that.
+Put the line above under [confirm] in {policy},
+or, for one key alone, under [keys."k-...".confirm] there; then restart your
+servers: limits and approvers are read at the start."""
 
 
 def run_approve(options: argparse.Namespace) -> int:
     """Approve an order, list what waits, or make the approver; return the exit code."""
-    return told(_new if options.new else partial(_approve, options.order))
+    return told(partial(_new, options.approver) if options.new else partial(_approve, options.order, options.approver))
 
 
-def _approve(wanted: str | None, host: TradingHost) -> int:
+def _approve(wanted: str | None, file: str | None, host: TradingHost) -> int:
     policy = policy_at(host.settings.trading_policy)
-    waiting, stopped = host.do(what_waits)
-    if stopped is not None:
-        say(f"{stopped_line(stopped)} What you approve now cannot be placed before: mcp-binance-server resume\n")
-    if (one := chosen(waiting, wanted)) is None:
+    waiting, stops = host.do(what_waits)
+    one = chosen(waiting, wanted)
+    for each in holding(stops, waiting if one is None else [one]):
+        say(f"{stopped_line(each)} What you approve now cannot be placed before: mcp-binance-server resume\n")
+    if one is None:
         say_waiting(host, waiting)
         return 0
     say(terms_page(one, policy, host.clock.now_ms(), partial(exchange_host, host.settings)))
     if one.signature is not None:
         say("\nIt is approved already. Have the assistant place it.")
         return 0
-    if policy.confirm.approver is None:
-        raise NotDone(NO_APPROVER.rstrip())
-    sealed = sealed_key(host)
-    passphrase = ask_approver(host, sealed, policy.confirm.approver, "\nPassphrase (Enter: no): ")
-    signature = sign(sealed, passphrase, one.terms, one.preview_id)
+    named, key = approvers_of(one, policy), sealed_key(host, file)
+    passphrase = ask_approver(host, key, named, "\nPassphrase (Enter: no): ", whose_yes(one))
+    signature = sign(key.sealed, passphrase, one.terms, one.preview_id)
     left_ms = one.terms.expires_ms - host.clock.now_ms()
     if left_ms <= 0 or not host.do(partial(keep_signature, one, signature)):
         raise NotDone("Too late: this order no longer waits. Have the assistant preview it again.")
@@ -53,26 +57,41 @@ def _approve(wanted: str | None, host: TradingHost) -> int:
     return 0
 
 
-def _new(host: TradingHost) -> int:
-    path = host.folder / APPROVER_FILE
+def _new(file: str | None, host: TradingHost) -> int:
+    path = key_place(host, file)
     if path.exists():
         raise NotDone(f"There is an approver already: {path}. Move it away first if you mean to replace it.")
     made = new_approver(ask_new_passphrase())
-    keep_key(host, made)
+    keep_key(path, made)
     say(f'approver = "{made.public}"\n')
-    say(MADE.format(path=path, policy=policy_place(host)))
+    say(MADE.format(path=path, name=fingerprint(made.public), policy=policy_place(host)))
     return 0
 
 
-def keep_key(host: TradingHost, made: NewApprover) -> None:
+def approvers_of(one: Waiting, policy: Policy) -> frozenset[str]:
+    """Return who can say yes to an order: the approver that the policy names for its account.
+
+    Raises:
+        NotDone: it names none.
+    """
+    if (approver := policy.of_key(one.terms.account).confirm.approver) is None:
+        raise NotDone(NO_APPROVER.format(account=echo(one.terms.account)).rstrip())
+    return frozenset({approver})
+
+
+def whose_yes(one: Waiting) -> str:
+    """Name who can say yes to an order, in words."""
+    return f"the approver of account {echo(one.terms.account)}"
+
+
+def keep_key(path: Path, made: NewApprover) -> None:
     """Write an approver's key for its owner alone; one that is there is never replaced.
 
     Raises:
         NotDone: it cannot be written.
     """
-    path = host.folder / APPROVER_FILE
     try:
-        host.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(file, "wb") as opened:
             opened.write(made.sealed)
@@ -111,9 +130,15 @@ def chosen(waiting: Sequence[Waiting], wanted: str | None) -> Waiting | None:
     return found
 
 
-async def what_waits(journal: OpenJournal) -> tuple[list[Waiting], Stopped | None]:
-    """Return the orders that wait, and whether any could be placed."""
-    return await journal.agreements.waiting(journal.now_ms()), await journal.ledger.stopped()
+async def what_waits(journal: OpenJournal) -> tuple[list[Waiting], list[Stopped]]:
+    """Return the orders that wait, and every stop, everybody's first."""
+    return await journal.agreements.waiting(journal.now_ms()), await journal.ledger.stops()
+
+
+def holding(stops: Sequence[Stopped], waiting: Sequence[Waiting]) -> list[Stopped]:
+    """Return those stops that would hold one of these orders: everybody's always does."""
+    held = {EVERYBODY, *(each.terms.account for each in waiting)}
+    return [each for each in stops if each.account in held]
 
 
 async def keep_signature(one: Waiting, signature: str, journal: OpenJournal) -> bool:

@@ -12,20 +12,25 @@ never an argument or a variable. Five wrong ones stop trading. What you approve
 is this order and no other. The server cannot approve: it knows the public half
 of the key alone.
 
+It is signed by the approver that trading.toml names for the order's account. The
+key is approver.pem in the trading folder, or the file of --approver; where that
+is another's, it is said before the passphrase is asked for.
+
 With --page the order is shown, and the passphrase asked for, in your browser. The
 address is good for one decision and one browser. The page ends with the decision
 or the preview, and where standard input is a pipe, with that.
 
 {CODES}
 """
-STOP = f"""Within a second no server of this machine takes a new order, and none that is
-queued leaves. Open orders stay unless --cancel-all is given. Cancels go on
-working while trading is stopped.
+STOP = f"""Within a second no server of this machine takes a new order, for whomever, and
+none that is queued leaves; servers that share its state follow. Open orders stay
+unless --cancel-all is given. Cancels go on working while trading is stopped.
 
 {CODES}
 """
-RESUME = f"""Says why trading was stopped, and takes new orders again. Where trading.toml
-names an approver, the passphrase is asked for at the terminal.
+RESUME = f"""Shows every stop, for everybody and for single accounts, with why and since when,
+and lifts them all; with --account only the one of that account. Where
+trading.toml names an approver, the passphrase is asked for at the terminal.
 
 {CODES}
 """
@@ -61,13 +66,21 @@ def add_trading_commands(commands: "argparse._SubParsersAction[Any]") -> None:  
         "--new", action="store_true", help="make the key that approves, and print its line for trading.toml"
     )
     approve.add_argument(
+        "--approver",
+        metavar="FILE",
+        help="the key that approves, or with --new where to write it (default: approver.pem)",
+    )
+    approve.add_argument(
         "--page", action="store_true", help="show the order as a page in your browser, on this machine alone"
     )
     approve.add_argument("--print-address", action="store_true", help="with --page: print its address, open nothing")
     stop = commands.add_parser("stop", help="take no new orders, on this machine", epilog=STOP, formatter_class=RAW)
     stop.add_argument("reason", nargs="*", metavar="REASON", help="why, for the journal and for who asks")
     stop.add_argument("--cancel-all", action="store_true", help="cancel every open order too, stops among them")
-    commands.add_parser("resume", help="take new orders again after a stop", epilog=RESUME, formatter_class=RAW)
+    resume = commands.add_parser(
+        "resume", help="take new orders again after a stop", epilog=RESUME, formatter_class=RAW
+    )
+    resume.add_argument("--account", type=_account, metavar="ID", help="lift the stop of this account alone")
     cancel = commands.add_parser("cancel", help="cancel an order yourself", epilog=CANCEL, formatter_class=RAW)
     cancel.add_argument("order", metavar="CLIENT_ORDER_ID", help="the order, such as mbp-4k2q…")
     paper = commands.add_parser(
@@ -90,6 +103,12 @@ def _add_journal_command(commands: "argparse._SubParsersAction[Any]") -> None:  
     ways.add_argument("--verify", action="store_true", help="look at every event: is anything changed or missing?")
     ways.add_argument("--backup", metavar="FILE", help="copy the journal to a new file, and check the copy")
     journal.add_argument("--limit", type=_limit, metavar="N", help="at most so many orders, the newest (default: 50)")
+
+
+def _account(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an account has a name; without --account all are resumed")
+    return text.strip()
 
 
 def _limit(text: str) -> int:

@@ -12,7 +12,7 @@ import anyio
 from mcp_binance_server.cli.terminal import Terminal
 from mcp_binance_server.cli.trading.host import exchange_host
 from mcp_binance_server.cli.trading.order_list import OrderLine, as_csv, as_lines
-from mcp_binance_server.cli.trading.shown import HostOf, mode_of
+from mcp_binance_server.cli.trading.shown import HostOf, mode_of, whose
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.settings import read_settings, surroundings
@@ -75,10 +75,9 @@ async def _list(store: Store, limit: int, host: HostOf) -> int:
     terminal = Terminal.of(sys.stdout, surroundings())
     found = await _orders(store, limit + 1, host)
     width = shutil.get_terminal_size().columns if terminal.is_terminal else None
-    stopped = await HostLedger(store, "").stopped()
-    if stopped is not None:
-        since = f"{moment_of(stopped.since_ms):%Y-%m-%d %H:%M} UTC"
-        told = textwrap.wrap(f"Trading is stopped since {since}: {stopped.why}.", terminal.width)
+    for each in await JournalReader(store).stops():
+        since = f"{moment_of(each.since_ms):%Y-%m-%d %H:%M} UTC"
+        told = textwrap.wrap(f"Trading is stopped for {whose(each)} since {since}: {each.why}.", terminal.width)
         sys.stdout.write("".join(terminal.paint(line, "red") + "\n" for line in told) + "\n")
     sys.stdout.write(as_lines(found[:limit], terminal, width) or "No orders yet.\n")
     if unresolved := len(await HostLedger(store, "").unresolved()):

@@ -53,6 +53,10 @@ class OrderLine:
         return f"{terms.side} {written(terms.quantity)} {terms.symbol} {terms.kind} {price}{stop}{usual}"
 
     @property
+    def account(self) -> str:
+        return word(self.intent.terms.account)
+
+    @property
     def average(self) -> str:
         found = self.intent.average_price
         return "" if found is None else written(found.quantize(AVERAGE_PLACES))
@@ -105,16 +109,21 @@ FIELDS: Final[Mapping[str, Callable[[OrderLine], object]]] = {
 
 
 def as_lines(orders: Sequence[OrderLine], terminal: Terminal, width: int | None) -> str:
-    """Return a table, or where that does not fit between the margins, a few lines for each order."""
+    """Return a table, or where that does not fit between the margins, a few lines for each order.
+
+    Where there are several accounts each order is told with its own.
+    """
     if not orders:
         return ""
-    table = [HEADINGS, *(each.cells for each in orders)]
-    wide = [max(len(row[place]) for row in table) for place in range(len(HEADINGS))]
+    has_several = len({each.account for each in orders}) > 1
+    headings = (*HEADINGS, "ACCOUNT") if has_several else HEADINGS
+    rows = [(*each.cells, each.account) if has_several else each.cells for each in orders]
+    wide = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     if width is not None and sum(wide) + 2 * (len(wide) - 1) > width:
-        return "\n".join(_block(each, terminal, width) for each in orders)
-    told = terminal.paint(_row(HEADINGS, wide).rstrip(), "dim") + "\n"
-    for each in orders:
-        line = _row(each.cells, wide, lambda state: _painted(state, terminal))
+        return "\n".join(_block(each, terminal, width, with_account=has_several) for each in orders)
+    told = terminal.paint(_row(headings, wide).rstrip(), "dim") + "\n"
+    for each, row in zip(orders, rows, strict=True):
+        line = _row(row, wide, lambda state: _painted(state, terminal))
         told += f"{line.rstrip()}\n{_reason(each, terminal, width or sum(wide))}"
     return told
 
@@ -134,11 +143,12 @@ def _row(cells: Sequence[str], wide: Sequence[int], paint_state: Callable[[str],
     return "  ".join(padded)
 
 
-def _block(each: OrderLine, terminal: Terminal, width: int) -> str:
+def _block(each: OrderLine, terminal: Terminal, width: int, *, with_account: bool) -> str:
     when, mode, order, state, executed, average, confirmed, name = each.cells
     filled = f" {executed} at {average} on average" if executed else ""
     head = _wrapped(f"{when}  {mode}  {order}", width)
-    body = _wrapped(f"  {state}{filled}, confirmed {confirmed}, {name}", width)
+    whose = f", account {each.account}" if with_account else ""
+    body = _wrapped(f"  {state}{filled}, confirmed {confirmed}, {name}{whose}", width)
     body[0] = f"  {_painted(state, terminal)}{body[0][2 + len(state) :]}"
     return "\n".join([*head, *body]) + "\n" + _reason(each, terminal, width)
 

@@ -56,7 +56,8 @@ async def _page(account: str, policy: Policy, journal: OpenJournal) -> str:
     exchange = _exchange(policy, journal)
     rows = await exchange.open_orders(account)
     holds = await exchange.account(account)
-    return paper_page(account, holds.balances, [each.order for each in rows], await journal.ledger.stopped())
+    stopped = await journal.ledger.stopped(account)
+    return paper_page(account, holds.balances, [each.order for each in rows], stopped)
 
 
 async def _begin_again(account: str, policy: Policy, journal: OpenJournal) -> int:

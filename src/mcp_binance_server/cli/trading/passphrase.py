@@ -3,14 +3,47 @@
 import getpass
 import os
 import sys
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost
-from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, opened_public
+from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, fingerprint, opened_public, told_public
 
 TERMINAL = "/dev/tty"
 LEAST_CHARACTERS = 12
 NO_TERMINAL = "The passphrase is asked for at a terminal, and there is none here.\nRun this in a terminal of your own."
+
+
+@dataclass(frozen=True, slots=True)
+class ApproverKey:
+    """A key that approves, as it lies on the disk."""
+
+    path: Path
+    sealed: bytes = field(repr=False)
+
+    def require_named(self, named: frozenset[str], whose: str) -> None:
+        """Make sure that it is a key that trading.toml names, as far as its file tells without a passphrase.
+
+        Raises:
+            NotDone: it is another.
+        """
+        if (public := told_public(self.sealed)) is not None:
+            self.require_same(public, named, whose)
+
+    def require_same(self, public: str, named: frozenset[str], whose: str) -> None:
+        """Make sure of it, for who knows the public half.
+
+        Raises:
+            NotDone: it is another.
+        """
+        if public not in named:
+            wanted = " or ".join(sorted(map(fingerprint, named)))
+            raise NotDone(
+                f"{self.path} is not the key that trading.toml names as {whose}:\n"
+                f"its fingerprint is {fingerprint(public)}, not {wanted}.\n"
+                "Nothing was signed or changed. Orders are approved with another file by: approve --approver FILE"
+            )
 
 
 def ask_passphrase(question: str) -> str:
@@ -41,32 +74,39 @@ def ask_new_passphrase() -> str:
     return first
 
 
-def sealed_key(host: TradingHost) -> bytes:
+def key_place(host: TradingHost, file: str | None) -> Path:
+    """Return where an approver's key is: in the trading folder, unless another file is named."""
+    return host.folder / APPROVER_FILE if file is None else Path(file).expanduser()
+
+
+def sealed_key(host: TradingHost, file: str | None = None) -> ApproverKey:
     """Return the approver's key as it lies on the disk.
 
     Raises:
         NotDone: there is none.
     """
-    path = host.folder / APPROVER_FILE
+    path = key_place(host, file)
     try:
-        return path.read_bytes()
+        return ApproverKey(path, path.read_bytes())
     except OSError as error:
         reason = error.strerror or "it cannot be read"
         raise NotDone(f"{path}: {reason}. The key that approves is made by: mcp-binance-server approve --new") from None
 
 
-def ask_approver(host: TradingHost, sealed: bytes, public: str, question: str) -> str:
-    """Ask until the passphrase opens the key that trading.toml names, and return it; wrong ones are counted.
+def ask_approver(
+    host: TradingHost, key: ApproverKey, named: frozenset[str], question: str, whose: str = "its approver"
+) -> str:
+    """Ask until the passphrase opens a key that trading.toml names for this, and return it; wrong ones are counted.
 
     Raises:
         NotDone: nobody gave it, it was wrong too often, or the key is not the one that is named.
     """
+    key.require_named(named, whose)
     while passphrase := ask_passphrase(question):
-        opened = opened_public(sealed, passphrase)
-        if opened == public:
-            return passphrase
+        opened = opened_public(key.sealed, passphrase)
         if opened is not None:
-            raise NotDone(f"{host.folder / APPROVER_FILE} is not the key that trading.toml names as its approver.")
+            key.require_same(opened, named, whose)
+            return passphrase
         wrong = host.do(partial(count_wrong, by="the command line"))
         if wrong >= MOST_WRONG:
             raise NotDone(f"{wrong} wrong passphrases: trading is stopped. See: mcp-binance-server resume")

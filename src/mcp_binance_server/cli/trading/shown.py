@@ -10,7 +10,7 @@ from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.errors import echo
-from mcp_binance_server.trading.journal.records import Intent, Stopped, Waiting
+from mcp_binance_server.trading.journal.records import EVERYBODY, Intent, Stopped, Waiting
 from mcp_binance_server.trading.judgement.exits import Exits
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.preview import written
@@ -54,12 +54,14 @@ def order_line(terms: Terms) -> str:
 
 
 def waiting_list(waiting: Sequence[Waiting], now_ms: int, host: HostOf) -> str:
-    """List what waits, a line and an id each."""
+    """List what waits, a line and an id each, and where there are several accounts the account."""
+    has_several = len({each.terms.account for each in waiting}) > 1
     lines = [f"{len(waiting)} orders wait for you:", ""]
     for each in waiting:
         lines += [
             f"  {staked(each.terms, host)}: {order_line(each.terms)}",
             f"    {each.preview_id}  {_left(each, now_ms)}",
+            *([f"    account {echo(each.terms.account)}"] if has_several else []),
             "",
         ]
     return "\n".join([*lines, "mcp-binance-server approve ID shows one in full and asks for your passphrase."])
@@ -145,7 +147,13 @@ def mode_of(terms: Terms, host: HostOf) -> str:
 
 
 def stopped_line(stopped: Stopped) -> str:
-    return f"Trading is stopped since {at(stopped.since_ms)}: {echo(stopped.why)}."
+    """Say who is held, since when and why."""
+    return f"Trading is stopped for {whose(stopped)} since {at(stopped.since_ms)}: {echo(stopped.why)}."
+
+
+def whose(stopped: Stopped) -> str:
+    """Name whom a stop holds."""
+    return "everybody" if stopped.account == EVERYBODY else f"account {echo(stopped.account)}"
 
 
 def intent_line(intent: Intent) -> str:

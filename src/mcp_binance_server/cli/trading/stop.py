@@ -1,4 +1,4 @@
-"""`mcp-binance-server stop` and `resume`: the switch for every server of this machine."""
+"""`mcp-binance-server stop` and `resume`: the switch for every server and account of this machine."""
 
 import argparse
 from functools import partial
@@ -9,7 +9,7 @@ from mcp_binance_server.cli.trading.passphrase import ask_approver, sealed_key
 from mcp_binance_server.cli.trading.shown import intent_line, stopped_line
 from mcp_binance_server.errors import echo
 from mcp_binance_server.trading.journal.ledger import STOP_FILE
-from mcp_binance_server.trading.journal.records import Stopped
+from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped
 from mcp_binance_server.trading.policy_file import policy_at
 
 NO_REASON = "stopped at a terminal"
@@ -22,9 +22,9 @@ def run_stop(options: argparse.Namespace) -> int:
     return told(partial(_stop, echo(" ".join(options.reason)) or NO_REASON, cancels=options.cancel_all))
 
 
-def run_resume(_: argparse.Namespace) -> int:
-    """Say why trading is stopped, and take orders again; return the exit code."""
-    return told(_resume)
+def run_resume(options: argparse.Namespace) -> int:
+    """Say why trading is stopped, and take orders again, of all or of one account; return the exit code."""
+    return told(partial(_resume, options.account))
 
 
 def _stop(why: str, host: TradingHost, *, cancels: bool) -> int:
@@ -44,18 +44,28 @@ def _stop(why: str, host: TradingHost, *, cancels: bool) -> int:
     return 0
 
 
-def _resume(host: TradingHost) -> int:
+def _resume(account: str | None, host: TradingHost) -> int:
     policy = policy_at(host.settings.trading_policy)
-    stopped = host.do(_standing)
-    if stopped is None:
-        say("Trading is not stopped.")
+    stops = host.do(_standing)
+    for each in stops:
+        say(stopped_line(each))
+    lifted = [each for each in stops if account in (None, each.account)]
+    if not lifted:
+        say("Trading is not stopped." if account is None else f"Account {echo(account)} has no stop of its own.")
         return 0
-    say(stopped_line(stopped))
-    if policy.confirm.approver is not None:
-        ask_approver(host, sealed_key(host), policy.confirm.approver, "Passphrase (Enter: stay stopped): ")
-    host.do(_resumed)
-    say("New orders are taken again.")
+    if policy.resumers:
+        ask_approver(host, sealed_key(host), policy.resumers, "Passphrase (Enter: stay stopped): ")
+    host.do(partial(_resumed, account))
+    say(_told(account, [each for each in stops if each not in lifted]))
     return 0
+
+
+def _told(account: str | None, left: list[Stopped]) -> str:
+    if account is None:
+        return "New orders are taken again."
+    if any(each.account == EVERYBODY for each in left):
+        return f"The stop of account {echo(account)} is lifted; the one for everybody still holds it."
+    return f"New orders of account {echo(account)} are taken again."
 
 
 def _put_file(host: TradingHost) -> str:
@@ -72,9 +82,9 @@ async def _stopped(why: str, journal: OpenJournal) -> Stopped:
     return await journal.ledger.stop(why, PERSON, journal.now_ms())
 
 
-async def _standing(journal: OpenJournal) -> Stopped | None:
-    return await journal.ledger.stopped()
+async def _standing(journal: OpenJournal) -> list[Stopped]:
+    return await journal.ledger.stops()
 
 
-async def _resumed(journal: OpenJournal) -> None:
-    await journal.ledger.resume(PERSON, journal.now_ms())
+async def _resumed(account: str | None, journal: OpenJournal) -> None:
+    await journal.ledger.resume(PERSON, journal.now_ms(), account)

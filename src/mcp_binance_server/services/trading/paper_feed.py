@@ -1,4 +1,4 @@
-"""The live market brought to orders on paper: by one process for all that share a journal, symbol by symbol."""
+"""The live market brought to orders on paper: by one process for all that share the tables, symbol by symbol."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -22,8 +22,8 @@ from mcp_binance_server.services.trading.paper_symbol import Bell, FeedBook, Pap
 from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.account import Pair
 from mcp_binance_server.trading.paper.exchange import PaperExchange
-from mcp_binance_server.trading.paper.matcher import LEASE_MS, SymbolMatcher, TookOver, let_go, matcher_token
-from mcp_binance_server.trading.paper.tables import file_version, open_symbols
+from mcp_binance_server.trading.paper.matcher import LEASE_MS, MatchingRight, RowRight, SymbolMatcher, TookOver
+from mcp_binance_server.trading.paper.tables import file_version, open_marks, open_symbols
 
 LOG = logging.getLogger(__name__)
 
@@ -67,15 +67,19 @@ class PaperFeed:
     told: Told
     rates: Commission = USUAL
     owner: str = field(default_factory=lambda: token_hex(8))
+    right: MatchingRight | None = None
+    """The right to match; None for the one that is a row of the file, where whoever matches tells it for all."""
     _followed: dict[Symbol, _MatchedSymbol] = field(default_factory=dict[Symbol, _MatchedSymbol])
     _symbols: frozenset[Symbol] = frozenset()
     _version: tuple[int, int] | None = None
+    _marks: frozenset[tuple[str, int, str, str]] = frozenset()
     _token: int | None = None
     _renewed_ms: float | None = None
     _complaint: str = ""
 
     def __post_init__(self) -> None:
         self._bell = Bell(self.clock)
+        self._right = self.right or RowRight(self.exchange.store)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator["PaperFeed"]:
@@ -108,7 +112,7 @@ class PaperFeed:
         finally:
             with anyio.CancelScope(shield=True), suppress(AppError):
                 if self._token is not None:
-                    await let_go(self.exchange.store, self._token)
+                    await self._right.give_back(self._token)
 
     async def _look(self, hub: Hub, tasks: anyio.abc.TaskGroup) -> None:
         version = await self.exchange.store.read(file_version)
@@ -118,6 +122,7 @@ class PaperFeed:
             for each in self._followed.values():
                 each.has_changed = True
                 each.bell.ring()
+            await self._tell_of_others()
         now_ms = self.clock.monotonic_ms()
         for symbol, each in [*self._followed.items()]:
             if symbol in self._symbols:
@@ -133,8 +138,17 @@ class PaperFeed:
                 followed = self._followed[symbol] = _MatchedSymbol(Bell(self.clock), used_ms=now_ms)
                 tasks.start_soon(self._follow, hub, symbol, followed, self._token)
 
+    async def _tell_of_others(self) -> None:
+        """Tell of orders that another worker has matched: its journal is not this one."""
+        if self.right is None:
+            return
+        before, self._marks = self._marks, await self.exchange.store.read(open_marks)
+        changed = frozenset(account for account, *_ in before - self._marks)
+        if changed and self._token is None:
+            await self.told(changed)
+
     async def _renew(self, now_ms: float) -> None:
-        token = await matcher_token(self.exchange.store, self.owner, self.clock.now_ms())
+        token = await self._right.take(self.owner, self.clock.now_ms())
         if token != self._token:
             # Even if it is ours again: somebody may have matched in between.
             self._drop()
@@ -143,7 +157,7 @@ class PaperFeed:
     async def _give_back(self) -> None:
         token, self._token, self._renewed_ms = self._token, None, None
         if token is not None:
-            await let_go(self.exchange.store, token)
+            await self._right.give_back(token)
 
     def _drop(self) -> None:
         for each in self._followed.values():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity, floor_to_step
-from mcp_binance_server.domain.order_requests import ListShape, TermsKind, TimeInForce
+from mcp_binance_server.domain.order_requests import ListShape, Side, TermsKind, TimeInForce
 from mcp_binance_server.domain.symbols import Ability, SymbolRules
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.account.preview import PreviewService, kept_to
@@ -235,3 +235,21 @@ def _refuse(found: Mapping[str, str]) -> None:
             summary=f"Invalid arguments for preview_order: {listed}",
             errors=tuple({"argument": argument, "problem": problem} for argument, problem in found.items()),
         )
+
+
+async def whole_of(trying: PreviewService, text: str, side: Side) -> Quantity:
+    """Return all that can be sold of a symbol's base asset: what is free, on the exchange's grid.
+
+    Raises:
+        InvalidArguments: all of what would be bought is no amount.
+    """
+    if side != "SELL":
+        problem = '"all" is for SELL; a buy names its amount'
+        raise InvalidArguments(
+            summary=f"Invalid arguments for preview_order: quantity: {problem}",
+            errors=({"argument": "quantity", "problem": problem},),
+        )
+    rules = await trying.directory.find(text)
+    balances = (await trying.account.account()).value.balances
+    free = next((each.free for each in balances if each.asset == rules.base), Quantity(Decimal(0)))
+    return floor_to_step(free, rules.step)

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain
 
 import anyio
 
 from mcp_binance_server.domain.account import Venue
-from mcp_binance_server.domain.money import Quantity, floor_to_step
-from mcp_binance_server.domain.order_requests import Side, TimeInForce
+from mcp_binance_server.domain.money import Quantity
+from mcp_binance_server.domain.order_requests import TimeInForce
 from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol
-from mcp_binance_server.errors import AppError, InvalidArguments
+from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.account.preview import PreviewService
 from mcp_binance_server.services.trading.answers import (
     Agreement,
@@ -31,7 +31,7 @@ from mcp_binance_server.services.trading.planning import PLAIN, OrderWish, Plann
 from mcp_binance_server.services.trading.previews import KeptPreview, Previews
 from mcp_binance_server.services.trading.refusals import left_of, refusal, stopped_error
 from mcp_binance_server.services.trading.situation import LEVELS, Seen, Surveyor
-from mcp_binance_server.services.trading.trader import OWNER, Trader
+from mcp_binance_server.services.trading.trader import OWNER, OpenAccounts, Trader
 from mcp_binance_server.services.trading.updates import OrderPage, OrderUpdates
 from mcp_binance_server.trading.approvals import is_approved
 from mcp_binance_server.trading.broker import Broker
@@ -39,6 +39,7 @@ from mcp_binance_server.trading.desk import Desk, Placed
 from mcp_binance_server.trading.errors import (
     ApprovalImpossible,
     AskedTooOften,
+    KeyDoesNotTrade,
     OrderDeclined,
     PreviewNotFound,
 )
@@ -76,6 +77,24 @@ class TradingService:
     figures: TradingFigures
     trader: Trader = OWNER
     pages: ApprovalPages | None = None
+    accounts: OpenAccounts | None = None
+    """Opens accounts of callers; None where all that are traded on stand open."""
+
+    async def opened(self) -> "TradingService":
+        """Return it on the account of this caller; one who brings a key that does not trade is refused by each order.
+
+        Raises:
+            TradingNotReady: the account could not be opened yet.
+            AppError: the exchange does not take the key, or is away.
+        """
+        try:
+            found = None if self.accounts is None else await self.accounts.of(self.trader)
+        except KeyDoesNotTrade as error:
+            return replace(self, trader=replace(self.trader, refusal=error.reason or ""))
+        if found is None:
+            return self
+        trader = self.trader.trading_on(found.name) if self.trader.is_refused else self.trader
+        return replace(self, surveyor=found.surveyor, agreements=found.agreements, trader=trader)
 
     @property
     def mode(self) -> TradingMode:
@@ -134,7 +153,7 @@ class TradingService:
         if (claimed := await self._claimed(preview_id)) is not None:
             return claimed
         kept, now_ms = await self.previews.find(preview_id, self.trader.visitor), self.now_ms()
-        if kept is None:
+        if kept is None or kept.terms.account != self.trader.account:
             raise PreviewNotFound
         self._require_open(kept)
         way = await self._way(kept.terms)
@@ -172,7 +191,7 @@ class TradingService:
         try:
             return await self.told(await self.desk.place(new, charged, around.room, around.denied))
         except GuardDenied as error:
-            await self.surveyor.stop_at(around.lost)
+            await self.surveyor.stop_at(around.lost, terms.account)
             raise await self._refused(kept, error.denied) from None
         except LimitPassed as error:
             raise await self._refused(kept, denied_by(error.charge, error.used)) from None
@@ -212,7 +231,7 @@ class TradingService:
             JournalUnavailable: nobody can tell.
         """
         by_state = await self.surveyor.reader.tally()
-        return OrderTally(by_state, is_stopped=await self.desk.ledger.stopped() is not None)
+        return OrderTally(by_state, is_stopped=bool(await self.surveyor.reader.stops()))
 
     async def status(self) -> TradingStatus:
         """Say what may be traded, what is used of each limit, and what waits or is not known."""
@@ -231,7 +250,7 @@ class TradingService:
             mode=self.mode,
             venue=self.broker.venue,
             policy=self.policy,
-            stopped=await ledger.stopped(),
+            stopped=await ledger.stopped(account),
             waits_for=self.desk.waits_for,
             limits=tuple(LimitUse.of(each, used[each.name]) for each in limited),
             lost_today=lost,
@@ -250,26 +269,10 @@ class TradingService:
         """Return the orders of this visitor's account that are not over, the oldest first."""
         return [*await self.desk.watch.open_intents((self.trader.account,))]
 
-    async def whole(self, text: str, side: Side) -> Quantity:
-        """Return all that can be sold of a symbol's base asset: what is free, on the exchange's grid.
-
-        Raises:
-            InvalidArguments: all of what would be bought is no amount.
-        """
-        if side != "SELL":
-            problem = '"all" is for SELL; a buy names its amount'
-            raise InvalidArguments(
-                summary=f"Invalid arguments for preview_order: quantity: {problem}",
-                errors=({"argument": "quantity", "problem": problem},),
-            )
-        rules = await self.trying.directory.find(text)
-        balances = (await self.trying.account.account()).value.balances
-        free = next((each.free for each in balances if each.asset == rules.base), Quantity(NOTHING))
-        return floor_to_step(free, rules.step)
-
     async def stop(self, reason: str) -> TradingStatus:
-        """Stop every new order, of everybody."""
-        await self.desk.ledger.stop(reason, f"an assistant for {self.trader.visitor}", self.now_ms())
+        """Stop every new order of this account."""
+        by, account = f"an assistant for {self.trader.visitor}", self.trader.account
+        await self.desk.ledger.stop(reason, by, self.now_ms(), account)
         return await self.status()
 
     async def journal(self, limit: int, before_ms: int | None = None) -> OrderJournal:
@@ -279,7 +282,7 @@ class TradingService:
         found = await self.surveyor.reader.newest(limit + 1, account, before_ms)
         shown = tuple(found[:limit])
         older = shown[-1].prepared_ms if len(found) > limit else None
-        stopped = await self.desk.ledger.stopped()
+        stopped = await self.desk.ledger.stopped(account)
         return OrderJournal(shown, limit, older, self.mode, self.broker.venue, stopped, self.now_ms())
 
     async def page(self) -> OrderPage:
@@ -355,8 +358,7 @@ class TradingService:
         if intent is None:
             return None
         # Whom an order was for that was found at the exchange, nobody here knows: it is the account's.
-        is_found = intent.visitor == NOBODY and intent.terms.account == self.trader.account
-        if intent.visitor != self.trader.visitor and not is_found:
+        if intent.visitor not in (NOBODY, self.trader.visitor) or intent.terms.account != self.trader.account:
             raise PreviewNotFound
         return await self.told(await self.desk.told(preview_id))
 
@@ -381,4 +383,4 @@ class TradingService:
     async def _refused(self, kept: KeptPreview, denied: Denied) -> AppError:
         await self.desk.deny(kept.preview_id, denied)
         self.figures.count_denials((denied,))
-        return refusal(denied, self.desk.waits_for, await self.desk.ledger.stopped())
+        return refusal(denied, self.desk.waits_for, await self.desk.ledger.stopped(kept.terms.account))

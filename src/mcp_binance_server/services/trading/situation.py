@@ -70,7 +70,7 @@ class Surveyor:
         policy, now_ms = self.drafter.policy, around.found.now_ms
         past = await self.desk.ledger.past(terms, charges(terms, policy, way), now_ms, around.room)
         # Only now: the day's loss may itself be what stops trading.
-        await self.stop_at(around.lost)
+        await self.stop_at(around.lost, terms.account)
         return around.with_past(past)
 
     async def around(self, terms: Terms, seen: Seen, asset: str, way: Way, account: AccountReader) -> "Around":
@@ -113,18 +113,18 @@ class Surveyor:
     async def lost_today(self, account_id: str, account: AccountReader) -> int | None:
         """Return what the day's own orders have lost so far, in hundredths; None where no limit asks for it.
 
-        A loss that reaches the limit stops trading.
+        A loss that reaches the limit stops the account.
         """
         lost = await self._lost_today(account_id, account)
-        await self.stop_at(lost)
+        await self.stop_at(lost, account_id)
         return lost
 
-    async def stop_at(self, lost: int | None) -> None:
-        """Stop trading if the day has lost what the operator allows."""
+    async def stop_at(self, lost: int | None, account_id: str) -> None:
+        """Stop an account if its day has lost what the operator allows."""
         most = self.drafter.policy.limits.daily_loss
         if most is not None and lost is not None and lost >= most:
             why = f"the orders of this day have lost what daily_loss allows ({self.drafter.policy.counting_asset})"
-            await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms())
+            await self.desk.ledger.stop(why, "daily_loss", self.time.now_ms(), account_id)
 
     async def _lost_today(self, account_id: str, account: AccountReader) -> int | None:
         """Return it, and stop nothing.

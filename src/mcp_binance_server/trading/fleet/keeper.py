@@ -4,22 +4,22 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import anyio
 
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import AppError
-from mcp_binance_server.state.claims import KEEP_MS, AccountBook
+from mcp_binance_server.state.claims import KEEP_MS
 from mcp_binance_server.state.engine import Fenced
 from mcp_binance_server.trading.broker import Broker
 from mcp_binance_server.trading.fleet.agreements import FleetAgreements
 from mcp_binance_server.trading.fleet.ledger import FleetLedger, read_values
 from mcp_binance_server.trading.fleet.records import SharedIntent
+from mcp_binance_server.trading.fleet.stops import EverybodysStop, SharedStop, resumings
 from mcp_binance_server.trading.journal.agreements import APPROVED, DECLINED
 from mcp_binance_server.trading.journal.reading import JournalReader
 from mcp_binance_server.trading.journal.records import IntentState, NewIntent
-from mcp_binance_server.trading.journal.stops import lift_row
+from mcp_binance_server.trading.journal.stops import EVERYBODY
 from mcp_binance_server.trading.journal.watching import WATCHED_MS
 from mcp_binance_server.trading.judgement.terms import PreviewId
 from mcp_binance_server.trading.reconciling import NEVER_PLACED
@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 ASK_LATE_MS = 60_000
 OPENING_MS = 30_000
 AT_ONCE = 100
-FLEET: Final = "another server of this account"
+JOINING_MS = 250
 AGREED = "all servers of this account agree on what this day has used"
 
 
@@ -65,6 +65,8 @@ class FleetKeeper:
     """How long an emptied state waits for those who know: what was on its way has arrived, stops are told again."""
     pace: KeeperPace = KeeperPace()
     may_open: bool = False
+    shares_everybody: bool = False
+    """Whether it shares the stop of this whole machine too: one keeper of each does."""
     _is_joined: bool = False
     _seq: int = 0
     _epoch: str | None = None
@@ -75,25 +77,24 @@ class FleetKeeper:
 
     def __post_init__(self) -> None:
         self._reader = JournalReader(self.ledger.store)
+        host, engine = self.ledger.host, self.ledger.engine
+        self._stop = SharedStop(host, engine, self.ledger.account, self.now_ms)
+        everybody = SharedStop(host, engine, EVERYBODY, self.now_ms)
+        self.everybody = EverybodysStop(everybody) if self.shares_everybody else None
 
     async def run(self) -> None:
         """Keep in agreement until this task is cancelled."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._live)
-            while True:
-                try:
-                    await self.tick()
-                except AppError as error:  # no order leaves meanwhile
-                    LOG.debug("nothing was told to other servers: %s", error.message)
-                except (ValueError, KeyError, TypeError):
-                    LOG.exception("what another server has told makes no sense")
-                await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
+            if self.everybody is not None:  # not behind questions to an exchange that may be slow
+                tasks.start_soon(self._over_and_over, self.everybody.tick)
+            await self._over_and_over(self.tick)
 
     async def joined(self) -> None:
         """Wait until the account is open, and the state knows what this journal does: the last step of a start."""
         self.may_open = True
         while not self._is_joined:
-            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self.pace.tick_ms)
+            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self._pause_ms)
 
     async def tick(self) -> None:
         """Do everything once.
@@ -104,7 +105,7 @@ class FleetKeeper:
         engine, now_ms = self.ledger.engine, self.now_ms()
         await self._tell_news()
         book = await self.ledger.book(now_ms, max(0, self._seen_ms - self.pace.alive_ms))
-        await self._share_stop(book)
+        await self._stop.share(book)
         if engine.epoch != self._epoch:
             await self._restate(engine.epoch)
         if book.is_open:
@@ -117,6 +118,21 @@ class FleetKeeper:
         for each in read_values(book.values):
             await self._look_after(each)
         self._seen_ms = now_ms
+
+    async def _over_and_over(self, tick: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await tick()
+            except AppError as error:  # no order leaves meanwhile
+                LOG.debug("nothing was told to other servers: %s", error.message)
+            except (ValueError, KeyError, TypeError):
+                LOG.exception("what another server has told makes no sense")
+            await self.clock.sleep_until_ms(self.clock.monotonic_ms() + self._pause_ms)
+
+    @property
+    def _pause_ms(self) -> int:
+        """How long to wait until all is done once more: somebody may wait for an account that is not open."""
+        return self.pace.tick_ms if self._is_joined else min(self.pace.tick_ms, JOINING_MS)
 
     async def _live(self) -> None:
         """Say that this worker lives, also while it waits for the exchange."""
@@ -136,10 +152,10 @@ class FleetKeeper:
                 await self.agreements.tell_signed(PreviewId(each.about), str(each.told["signature"]))
             elif each.state == DECLINED:
                 await self.agreements.tell_declined(PreviewId(each.about), str(each.told["visitor"]), each.at_ms)
-            elif each.state == "RESUMED" and each.told.get("by") != FLEET:
-                await self._resume(each.at_ms)
             elif each.about:
                 about[PreviewId(each.about)] = str(each.told.get("reason", ""))
+        for each in resumings(events):
+            await self._stop.tell_resumed(each)
         for preview_id, reason in about.items():
             intent = await self.ledger.host.find(preview_id)
             if intent is not None and intent.terms.account == self.ledger.account:
@@ -179,22 +195,6 @@ class FleetKeeper:
         if await engine.recount(self.ledger.account, (), lease=lease) is Fenced.WRITTEN:
             LOG.info("the shared state knows what account %s has used this day", self.ledger.account)
         await engine.release(lease)
-
-    async def _share_stop(self, book: AccountBook) -> None:
-        host, engine, account = self.ledger.host, self.ledger.engine, self.ledger.account
-        own = await host.stopped()
-        if own is not None and own.since_ms <= book.resumed_ms:
-            await host.store.write(lambda rows: lift_row(rows, FLEET, self.now_ms()))
-            own = await host.stopped()
-        if own is None and book.stop is not None:
-            await host.stop(book.stop.why, FLEET, book.stop.since_ms)
-        elif own is not None and book.stop is None:
-            await engine.stop_account(account, own.why, since_ms=own.since_ms)
-
-    async def _resume(self, at_ms: int) -> None:
-        book = await self.ledger.book(at_ms, at_ms)
-        since_ms = 0 if book.stop is None else book.stop.since_ms
-        await self.ledger.engine.resume_account(self.ledger.account, now_ms=max(at_ms, since_ms))
 
     async def _look_after(self, shared: SharedIntent) -> None:
         """Find the end of what nobody has in hand any more: it is asked for, and never sent."""
@@ -241,7 +241,7 @@ class FleetKeeper:
             await self.ledger.adopt(new, self.ledger.charged(shared), order, self.now_ms())
             if intent.state == "NOT_PLACED":
                 why = NEVER_PLACED.format(name=intent.client_order_id, state=intent.state)
-                await self.ledger.stop(why, "the fleet", self.now_ms())
+                await self.ledger.stop(why, "the fleet", self.now_ms(), self.ledger.account)
         elif is_over:
             reason = "its server is gone, and the exchange does not know it"
             await self._tell(shared, "NOT_PLACED", reason, is_over=intent.state == "NOT_PLACED")

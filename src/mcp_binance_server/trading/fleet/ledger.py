@@ -168,7 +168,7 @@ class FleetLedger:
             for each in own
             if each.is_unresolved or each.prepared_ms > now_ms - DUPLICATE_MS
         )
-        stopped = await self.host.stopped() or stopped_by(book.stop)
+        stopped = await self.host.stopped(terms.account) or self._stopped_by(book.stop)
         return OrderPast(stopped, _used(book, known, charges, now_ms), bought, tuple(recent))
 
     async def reason_of(self, intent: Intent) -> str:
@@ -217,18 +217,19 @@ class FleetLedger:
         """
         await self.engine.recount(self.account, [(each.claim(self.charged(each)), each.news) for each in known])
 
-    async def stop(self, why: str, by: str, now_ms: int) -> Stopped:
-        """Stop every worker; one that cannot be told now is told by its state as soon as that is back."""
-        stopped = await self.host.stop(why, by, now_ms)
-        with suppress(EngineUnavailable):
-            await self.engine.stop_account(self.account, stopped.why, since_ms=stopped.since_ms)
+    async def stop(self, why: str, by: str, now_ms: int, account: str) -> Stopped:
+        """Stop its account on every worker; one that cannot be told now is told by its state when that is back."""
+        stopped = await self.host.stop(why, by, now_ms, account)
+        if account == self.account:
+            with suppress(EngineUnavailable):
+                await self.engine.stop_account(account, stopped.why, since_ms=stopped.since_ms)
         return stopped
 
-    async def stopped(self) -> Stopped | None:
-        own = await self.host.stopped()
-        if own is None:
+    async def stopped(self, account: str) -> Stopped | None:
+        own = await self.host.stopped(account)
+        if own is None and account == self.account:
             with suppress(EngineUnavailable):
-                own = stopped_by((await self.book(OPEN_ONLY, OPEN_ONLY)).stop)
+                own = self._stopped_by((await self.book(OPEN_ONLY, OPEN_ONLY)).stop)
         return own
 
     async def book(self, now_ms: int, since_ms: int) -> AccountBook:
@@ -251,6 +252,9 @@ class FleetLedger:
             await self.host.adopt(new, self.charged(each), first, intent.updated_ms)
             for order in others:
                 await self.host.follow(intent.preview_id, order, intent.updated_ms)
+
+    def _stopped_by(self, stop: AccountStop | None) -> Stopped | None:
+        return None if stop is None else Stopped(stop.why, stop.since_ms, self.account)
 
     async def _is_here(self, intent: Intent) -> bool:
         if await self.host.find(intent.preview_id) is None:
@@ -294,7 +298,7 @@ class FleetLedger:
             case "claimed":
                 return
             case "stopped" if made.stop is not None:
-                raise TradingIsStopped(Stopped(made.stop.why, made.stop.since_ms))
+                raise TradingIsStopped(Stopped(made.stop.why, made.stop.since_ms, self.account))
             case "gone" if made.value:
                 raise TradingNotReady(step=TAKEN_OVER)
             case _:
@@ -339,10 +343,6 @@ def read_values(values: tuple[bytes, ...]) -> list[SharedIntent]:
         except ValueError:
             LOG.error("a claim in the shared state makes no sense: left alone")  # noqa: TRY400 - it says all there is
     return found
-
-
-def stopped_by(stop: AccountStop | None) -> Stopped | None:
-    return None if stop is None else Stopped(stop.why, stop.since_ms)
 
 
 def _used(book: AccountBook, known: list[Intent], charges: tuple[Charge, ...], now_ms: int) -> dict[str, int]:

@@ -109,7 +109,8 @@ def follow_named(rows: Rows, account: str, order: Order, now_ms: int) -> None:
 
 def _follow_leg(rows: Rows, stands: Intent, exits: Exits, order: Order, now_ms: int) -> Intent:
     legs = with_leg(stands.legs, order) if order.client_order_id in stands.order_ids else stands.legs
-    if legs == stands.legs:
+    # What was refused has given back all it took, whatever is told of its orders.
+    if legs == stands.legs or stands.state in NEVER_EXECUTED:
         return stands
     before, after = standing_of(exits, stands.legs), standing_of(exits, legs)
     rows.execute("UPDATE intent SET legs=? WHERE id=?", (legs_json(legs), stands.preview_id))

@@ -12,9 +12,11 @@ from mcp_binance_server.trading.journal.limits import LimitPassed, PositionRoom,
 from mcp_binance_server.trading.journal.reading import JournalReader, OrderPast, past_of
 from mcp_binance_server.trading.journal.records import Intent, IntentState, NewIntent, Stopped
 from mcp_binance_server.trading.journal.stops import (
+    EVERYBODY,
     STOP_FILE,
     TradingIsStopped,
     lift,
+    own_stop,
     require_started,
     resume,
     stop,
@@ -75,8 +77,8 @@ class HostLedger:
                 raise PreviewIsDeclined
             if (denied := judge(past_of(rows, self.store, new.terms, charges, now_ms, room))) is not None:
                 raise GuardDenied(denied)
-            require_started(rows, self.store)
             account = new.terms.account
+            require_started(rows, self.store, account)
             take(rows, account, charges, now_ms)
             if room is not None:
                 require_room(rows, account, room, new.terms.taken)
@@ -107,7 +109,8 @@ class HostLedger:
         """
 
         def work(rows: Rows) -> None:
-            require_started(rows, self.store)
+            intent = find(rows, preview_id)
+            require_started(rows, self.store, EVERYBODY if intent is None else intent.terms.account)
             move(rows, preview_id, "SENT", {}, now_ms)
 
         await self.store.write(work)
@@ -186,14 +189,24 @@ class HostLedger:
         """Return the intents that nobody knows the end of, the oldest first."""
         return await self.store.read(lambda rows: unresolved(rows, account))
 
-    async def stop(self, why: str, by: str, now_ms: int) -> Stopped:
-        """Stop every new order; the first reason stays."""
-        return await self.store.write(lambda rows: stop(rows, self.store, why, by, now_ms))
+    async def stop(self, why: str, by: str, now_ms: int, account: str = EVERYBODY) -> Stopped:
+        """Stop every new order of an account, or of everybody; the first reason of each stays."""
+        return await self.store.write(lambda rows: stop(rows, self.store, why, by, now_ms, account))
 
-    async def resume(self, by: str, now_ms: int) -> None:
-        """Take new orders again, by the journal as it is."""
-        await self.store.write(lambda rows: resume(rows, self.store, by, now_ms))
-        await self.store.read(lambda rows: lift(rows, self.store))
+    async def resume(self, by: str, now_ms: int, account: str | None = None) -> None:
+        """Take new orders again, by the journal as it is: of everybody and every account, or of one alone."""
+        await self.store.write(lambda rows: resume(rows, self.store, by, now_ms, account))
+        if not account:
+            await self.store.read(lambda rows: lift(rows, self.store))
 
-    async def stopped(self) -> Stopped | None:
-        return await self.store.read(lambda rows: stopped_in(rows, self.store))
+    async def stopped(self, account: str = EVERYBODY) -> Stopped | None:
+        """Return what holds the orders of an account: everybody's stop, else its own."""
+        return await self.store.read(lambda rows: stopped_in(rows, self.store, account))
+
+    async def own_stop(self, account: str) -> Stopped | None:
+        """Return the stop of this account alone, or the one of everybody."""
+        return await self.store.read(lambda rows: own_stop(rows, self.store, account))
+
+    async def stops(self) -> list[Stopped]:
+        """Return every stop, everybody's first."""
+        return await JournalReader(self.store).stops()

@@ -22,7 +22,7 @@ from mcp_binance_server.trading.journal.records import (
     text_in,
 )
 from mcp_binance_server.trading.journal.schema import one_moment
-from mcp_binance_server.trading.journal.stops import stopped_in
+from mcp_binance_server.trading.journal.stops import stopped_in, stops_in
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.charges import DAY_MS, Charge
 from mcp_binance_server.trading.judgement.guards import DUPLICATE_MS, RecentOrder
@@ -160,6 +160,10 @@ class JournalReader:
         query = "SELECT * FROM event WHERE about=? ORDER BY seq"
         return await self.store.read(lambda rows: [Event(*row) for row in rows.execute(query, (preview_id,))])
 
+    async def stops(self) -> list[Stopped]:
+        """Return every stop, everybody's first; only for who runs this machine."""
+        return await self.store.read(lambda rows: stops_in(rows, self.store))
+
     async def past(
         self, terms: Terms, charges: tuple[Charge, ...], now_ms: int, room: PositionRoom | None
     ) -> OrderPast:
@@ -200,7 +204,7 @@ def past_of(  # noqa: PLR0917 - whatever a limit is about
 ) -> OrderPast:
     """Read what guards compare a new order with. Work for the store's thread."""
     return OrderPast(
-        stopped_in(rows, store),
+        stopped_in(rows, store, terms.account),
         {each.name: used_of(rows, terms.account, each, now_ms) for each in charges},
         0 if room is None else open_buys(rows, terms.account, room.asset, room.read_ms),
         tuple(_recent(rows, terms, now_ms)),

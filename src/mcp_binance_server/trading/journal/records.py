@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Final, Literal
 
 from mcp_binance_server.domain.money import Quantity, written
 from mcp_binance_server.domain.orders import NOTHING, Order
@@ -27,6 +27,8 @@ NEXT: dict[IntentState, frozenset[IntentState]] = {
 }
 UNRESOLVED: frozenset[IntentState] = frozenset({"PREPARED", "SENT", "UNKNOWN"})
 NEVER_EXECUTED: frozenset[IntentState] = frozenset({"REJECTED", "NOT_SENT"})
+# The account of a stop that holds every account of this machine.
+EVERYBODY: Final = ""
 MOST_DIGITS = 40
 LAST_MOMENT_MS = 253_402_300_799_999
 # The exchange has it, as far as we know.
@@ -124,10 +126,11 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Why trading is stopped, and since when."""
+    """Why trading is stopped, since when, and for which account; of EVERYBODY for all of this machine."""
 
     why: str
     since_ms: int
+    account: str = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True)

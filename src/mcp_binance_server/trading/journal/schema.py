@@ -65,6 +65,13 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE paper_order ADD COLUMN is_entry INTEGER",
         "CREATE INDEX paper_order_list ON paper_order (account, list_id) WHERE list_id IS NOT NULL",
     ),
+    # A stop belongs to an account; the one of before held everybody, whose name is empty.
+    (
+        """CREATE TABLE account_stop (
+          account TEXT PRIMARY KEY, why TEXT NOT NULL, since_ms INTEGER NOT NULL) WITHOUT ROWID""",
+        "INSERT INTO account_stop SELECT '', why, since_ms FROM stop",
+        "DROP TABLE stop",
+    ),
 )
 NEWEST = len(VERSIONS)
 

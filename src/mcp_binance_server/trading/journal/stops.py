@@ -1,9 +1,15 @@
-"""The switch that holds every order back: a row, or a file that anybody can make. Work for the store's thread."""
+"""The switch that holds orders back, of one account or of everybody: a row, or a file that anybody can make.
+
+Work for the store's thread.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 from mcp_binance_server.domain.periods import moment_of
 from mcp_binance_server.trading.journal.chain import ACCEPTED, append
 from mcp_binance_server.trading.journal.last_written import accept, missing_from
-from mcp_binance_server.trading.journal.records import Stopped
+from mcp_binance_server.trading.journal.records import EVERYBODY, Stopped
 from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.journal.store import FILE, Store
 
@@ -11,60 +17,91 @@ STOP_FILE = "STOP"
 
 
 class TradingIsStopped(Exception):
-    """A claim or a sending while trading is stopped; nothing was changed."""
+    """A claim or a sending while trading is stopped for its account; nothing was changed."""
 
     def __init__(self, stopped: Stopped) -> None:
         super().__init__(stopped.why)
         self.stopped = stopped
 
 
-def stopped_in(rows: Rows, store: Store) -> Stopped | None:
-    """Return why nothing is taken, if so."""
-    row = rows.execute("SELECT why, since_ms FROM stop").fetchone()
+def stopped_in(rows: Rows, store: Store, account: str) -> Stopped | None:
+    """Return what holds the orders of an account: everybody's stop first, else its own."""
+    return own_stop(rows, store, EVERYBODY) or own_stop(rows, store, account)
+
+
+def own_stop(rows: Rows, store: Store, account: str) -> Stopped | None:
+    """Return the stop of this account alone; everybody's may be no row, but a file or a journal that is not whole."""
+    row = rows.execute("SELECT why, since_ms, account FROM account_stop WHERE account=?", (account,)).fetchone()
     if row is not None:
         return Stopped(*row)
+    return _beside_rows(rows, store) if account == EVERYBODY else None
+
+
+def stops_in(rows: Rows, store: Store) -> list[Stopped]:
+    """Return every stop: everybody's first, then those of accounts, the oldest first."""
+    query = "SELECT why, since_ms, account FROM account_stop WHERE account<>? ORDER BY since_ms, account"
+    everybody = own_stop(rows, store, EVERYBODY)
+    own = [Stopped(*row) for row in rows.execute(query, (EVERYBODY,))]
+    return own if everybody is None else [everybody, *own]
+
+
+def require_started(rows: Rows, store: Store, account: str) -> None:
+    """See to it that trading is not stopped for an account.
+
+    Raises:
+        TradingIsStopped: it is.
+    """
+    if (stopped := stopped_in(rows, store, account)) is not None:
+        raise TradingIsStopped(stopped)
+
+
+def stop(rows: Rows, store: Store, why: str, by: str, now_ms: int, account: str) -> Stopped:  # noqa: PLR0917 - all that a stop is
+    if (stopped := own_stop(rows, store, account)) is not None:
+        return stopped
+    rows.execute("INSERT INTO account_stop VALUES (?,?,?)", (account, why, now_ms))
+    append(rows, now_ms, "", "STOPPED", {"why": why, "by": by, "account": account})
+    return Stopped(why, now_ms, account)
+
+
+def resume(rows: Rows, store: Store, by: str, now_ms: int, account: str | None) -> None:
+    """Take away every stop, or that of one account; everybody's only as far as it is a row: see `lift`."""
+    lifted = [each for each in stops_in(rows, store) if account in (None, each.account)]
+    rows.executemany("DELETE FROM account_stop WHERE account=?", [(each.account,) for each in lifted])
+    _note_resumed(rows, by, now_ms, account or EVERYBODY, lifted)
+    if not account and (mistrust := _mistrust(rows, store)) is not None:
+        append(rows, now_ms, "", ACCEPTED, {"by": by, "why": mistrust.why})
+
+
+def lift_row(rows: Rows, store: Store, by: str, now_ms: int, account: str) -> None:
+    """Take away one stop of the journal alone; a file or a journal that is not whole stops on."""
+    stands = own_stop(rows, store, account)
+    if stands is not None and rows.execute("DELETE FROM account_stop WHERE account=?", (account,)).rowcount:
+        _note_resumed(rows, by, now_ms, account, [stands])
+
+
+def lift(rows: Rows, store: Store) -> None:
+    """Take away what stops everybody beside the journal's rows; only when a resume is written down."""
+    (store.folder / STOP_FILE).unlink(missing_ok=True)
+    accept(rows, store.folder)
+
+
+def is_forgiven(told: Mapping[str, Any], account: str) -> bool:
+    """Tell whether a resuming was of an account, or of everybody; one of an older version always was."""
+    return told.get("account", EVERYBODY) in (EVERYBODY, account)
+
+
+def _note_resumed(rows: Rows, by: str, now_ms: int, account: str, lifted: list[Stopped]) -> None:
+    # Since when each stood: a later stop of the same account, on another machine, is not meant.
+    since = {each.account: each.since_ms for each in lifted}
+    append(rows, now_ms, "", "RESUMED", {"by": by, "account": account, "lifted": since})
+
+
+def _beside_rows(rows: Rows, store: Store) -> Stopped | None:
     try:
         since_ms = (store.folder / STOP_FILE).stat().st_mtime_ns // 1_000_000
     except OSError:
         return _mistrust(rows, store)
     return Stopped(f"the file {STOP_FILE} is in the trading folder", since_ms)
-
-
-def require_started(rows: Rows, store: Store) -> None:
-    """See to it that trading is not stopped.
-
-    Raises:
-        TradingIsStopped: it is.
-    """
-    if (stopped := stopped_in(rows, store)) is not None:
-        raise TradingIsStopped(stopped)
-
-
-def stop(rows: Rows, store: Store, why: str, by: str, now_ms: int) -> Stopped:
-    if (stopped := stopped_in(rows, store)) is not None:
-        return stopped
-    rows.execute("INSERT INTO stop VALUES (1,?,?)", (why, now_ms))
-    append(rows, now_ms, "", "STOPPED", {"why": why, "by": by})
-    return Stopped(why, now_ms)
-
-
-def resume(rows: Rows, store: Store, by: str, now_ms: int) -> None:
-    rows.execute("DELETE FROM stop")
-    append(rows, now_ms, "", "RESUMED", {"by": by})
-    if (mistrust := _mistrust(rows, store)) is not None:
-        append(rows, now_ms, "", ACCEPTED, {"by": by, "why": mistrust.why})
-
-
-def lift_row(rows: Rows, by: str, now_ms: int) -> None:
-    """Take away the stop of the journal alone; a file or a journal that is not whole stops on."""
-    if rows.execute("DELETE FROM stop").rowcount:
-        append(rows, now_ms, "", "RESUMED", {"by": by})
-
-
-def lift(rows: Rows, store: Store) -> None:
-    """Take away what stops trading beside the journal's rows; only when a resume is written down."""
-    (store.folder / STOP_FILE).unlink(missing_ok=True)
-    accept(rows, store.folder)
 
 
 def _mistrust(rows: Rows, store: Store) -> Stopped | None:

@@ -9,6 +9,7 @@ from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.trading.journal.chain import append
 from mcp_binance_server.trading.journal.intents import INTENT_COLUMNS, find, follow, move, to_intent
 from mcp_binance_server.trading.journal.records import STANDING, Intent
+from mcp_binance_server.trading.journal.stops import is_forgiven
 from mcp_binance_server.trading.journal.store import Rows, Store
 from mcp_binance_server.trading.judgement.stop import FOUND_MS, REJECTED_MS, UNKNOWN_MS, TradingTroubles
 from mcp_binance_server.trading.judgement.terms import PreviewId
@@ -106,25 +107,33 @@ class OrderWatch:
 
         await self.store.write(work)
 
-    async def troubles(self, now_ms: int) -> TradingTroubles:
-        """Count what went wrong of late; what was before the last resuming is forgiven."""
+    async def troubled(self, now_ms: int) -> list[str]:
+        """Name the accounts of which something went wrong of late, for who has looked at none of them yet."""
+        query = (
+            "SELECT DISTINCT account FROM event JOIN intent ON intent.id=event.about "
+            "WHERE event.state IN ('UNKNOWN', 'REJECTED', 'NOT_PLACED') AND at_ms>? ORDER BY account"
+        )
+        since_ms = now_ms - WATCHED_MS - FOUND_MS
+        return await self.store.read(lambda rows: [row[0] for row in rows.execute(query, (since_ms,))])
+
+    async def troubles(self, now_ms: int, account: str) -> TradingTroubles:
+        """Count what went wrong of late with an account; what was before its last resuming is forgiven."""
 
         def work(rows: Rows) -> TradingTroubles:
-            (resumed,) = rows.execute("SELECT coalesce(max(seq), 0) FROM event WHERE state='RESUMED'").fetchone()
-            recent = "FROM event WHERE state=? AND at_ms>? AND seq>?"
-            (unknown,) = rows.execute(f"SELECT count(*) {recent}", ("UNKNOWN", now_ms - UNKNOWN_MS, resumed)).fetchone()
-            (rejected,) = rows.execute(
-                "SELECT coalesce(max(number), 0) FROM (SELECT count(*) AS number FROM event "
-                "JOIN intent ON intent.id=event.about WHERE event.state='REJECTED' AND at_ms>? AND seq>? "
-                "GROUP BY account)",
-                (now_ms - REJECTED_MS, resumed),
-            ).fetchone()
+            resumings = rows.execute("SELECT seq, facts FROM event WHERE state='RESUMED'").fetchall()
+            resumed = max((seq for seq, told in resumings if is_forgiven(json.loads(told), account)), default=0)
+            recent = (
+                "FROM event AS last JOIN intent ON intent.id=last.about "
+                "WHERE account=? AND last.state=? AND at_ms>? AND last.seq>?"
+            )
+            count = f"SELECT count(*) {recent}"
+            (unknown,) = rows.execute(count, (account, "UNKNOWN", now_ms - UNKNOWN_MS, resumed)).fetchone()
+            (rejected,) = rows.execute(count, (account, "REJECTED", now_ms - REJECTED_MS, resumed)).fetchone()
             found = rows.execute(
-                "SELECT client_order_id FROM event AS found JOIN intent ON intent.id=found.about "
-                "WHERE found.state='ACKED' AND at_ms>? AND found.seq>? AND EXISTS (SELECT 1 FROM event AS before "
-                "WHERE before.about=found.about AND before.state='NOT_PLACED' AND before.seq<found.seq) "
-                "ORDER BY found.seq LIMIT 1",
-                (now_ms - FOUND_MS, resumed),
+                f"SELECT client_order_id {recent} AND EXISTS (SELECT 1 FROM event AS before "
+                "WHERE before.about=last.about AND before.state='NOT_PLACED' AND before.seq<last.seq) "
+                "ORDER BY last.seq LIMIT 1",
+                (account, "ACKED", now_ms - FOUND_MS, resumed),
             ).fetchone()
             return TradingTroubles(unknown, rejected, None if found is None else found[0])
 

@@ -95,8 +95,8 @@ def stop(at: Situation) -> Denied | None:
 
 def key(at: Situation) -> Denied | None:
     if at.key == BROUGHT:
-        return Denied("key", "a call without this server's own key", "orders with that key alone")
-    if at.mode == "live" and at.policy.keys.get(at.key) != "live":
+        return Denied("key", "a key that may not trade here", "this server's own key, and keys that its rules name")
+    if at.mode == "live" and at.policy.mode_of(at.key) != "live":
         return Denied("key", f"the key {at.key}", "keys that the policy file names for live")
     return None
 

@@ -1,17 +1,29 @@
 """The operator's rules for trading: what may be traded, how much of it, and who must be asked. Pure."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from decimal import ROUND_CEILING, Decimal
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from mcp_binance_server.domain.money import STABLECOINS
 from mcp_binance_server.domain.order_requests import TermsKind
-from mcp_binance_server.domain.symbols import fold, is_plausible
+from mcp_binance_server.trading.judgement.policy_lines import (
+    CENT,
+    PolicyProblem,
+    cents_down,
+    count,
+    money,
+    one_of,
+    only,
+    step,
+    symbol,
+    table,
+    text,
+    texts,
+)
 from mcp_binance_server.trading.judgement.terms import TradingMode
 
 Way = Literal["policy", "client", "apart"]
@@ -19,18 +31,11 @@ Ask = Literal["default", "always"]
 Cancellable = Literal["own", "all"]
 
 KINDS: tuple[TermsKind, ...] = get_args(TermsKind)
-CENT = Decimal("0.01")
-MOST_DIGITS = 15
-MOST_ORDERS = 100_000
 CLIENT_PER_ORDER = 100_00
 # There is no default for somebody else's money.
 REQUIRED_LIVE = ("symbols", "per_order", "per_day", "daily_loss")
 COUNTING_ASSETS = (*STABLECOINS, "EUR", "TRY", "BRL")
 START_BALANCES: Mapping[str, Decimal] = MappingProxyType({"USDT": Decimal(10_000)})
-
-
-class PolicyProblem(ValueError):
-    """A line of the file that cannot be used; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +71,39 @@ class Confirm:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyRules:
+    """What one key may do: its own lines in the place of the common ones."""
+
+    mode: TradingMode
+    limits: TradingLimits
+    confirm: Confirm
+    own: Mapping[str, str]
+    """The lines that are its own, as they were written."""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
-    """The file as it was read; `digest` is what terms and journal name it by."""
+    """The file as it was read, for one key or in common; `digest` is what terms and journal name it by."""
 
     counting_asset: str = "USDT"
     limits: TradingLimits = field(default_factory=TradingLimits)
     confirm: Confirm = field(default_factory=Confirm)
-    keys: Mapping[str, TradingMode] = field(default_factory=lambda: MappingProxyType({}))
+    keys: Mapping[str, KeyRules] = field(default_factory=lambda: MappingProxyType({}))
     paper_balances: Mapping[str, Decimal] = field(default_factory=lambda: START_BALANCES)
     digest: str = sha256(b"").hexdigest()
+    common: "Policy | None" = field(default=None, repr=False)
+    """What holds for keys that are not named, where these are the rules of one that is."""
+
+    def of_key(self, key_id: str) -> "Policy":
+        """Return the rules of one key: its own lines, and the common ones where it has none."""
+        common = self.common or self
+        own = common.keys.get(key_id)
+        return common if own is None else replace(common, limits=own.limits, confirm=own.confirm, common=common)
+
+    def mode_of(self, key_id: str) -> TradingMode | None:
+        """Return how a key may trade at the exchange; None for one that is not named."""
+        own = self.keys.get(key_id)
+        return None if own is None else own.mode
 
     def way(self, mode: TradingMode, counted: int) -> Way:
         """Say who must agree to an order that limits take so much for."""
@@ -87,6 +116,13 @@ class Policy:
         """Return up to what the user's own client may ask them; where nothing limits that, what is asked about."""
         own = self.confirm.client_per_order
         return own if own is not None else CLIENT_PER_ORDER if mode == "live" else counted
+
+    @property
+    def resumers(self) -> frozenset[str]:
+        """Who may let trading go on after a stop: the approver, or without a common one those of single keys."""
+        if self.confirm.approver is not None:
+            return frozenset({self.confirm.approver})
+        return frozenset(own.confirm.approver for own in self.keys.values() if own.confirm.approver is not None)
 
     def lacks_for_live(self) -> tuple[str, ...]:
         """Name the limits that real money needs and that this file does not set."""
@@ -101,17 +137,21 @@ def read_policy(data: bytes) -> Policy:
     """
     try:
         told = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise PolicyProblem("not TOML that can be read: too many brackets within each other") from None
+    except ValueError as error:  # also of a number with thousands of digits
         raise PolicyProblem(f"not TOML: {error}") from None
-    _only("", told, ("counting_asset", "limits", "confirm", "keys", "paper"))
-    asset = _one_of("counting_asset", told.get("counting_asset", "USDT"), COUNTING_ASSETS)
-    paper = _table("paper", told.get("paper", {}))
-    _only("paper.", paper, ("balances",))
+    only("", told, ("counting_asset", "limits", "confirm", "keys", "paper"))
+    asset = one_of("counting_asset", told.get("counting_asset", "USDT"), COUNTING_ASSETS)
+    paper = table("paper", told.get("paper", {}))
+    only("paper.", paper, ("balances",))
+    limits = TradingLimits(**_limits("limits", told.get("limits", {})))
+    confirm = Confirm(**_confirm("confirm", told.get("confirm", {})))
     return Policy(
         counting_asset=asset,
-        limits=_limits(_table("limits", told.get("limits", {}))),
-        confirm=_confirm(_table("confirm", told.get("confirm", {}))),
-        keys=_keys(_table("keys", told.get("keys", {}))),
+        limits=limits,
+        confirm=confirm,
+        keys=_keys(table("keys", told.get("keys", {})), limits, confirm),
         paper_balances=_balances(paper),
         digest=sha256(data).hexdigest(),
     )
@@ -127,118 +167,84 @@ def cents_text(cents: int) -> str:
     return f"{Decimal(cents) * CENT:f}"
 
 
-def _limits(told: Mapping[str, object]) -> TradingLimits:
-    _only("limits.", told, [each.name for each in fields(TradingLimits)])
-    at = "limits."
+def _limits(at: str, value: object) -> dict[str, Any]:
+    """Read the lines of a table of limits, each by its name."""
+    told = table(at, value)
+    only(f"{at}.", told, [each.name for each in fields(TradingLimits)])
     found: dict[str, object] = {}
-    for name, value in told.items():
+    for name, given in told.items():
+        line = f"{at}.{name}"
         match name:
             case "symbols":
-                found[name] = frozenset(_symbol(f"{at}symbols", each) for each in _texts(f"{at}symbols", value))
+                found[name] = frozenset(symbol(line, each) for each in texts(line, given))
             case "types":
-                found[name] = frozenset(_one_of(f"{at}types", each, KINDS) for each in _texts(f"{at}types", value))
+                found[name] = frozenset(one_of(line, each, KINDS) for each in texts(line, given))
             case "position":
-                assets = _table(f"{at}position", value)
-                most = {asset: _cents_down(f"{at}position.{asset}", each) for asset, each in assets.items()}
+                assets = table(line, given)
+                most = {asset: cents_down(f"{line}.{step(asset)}", each) for asset, each in assets.items()}
                 found[name] = MappingProxyType(most)
             case "orders_per_minute" | "orders_per_day" | "open_orders":
-                found[name] = _count(at + name, value)
+                found[name] = count(line, given)
             case "collar_percent" | "slippage_bps":
-                found[name] = _money(at + name, value)
+                found[name] = money(line, given)
             case "cancel":
-                found[name] = _one_of(at + name, value, get_args(Cancellable))
+                found[name] = one_of(line, given, get_args(Cancellable))
             case _:
-                found[name] = _cents_down(at + name, value)
-    return TradingLimits(**found)  # type: ignore[arg-type] # each was read by its name
+                found[name] = cents_down(line, given)
+    return found
 
 
-def _confirm(told: Mapping[str, object]) -> Confirm:
-    _only("confirm.", told, [each.name for each in fields(Confirm)])
+def _confirm(at: str, value: object) -> dict[str, Any]:
+    """Read the lines of a table that says who is asked, likewise."""
+    told = table(at, value)
+    only(f"{at}.", told, [each.name for each in fields(Confirm)])
     found: dict[str, object] = {}
-    for name, value in told.items():
-        if name == "ask":
-            found[name] = _one_of("confirm.ask", value, get_args(Ask))
-        elif name == "approver":
-            found[name] = _text("confirm.approver", value)
-        elif name == "expires_secs":
-            found[name] = _count("confirm.expires_secs", value, 10, 600)
-        else:
-            found[name] = _cents_down(f"confirm.{name}", value)
-    return Confirm(**found)  # type: ignore[arg-type] # each was read by its name
+    for name, given in told.items():
+        line = f"{at}.{name}"
+        match name:
+            case "ask":
+                found[name] = one_of(line, given, get_args(Ask))
+            case "approver":
+                found[name] = text(line, given)
+            case "expires_secs":
+                found[name] = count(line, given, 10, 600)
+            case _:
+                found[name] = cents_down(line, given)
+    return found
 
 
-def _keys(told: Mapping[str, object]) -> Mapping[str, TradingMode]:
-    found: dict[str, TradingMode] = {}
+def _keys(told: Mapping[str, object], limits: TradingLimits, confirm: Confirm) -> Mapping[str, KeyRules]:
+    found: dict[str, KeyRules] = {}
     for name, value in told.items():
-        about = _table(f"keys.{name}", value)
-        _only(f"keys.{name}.", about, ("mode",))
-        mode = _one_of(f"keys.{name}.mode", about.get("mode", ""), ("practice", "live"))
-        found[name] = cast("TradingMode", mode)
+        at = f"keys.{step(name)}"
+        if not name.strip():
+            raise PolicyProblem(f"{at}: name a key by its id, as doctor tells it")
+        about = table(at, value)
+        only(f"{at}.", about, ("mode", "limits", "confirm"))
+        if "mode" not in about:
+            raise PolicyProblem(f"{at}.mode: it is missing; one of practice, live")
+        mode = cast("TradingMode", one_of(f"{at}.mode", about["mode"], ("practice", "live")))
+        own_limits = _limits(f"{at}.limits", about.get("limits", {}))
+        own_confirm = _confirm(f"{at}.confirm", about.get("confirm", {}))
+        own = {line: _as_written(each) for line, each in _lines(about)}
+        rules = KeyRules(mode, replace(limits, **own_limits), replace(confirm, **own_confirm), MappingProxyType(own))
+        found[name] = rules
     return MappingProxyType(found)
+
+
+def _lines(about: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for name in ("limits", "confirm"):
+        yield from table(name, about.get(name, {})).items()
+
+
+def _as_written(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {each}" for name, each in cast("dict[str, object]", value).items())
+    return ", ".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
 
 
 def _balances(paper: Mapping[str, object]) -> Mapping[str, Decimal]:
     if "balances" not in paper:
         return START_BALANCES
-    told = _table("paper.balances", paper["balances"])
-    return MappingProxyType({asset: _money(f"paper.balances.{asset}", each) for asset, each in told.items()})
-
-
-def _only(at: str, told: Mapping[str, object], known: Iterable[str]) -> None:
-    names = [*known]
-    for name in told:
-        if name not in names:
-            near = get_close_matches(name, names, 1)
-            raise PolicyProblem(f"{at}{name}: no such line" + (f"; did you mean {near[0]}?" if near else ""))
-
-
-def _table(name: str, value: object) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise PolicyProblem(f"{name}: write it as a table")
-    return cast("dict[str, object]", value)
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise PolicyProblem(f"{name}: write it as text in quotes")
-    return value.strip()
-
-
-def _texts(name: str, value: object) -> list[str]:
-    if not isinstance(value, list):
-        raise PolicyProblem(f'{name}: write it as a list of texts: ["…", "…"]')
-    return [_text(name, each) for each in cast("list[object]", value)]
-
-
-def _one_of(name: str, value: object, allowed: Iterable[str]) -> str:
-    text = _text(name, value)
-    if text not in (names := [*allowed]):
-        raise PolicyProblem(f"{name}: one of {', '.join(names)}")
-    return text
-
-
-def _symbol(name: str, text: str) -> str:
-    if fold(text) != text or not is_plausible(text):
-        raise PolicyProblem(f"{name}: symbols are written as BTCUSDT")
-    return text
-
-
-def _money(name: str, value: object) -> Decimal:
-    # A float of TOML has lost what was written before we see it.
-    try:
-        amount = Decimal(_text(name, value))
-    except InvalidOperation:
-        raise PolicyProblem(f'{name}: write the amount as text: "250"') from None
-    if not amount.is_finite() or amount < 0 or abs(amount.adjusted()) > MOST_DIGITS:
-        raise PolicyProblem(f"{name}: an amount of zero or more, in plain digits")
-    return amount
-
-
-def _cents_down(name: str, value: object) -> int:
-    return int((_money(name, value) / CENT).to_integral_value(ROUND_FLOOR))
-
-
-def _count(name: str, value: object, least: int = 0, most: int = MOST_ORDERS) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise PolicyProblem(f"{name}: a whole number between {least} and {most}")
-    return value
+    told = table("paper.balances", paper["balances"])
+    return MappingProxyType({asset: money(f"paper.balances.{step(asset)}", each) for asset, each in told.items()})

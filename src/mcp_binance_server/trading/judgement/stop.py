@@ -9,10 +9,7 @@ FOUND_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class TradingTroubles:
-    """What went wrong of late, since trading was last resumed.
-
-    `rejected` is the most of any one account: many who err once are no loop.
-    """
+    """What went wrong of late with one account, since it was last resumed: many who err once are no loop."""
 
     unknown: int
     rejected: int

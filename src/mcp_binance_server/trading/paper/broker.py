@@ -20,13 +20,14 @@ from mcp_binance_server.domain.orders import Order
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.errors import InsufficientBalance
 from mcp_binance_server.trading.paper.account import Pair
-from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.paper.exchange import PaperExchange, with_loss
 from mcp_binance_server.trading.paper.lists import problem_of
 from mcp_binance_server.trading.paper.order import PENDING
 from mcp_binance_server.trading.paper.tables import PaperRow
 
 # How long an answer waits for an order to arrive at the market, beyond its own latency, and how often it looks.
 PATIENCE_MS, LOOK_MS = 2_000, 25
+NO_ORDER, NO_LIST = "there is no such order", "there is no such list"
 WORDS = {
     PENDING: "the live market of this symbol is not in step yet; the order waits",
     "EXPIRED_IN_MATCH": "the rest would have met an order of your own",
@@ -70,7 +71,8 @@ class PaperBroker:
         rows = await self.exchange.cancel(self.account, target, pair)
         self.wake()
         if not rows:
-            return Outcome(Fate.REFUSED, reason=f"there is no such {'list' if target.is_list else 'order'}")
+            told = NO_LIST if target.is_list else NO_ORDER
+            return Outcome(Fate.REFUSED, reason=with_loss(told, self.exchange.loss()))
         legs = tuple(row.order for row in rows)
         told = Outcome(Fate.ACCEPTED, legs=legs) if target.is_list else Outcome(Fate.ACCEPTED, legs[0])
         if any(each.status == "CANCELED" for each in legs):
@@ -111,18 +113,21 @@ class PaperBroker:
             return replace(_outcome(new), target=old)
         if replaced.refusal:
             return Outcome(Fate.REFUSED, reason=replaced.refusal, target=old)
-        return Outcome(Fate.REFUSED, reason=_not_open(old))
+        return Outcome(Fate.REFUSED, reason=self._not_open(old))
 
     async def _amend(self, amendment: Amendment, pair: Pair) -> Outcome:
         row = await self.exchange.amend(self.account, amendment, pair)
         self.wake()
         if row is None or not row.to_paper().is_open:
-            return Outcome(Fate.REFUSED, row and row.order, reason=_not_open(row and row.order))
+            return Outcome(Fate.REFUSED, row and row.order, reason=self._not_open(row and row.order))
         if row.part is not None:
             return Outcome(Fate.REFUSED, row.order, reason="an order of a list is not made smaller on paper")
         if row.order.quantity != amendment.quantity:
             return Outcome(Fate.REFUSED, row.order, reason="it can only become smaller, and not than what is filled")
         return Outcome(Fate.ACCEPTED, row.order)
+
+    def _not_open(self, order: Order | None) -> str:
+        return with_loss(NO_ORDER, self.exchange.loss()) if order is None else f"the order is {order.status}"
 
     async def _arrived(self, rows: list[PaperRow]) -> list[PaperRow]:
         left_ms = self.exchange.latency_ms + PATIENCE_MS
@@ -139,7 +144,3 @@ class PaperBroker:
 def _outcome(row: PaperRow) -> Outcome:
     fate = Fate.REFUSED if row.order.status == "REJECTED" else Fate.ACCEPTED
     return Outcome(fate, row.order, reason=row.reason or WORDS.get(row.order.status, ""))
-
-
-def _not_open(order: Order | None) -> str:
-    return "there is no such order" if order is None else f"the order is {order.status}"

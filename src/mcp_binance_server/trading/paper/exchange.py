@@ -1,4 +1,4 @@
-"""The accepting side of paper: orders are taken and cancelled in the journal's own file, by any process."""
+"""The accepting side of paper: orders are taken and cancelled in tables that every process has."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from mcp_binance_server.domain.order_requests import Amendment, Replacement, Tar
 from mcp_binance_server.domain.orders import Fill
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.errors import InsufficientBalance
-from mcp_binance_server.trading.journal.store import Rows, Store
+from mcp_binance_server.trading.journal.store import Rows
 from mcp_binance_server.trading.paper.account import Pair, PaperAccount
 from mcp_binance_server.trading.paper.lists import NO_ENTRY, holding, parts_of
+from mcp_binance_server.trading.paper.store import PaperStore
 from mcp_binance_server.trading.paper.tables import (
     PaperRow,
     fills_between,
@@ -43,10 +44,12 @@ class Replaced:
 class PaperExchange:
     """Accounts on paper; each begins with the same balances."""
 
-    store: Store
+    store: PaperStore
     start: Mapping[str, Decimal]
     latency_ms: int
     now_ms: Callable[[], int]
+    loss: Callable[[], str] = str
+    """Says what became of accounts of before; nothing where nothing did."""
 
     async def accept(self, account: str, order: WrittenOrder, pair: Pair) -> PaperRow:
         """Take an order, on its way to the market, and hold back what it needs; one that is there already is returned.
@@ -220,6 +223,11 @@ class PaperExchange:
 
     async def account(self, account: str) -> PaperAccount:
         return await self.store.read(lambda rows: read_account(rows, account, self.start))
+
+
+def with_loss(told: str, loss: str) -> str:
+    """Say why there is none of what was asked for, if it was lost."""
+    return f"{told} ({loss})" if loss else told
 
 
 def _find_target(rows: Rows, account: str, target: Target) -> PaperRow | None:

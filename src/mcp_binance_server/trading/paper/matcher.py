@@ -5,21 +5,22 @@ moment leaves a state from which the next one goes on, and no print is given twi
 is written with the next match, or once a second: the prints since are met again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from mcp_binance_server.domain.account import Commission
 from mcp_binance_server.domain.market import Trade
 from mcp_binance_server.domain.money import EXACT_DIGITS, Price, Quantity
 from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.trading.errors import InsufficientBalance
-from mcp_binance_server.trading.journal.store import Rows, Store
+from mcp_binance_server.trading.journal.store import Rows
 from mcp_binance_server.trading.paper.account import Pair, PaperAccount
 from mcp_binance_server.trading.paper.lists import TOO_LITTLE, exit_quantity, holding
 from mcp_binance_server.trading.paper.market import PaperBook, PaperMarket
 from mcp_binance_server.trading.paper.order import NONE, PaperFill, PaperOrder
+from mcp_binance_server.trading.paper.store import PaperStore
 from mcp_binance_server.trading.paper.tables import (
     PaperRow,
     SeenPrint,
@@ -67,7 +68,7 @@ class SymbolMatcher:
 
     symbol: Symbol
     pair: Pair
-    store: Store
+    store: PaperStore
     start: Mapping[str, Decimal]
     rates: Commission
     token: int
@@ -214,9 +215,12 @@ class SymbolMatcher:
         if not news and not (has_moved and now_ms - self._written_ms >= FLUSH_MS):
             return frozenset()
 
+        set_back = _setting_back([*changed.values()])
+
         def work(rows: Rows) -> None:
             if not is_matcher(rows, self.token):
                 raise TookOver
+            set_back()  # this may be done again, on rows that changed meanwhile
             # One that was cancelled meanwhile is not there any more, nor the rest of its list: the cancel was first.
             with localcontext(prec=EXACT_DIGITS):
                 for together in _together(open_rows(rows, symbol=self.symbol)):
@@ -287,6 +291,17 @@ class SymbolMatcher:
         return ""
 
 
+def _setting_back(orders: Sequence[PaperOrder]) -> Callable[[], None]:
+    """Return what makes orders again what they are now, before anything was paid."""
+    now = [(each.quantity, each.filled, each.status, each.reason) for each in orders]
+
+    def set_back() -> None:
+        for order, was in zip(orders, now, strict=True):
+            order.quantity, order.filled, order.status, order.reason = was
+
+    return set_back
+
+
 def _together(rows: Iterable[PaperRow]) -> Iterable[list[PaperRow]]:
     """Return orders by themselves, and those of one list together, the entry first."""
     found: dict[tuple[str, str | int], list[PaperRow]] = {}
@@ -315,11 +330,36 @@ def _spent(row: PaperRow, fills: list[PaperFill]) -> Quantity:
     return Quantity(row.order.quote_spent + sum(each.price * each.quantity for each in fills))
 
 
-async def matcher_token(store: Store, owner: str, now_ms: int) -> int | None:
+class MatchingRight(Protocol):
+    """The right to match for all, of one process at a time; its token rises with whoever takes it."""
+
+    async def take(self, owner: str, now_ms: int, /) -> int | None:
+        """Take or keep it; None while another process has it."""
+        ...
+
+    async def give_back(self, token: int, /) -> None:
+        """Give it back, so that another need not wait for its end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowRight:
+    """The right as a row: of processes that share one file, and the clock of one machine."""
+
+    store: PaperStore
+
+    async def take(self, owner: str, now_ms: int, /) -> int | None:
+        return await matcher_token(self.store, owner, now_ms)
+
+    async def give_back(self, token: int, /) -> None:
+        await let_go(self.store, token)
+
+
+async def matcher_token(store: PaperStore, owner: str, now_ms: int) -> int | None:
     """Take or keep the right to match; None while another process has it."""
     return await store.write(lambda rows: take_matcher(rows, owner, now_ms, LEASE_MS))
 
 
-async def let_go(store: Store, token: int) -> None:
+async def let_go(store: PaperStore, token: int) -> None:
     """Give the right back, so that another need not wait for its end."""
     await store.write(lambda rows: release_matcher(rows, token))

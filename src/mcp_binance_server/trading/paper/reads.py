@@ -11,7 +11,7 @@ from mcp_binance_server.domain.symbols import Symbol
 from mcp_binance_server.errors import ExchangeRejected, InsufficientScope
 from mcp_binance_server.trading.judgement.preview import USUAL
 from mcp_binance_server.trading.paper.account import account_of
-from mcp_binance_server.trading.paper.exchange import PaperExchange
+from mcp_binance_server.trading.paper.exchange import PaperExchange, with_loss
 
 ValueT = TypeVar("ValueT")
 
@@ -46,7 +46,7 @@ class PaperReads:
         return self.account_id
 
     def venue(self, _host: str) -> Venue:
-        return Venue(self.network, HOST, simulated=True)
+        return Venue(self.network, HOST, simulated=True, note=self.exchange.loss())
 
     async def account(self) -> Sourced[Account]:
         holds = await self.exchange.account(self.require_key())
@@ -82,11 +82,12 @@ class PaperReads:
         """Return one order by either of its ids.
 
         Raises:
-            ExchangeRejected: there is none, in the exchange's own words.
+            ExchangeRejected: there is none, in the exchange's own words, and whether that is because all were lost.
         """
         row = await self.exchange.find(self.require_key(), symbol, client_order_id, order_id)
         if row is None:
-            raise ExchangeRejected(exchange_code=-2013, exchange_message="Order does not exist.")
+            told = "Order does not exist."
+            raise ExchangeRejected(exchange_code=-2013, exchange_message=with_loss(told, self.exchange.loss()))
         return self._read(row.order)
 
     async def fills(

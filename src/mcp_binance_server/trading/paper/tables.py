@@ -90,6 +90,23 @@ def forget_account(rows: Rows, account: str) -> None:
     rows.execute("DELETE FROM paper_account WHERE account=?", (account,))
 
 
+def forget_old(rows: Rows, before_ms: int) -> None:
+    """Drop orders that ended before a moment, with their fills, and accounts that have no others left.
+
+    The newest of each stays: numbers go on from there.
+    """
+    rows.execute(
+        f"DELETE FROM paper_order WHERE status NOT IN ({_OPEN}) AND updated_ms<? "
+        "AND order_id<(SELECT MAX(order_id) FROM paper_order)",
+        (before_ms,),
+    )
+    rows.execute(
+        "DELETE FROM paper_fill WHERE order_id NOT IN (SELECT order_id FROM paper_order) "
+        "AND trade_id<(SELECT MAX(trade_id) FROM paper_fill)"
+    )
+    rows.execute("DELETE FROM paper_account WHERE account NOT IN (SELECT account FROM paper_order)")
+
+
 def insert_order(
     rows: Rows, account: str, order: WrittenOrder, now_ms: int, arrives_ms: int, *, part: ListPart | None = None
 ) -> PaperRow:
@@ -175,6 +192,13 @@ def open_symbols(rows: Rows) -> frozenset[Symbol]:
     return frozenset(Symbol(symbol) for (symbol,) in found)
 
 
+def open_marks(rows: Rows) -> frozenset[tuple[str, int, str, str]]:
+    """Return of every open order its account and number, and what its owner is told when that changes."""
+    return frozenset(
+        rows.execute(f"SELECT account, order_id, status, executed FROM paper_order WHERE status IN ({_OPEN})")
+    )
+
+
 def file_version(rows: Rows) -> tuple[int, int]:
     """Return what changes when anybody, here or in another process, has written to the file."""
     return rows.execute("PRAGMA data_version").fetchone()[0], rows.total_changes
@@ -224,6 +248,15 @@ def take_matcher(rows: Rows, owner: str, now_ms: int, ttl_ms: int) -> int | None
     token = token if is_held else token + 1
     rows.execute("INSERT OR REPLACE INTO paper_matcher VALUES (1,?,?,?)", (owner, token, now_ms + ttl_ms))
     return token
+
+
+def name_matcher(rows: Rows, owner: str, token: int) -> bool:
+    """Write down who matches by a right that is given elsewhere; False if one with a newer token was written."""
+    row = rows.execute("SELECT token FROM paper_matcher").fetchone()
+    if row is not None and row[0] > token:
+        return False
+    rows.execute("INSERT OR REPLACE INTO paper_matcher VALUES (1,?,?,0)", (owner, token))
+    return True
 
 
 def release_matcher(rows: Rows, token: int) -> None:

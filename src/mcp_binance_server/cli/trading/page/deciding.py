@@ -11,14 +11,14 @@ from urllib.parse import parse_qs
 import anyio
 import anyio.to_thread
 
-from mcp_binance_server.cli.trading.approve import keep_signature, what_waits
+from mcp_binance_server.cli.trading.approve import approvers_of, holding, keep_signature, what_waits, whose_yes
 from mcp_binance_server.cli.trading.host import NotDone, OpenJournal, TradingHost, exchange_host
 from mcp_binance_server.cli.trading.page.html import Tone, mode_badge, notice_page, order_page
 from mcp_binance_server.cli.trading.page.http import LOOPBACK, PageReply, PageRequest
 from mcp_binance_server.cli.trading.passphrase import count_wrong, sealed_key
 from mcp_binance_server.cli.trading.shown import order_line, staked, stopped_line, terms_rows
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.trading.approvals import APPROVER_FILE, MOST_WRONG, opened_public, sign
+from mcp_binance_server.trading.approvals import MOST_WRONG, opened_public, sign
 from mcp_binance_server.trading.journal.records import Waiting
 from mcp_binance_server.trading.policy_file import policy_at
 
@@ -45,6 +45,8 @@ class OneDecision:
     host: TradingHost
     one: Waiting
     port: int
+    file: str | None = None
+    """The approver's key, where it is not the one of the trading folder."""
     secret: str = field(default_factory=lambda: token_urlsafe(SECRET_BYTES))
     over: anyio.Event = field(default_factory=anyio.Event)
     """Set once somebody has decided."""
@@ -134,14 +136,14 @@ class OneDecision:
                 return _notice(HTTPStatus.BAD_REQUEST, "Nothing was done", "That is no decision.")
 
     async def _shown(self, *alerts: str, status: HTTPStatus = HTTPStatus.OK) -> PageReply:
-        waiting, stopped = await self.host.doing(what_waits)
+        waiting, stops = await self.host.doing(what_waits)
         if not self._is_among(waiting):
             return self._ended("it no longer waits", "It no longer waits", ELSEWHERE)
         policy = policy_at(self.host.settings.trading_policy)
         page = order_page(
             self._badge,
             terms_rows(self.one, policy, self.host.clock.now_ms()),
-            alerts=(*alerts, *((f"{stopped_line(stopped)} {STOPPED}",) if stopped else ())),
+            alerts=(*alerts, *(f"{stopped_line(each)} {STOPPED}" for each in holding(stops, [self.one]))),
         )
         cookie = f"{COOKIE}={self._cookie}; Path=/{self.secret}; HttpOnly; SameSite=Lax"
         return PageReply(status, page, (("Set-Cookie", cookie),))
@@ -154,13 +156,13 @@ class OneDecision:
     async def _approve(self, passphrase: str) -> PageReply:
         if not passphrase:
             return await self._shown("Approving needs your passphrase.", status=FORBIDDEN)
-        public, sealed = policy_at(self.host.settings.trading_policy).confirm.approver, sealed_key(self.host)
-        opened = await anyio.to_thread.run_sync(opened_public, sealed, passphrase)
+        named = approvers_of(self.one, policy_at(self.host.settings.trading_policy))
+        key = sealed_key(self.host, self.file)
+        opened = await anyio.to_thread.run_sync(opened_public, key.sealed, passphrase)
         if opened is None:
             return await self._wrong()
-        if opened != public:
-            raise NotDone(f"{self.host.folder / APPROVER_FILE} is not the key that trading.toml names as its approver.")
-        signature = await anyio.to_thread.run_sync(sign, sealed, passphrase, self.one.terms, self.one.preview_id)
+        key.require_same(opened, named, whose_yes(self.one))
+        signature = await anyio.to_thread.run_sync(sign, key.sealed, passphrase, self.one.terms, self.one.preview_id)
         left_ms = self.one.terms.expires_ms - self.host.clock.now_ms()
         if left_ms <= 0 or not await self.host.doing(partial(self._note_approval, signature)):
             return self._ended("it no longer waits", "It no longer waits", ELSEWHERE)

@@ -11,8 +11,8 @@ from functools import partial
 import anyio
 
 from mcp_binance_server.cli.interruption import run
-from mcp_binance_server.cli.trading.approve import NO_APPROVER, chosen, say_waiting, what_waits
-from mcp_binance_server.cli.trading.host import NotDone, TradingHost, say, told
+from mcp_binance_server.cli.trading.approve import approvers_of, chosen, say_waiting, what_waits, whose_yes
+from mcp_binance_server.cli.trading.host import TradingHost, say, told
 from mcp_binance_server.cli.trading.page.deciding import OneDecision
 from mcp_binance_server.cli.trading.page.html import HEADERS
 from mcp_binance_server.cli.trading.page.http import READ_BYTES, listening
@@ -32,27 +32,31 @@ OPENED = "The page is open in your browser. It ends with your decision, or with 
 
 def run_page(options: argparse.Namespace) -> int:
     """Serve the page of one order until it is over; return the exit code."""
-    return told(partial(_page, options.order, opens=not options.print_address))
+    return told(partial(_page, options.order, options.approver, opens=not options.print_address))
 
 
-def _page(wanted: str | None, host: TradingHost, *, opens: bool) -> int:
+def _page(wanted: str | None, file: str | None, host: TradingHost, *, opens: bool) -> int:
     waiting, _ = host.do(what_waits)
     one = chosen(waiting, wanted)
     if one is None:
         say_waiting(host, waiting)
         return 0
-    if policy_at(host.settings.trading_policy).confirm.approver is None:
-        raise NotDone(NO_APPROVER.rstrip())
-    sealed_key(host)
+    named = approvers_of(one, policy_at(host.settings.trading_policy))
+    sealed_key(host, file).require_named(named, whose_yes(one))
     _leave_no_image()
-    run(serve_page, host, one, opens)
+    run(serve_page, host, one, opens, file)
     return 0
 
 
-async def serve_page(host: TradingHost, one: Waiting, opens: bool) -> None:  # noqa: FBT001 - `run` passes no names
+async def serve_page(
+    host: TradingHost,
+    one: Waiting,
+    opens: bool,  # noqa: FBT001 - `run` passes no names
+    file: str | None = None,
+) -> None:
     """Serve it until a while after the decision, or after its time; or until nobody is left to serve it for."""
     async with listening(HEADERS) as server, anyio.create_task_group() as tasks:
-        page = OneDecision(host, one, server.port)
+        page = OneDecision(host, one, server.port, file)
         server.answer = page.answer
         # Where a server has started this, it ends with that; Windows cannot wait for a pipe, and is told to end.
         if not sys.stdin.isatty() and sys.platform != "win32":

@@ -48,7 +48,7 @@ class CancelAllAnswer(Answer):
 
 
 async def cancel_order(context: Context, arguments: CancelOrder) -> ToolAnswer:
-    trading = trading_of(context)
+    trading = await trading_of(context)
     cancels = CancelService(trading)
     wanted = await cancels.wanted(arguments.symbol, arguments.client_order_id)
     if isinstance(wanted, PlacedOrder):
@@ -67,7 +67,7 @@ async def cancel_order(context: Context, arguments: CancelOrder) -> ToolAnswer:
 
 
 async def cancel_all_orders(context: Context, arguments: CancelAllOrders) -> ToolAnswer:
-    found = await CancelService(trading_of(context)).cancel_all(arguments.symbol)
+    found = await CancelService(await trading_of(context)).cancel_all(arguments.symbol)
     summary = cancelled_all_summary(found)
     answer = CancelAllAnswer(
         summary=summary,
@@ -94,7 +94,7 @@ def _told(placed: PlacedOrder, outcome: CancelOutcome) -> ToolAnswer:
 
 
 async def _question(context: Context, wanted: Cancellation) -> Question:
-    trading = trading_of(context)
+    trading = await trading_of(context)
     message = cancel_question(wanted, mode_word(trading.mode, trading.broker.venue))
     return Question(wanted.intent.client_order_id, message, CANCEL, DO_NOT_CANCEL)
 

@@ -48,15 +48,17 @@ class OrderOutcome(Answer):
     as_of: SkipJsonSchema[str]
 
 
-def trading_of(context: Context) -> TradingService:
-    """Return the service that trades.
+async def trading_of(context: Context) -> TradingService:
+    """Return the service that trades, on the account of whoever calls.
 
     Raises:
         LookupError: there is none, and yet a tool that trades was called.
+        TradingNotReady: the caller's account could not be opened yet.
+        AppError: the exchange does not take the caller's key, or is away.
     """
     if context.trading is None:
         raise LookupError("nothing trades here")
-    return context.trading
+    return await context.trading.opened()
 
 
 async def decided(context: Context, question: Callable[[], Awaitable[Question]]) -> Decision:
@@ -66,7 +68,7 @@ async def decided(context: Context, question: Callable[[], Awaitable[Question]])
         AnswerNeeded: the call comes again with the answer.
     """
     decision = "impossible" if context.asker is None else await context.asker.ask(await question())
-    trading_of(context).figures.answers[decision] += 1
+    (await trading_of(context)).figures.answers[decision] += 1
     return decision
 
 

@@ -34,7 +34,7 @@ class PlaceOrder(Arguments):
 
 
 async def place_order(context: Context, arguments: PlaceOrder) -> ToolAnswer:
-    trading = trading_of(context)
+    trading = await trading_of(context)
     found = await trading.agreement(PreviewId(arguments.preview_id))
     if isinstance(found, PlacedOrder):
         return _placed(found)
@@ -61,7 +61,7 @@ def _placed(placed: PlacedOrder) -> ToolAnswer:
 
 
 async def _question(context: Context, found: Agreement) -> Question:
-    terms, trading = found.kept.terms, trading_of(context)
+    terms, trading = found.kept.terms, await trading_of(context)
     rules, account = await context.market.rules(terms.symbol), (await context.account.account()).account
     mode = mode_word(terms.mode, trading.broker.venue)
     message = order_question(terms, rules, mode, found.counting_asset, account.commission)
@@ -70,7 +70,7 @@ async def _question(context: Context, found: Agreement) -> Question:
 
 async def _waiting(context: Context, found: Agreement, *, is_asked: bool) -> ToolAnswer:
     """Tell that nothing is sent before a person has said so: in a form that is shown again, or by a signature."""
-    trading, kept, terms = trading_of(context), found.kept, found.kept.terms
+    trading, kept, terms = await trading_of(context), found.kept, found.kept.terms
     has_approver = trading.policy.confirm.approver is not None
     is_shown = False
     if has_approver:

@@ -12,7 +12,7 @@ from mcp_binance_server.domain.money import Price
 from mcp_binance_server.domain.order_requests import TermsKind
 from mcp_binance_server.errors import InvalidArguments
 from mcp_binance_server.services.trading.answers import TradablePreview
-from mcp_binance_server.services.trading.planning import OrderWish
+from mcp_binance_server.services.trading.planning import OrderWish, whole_of
 from mcp_binance_server.surface.arguments import DECIMAL, DecimalText
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import ToolAnswer, ToolSpec
@@ -107,7 +107,7 @@ class TradablePreviewAnswer(PreviewAnswer):
 
 
 async def preview_tradable_order(context: Context, arguments: PreviewTradableOrder) -> ToolAnswer:
-    trading = trading_of(context)
+    trading = await trading_of(context)
     intent = await _intent(context, arguments.plain)
     shown = await trading.preview(arguments.symbol, intent, arguments.time_in_force or "GTC", arguments.wish)
     summary = preview_summary(shown)
@@ -119,7 +119,7 @@ async def preview_tradable_order(context: Context, arguments: PreviewTradableOrd
 async def _intent(context: Context, arguments: PreviewTradableOrder) -> OrderIntent:
     if not arguments.is_all:
         return intent_of(arguments)
-    whole = await trading_of(context).whole(arguments.symbol, arguments.side)
+    whole = await whole_of(context.preview, arguments.symbol, arguments.side)
     if not whole:
         problem = {"argument": "quantity", "problem": "nothing of that asset is free to sell"}
         raise InvalidArguments(summary=f"There is nothing to sell: {problem['problem']}", errors=(problem,))

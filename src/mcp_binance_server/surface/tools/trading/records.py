@@ -9,6 +9,7 @@ from mcp_binance_server.domain.symbols import fold
 from mcp_binance_server.errors import AppError, ExchangeRejected
 from mcp_binance_server.exchange.spot.order_fates import NO_SUCH_ORDER
 from mcp_binance_server.services.trading.answers import OrderRecord
+from mcp_binance_server.services.trading.service import TradingService
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.spec import Answer, ToolAnswer
 from mcp_binance_server.surface.tools.orders.history import GET_ORDER, GetOrder, OrderRow, order_answer
@@ -39,14 +40,14 @@ class JournaledOrderAnswer(Answer):
 
 
 async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnswer:
-    trading = trading_of(context)
+    trading = await trading_of(context)
     mode = mode_word(trading.mode, trading.venue)
     named = arguments.client_order_id
-    record = await _record(context, named, arguments.symbol)
+    record = await _record(trading, named, arguments.symbol)
     if record is not None and record.intent.client_order_id == named and record.is_known_here_alone:
         await trading.desk.catch_up((record.intent.terms.account,))
-        record = await _record(context, named, arguments.symbol) or record
-        return _alone(context, record, standing_summary(record, mode))
+        record = await _record(trading, named, arguments.symbol) or record
+        return _alone(trading, record, standing_summary(record, mode))
     try:
         view = await context.orders.one(arguments.symbol, order_id=arguments.order_id, client_order_id=named)
     except AppError as error:
@@ -54,8 +55,8 @@ async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnsw
             raise
         # It may never have got there: what we wrote down is all there is.
         is_absent = isinstance(error, ExchangeRejected) and error.exchange_code == NO_SUCH_ORDER
-        return _alone(context, record, record_summary(record, mode) if is_absent else unasked_summary(record, mode))
-    record = record or await _record(context, view.order.client_order_id, arguments.symbol)
+        return _alone(trading, record, record_summary(record, mode) if is_absent else unasked_summary(record, mode))
+    record = record or await _record(trading, view.order.client_order_id, arguments.symbol)
     summary = f"{mode}: order {view.order.order_id} is {view.order.status}."
     told = order_answer(view)
     answer = JournaledOrderAnswer(
@@ -69,15 +70,14 @@ async def get_journaled_order(context: Context, arguments: GetOrder) -> ToolAnsw
     return ToolAnswer("\n".join([summary, "", order_text(view), *lines]), answer)
 
 
-async def _record(context: Context, client_order_id: str | None, symbol: str) -> OrderRecord | None:
+async def _record(trading: TradingService, client_order_id: str | None, symbol: str) -> OrderRecord | None:
     if client_order_id is None:
         return None
-    found = await trading_of(context).record(client_order_id)
+    found = await trading.record(client_order_id)
     return found if found is not None and found.intent.terms.symbol == fold(symbol) else None
 
 
-def _alone(context: Context, record: OrderRecord, summary: str) -> ToolAnswer:
-    trading = trading_of(context)
+def _alone(trading: TradingService, record: OrderRecord, summary: str) -> ToolAnswer:
     venue, now_ms = trading.broker.venue, trading.now_ms()
     answer = JournaledOrderAnswer(
         summary=summary,

@@ -18,7 +18,7 @@ async def shown_as_page(context: Context, kept: KeptPreview, question: Callable[
         OrderDeclined: the user wants no such page, and so no such order.
         AnswerNeeded: the call comes again once the user has opened it.
     """
-    trading, asker = trading_of(context), context.asker
+    trading, asker = await trading_of(context), context.asker
     # Only who uses this very machine can open an address of it.
     if trading.pages is None or trading.trader.of is None or trading.trader.of.is_known:
         return False

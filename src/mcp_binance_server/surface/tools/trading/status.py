@@ -94,11 +94,12 @@ def _told(status: TradingStatus) -> ToolAnswer:
 
 
 async def get_trading_status(context: Context, _arguments: GetTradingStatus) -> ToolAnswer:
-    return _told(await trading_of(context).status())
+    return _told(await (await trading_of(context)).status())
 
 
 async def stop_trading(context: Context, arguments: StopTrading) -> ToolAnswer:
-    return _told(await trading_of(context).stop(one_line(arguments.reason, LONGEST_REASON) or "no reason given"))
+    reason = one_line(arguments.reason, LONGEST_REASON) or "no reason given"
+    return _told(await (await trading_of(context)).stop(reason))
 
 
 GET_TRADING_STATUS = ToolSpec(
@@ -122,7 +123,7 @@ STOP_TRADING = ToolSpec(
     name="stop_trading",
     title="Stop trading",
     description=(
-        "Stop all new orders at once. Only the user can start trading again, outside of this chat. Open orders stay. "
+        "Stop this account's new orders at once. Only the user can start again, outside this chat. Open orders stay. "
         "Not for cancelling (cancel_all_orders)."
     ),
     arguments=StopTrading,

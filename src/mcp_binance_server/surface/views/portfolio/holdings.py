@@ -154,12 +154,13 @@ def key_rights(key: KeyRights) -> list[str]:
 
 def note(venue: Venue, on_testnet: str) -> str:
     """Write the contract's note on the testnet; anywhere else name the network and the host that answered."""
-    return f"*Note: {on_testnet}*" if venue.is_testnet else _answered(venue)
+    told = f"*Note: {on_testnet}*" if venue.is_testnet else _answered(venue)
+    return "\n".join([told, *_noted(venue)])
 
 
 def source(venue: Venue, as_of_ms: int) -> list[str]:
     """Write when the exchange was asked, and which network and host answered."""
-    return [f"*Last updated: {instant(as_of_ms)}*", _answered(venue)]
+    return [f"*Last updated: {instant(as_of_ms)}*", _answered(venue), *_noted(venue)]
 
 
 def word(text: str) -> str:
@@ -169,7 +170,11 @@ def word(text: str) -> str:
 
 def venue_notes(venue: Venue) -> list[str]:
     """Say of an exchange what its name does not."""
-    return [SIMULATED] if venue.simulated else []
+    return [*([SIMULATED] if venue.simulated else []), *([venue.note] if venue.note else [])]
+
+
+def _noted(venue: Venue) -> list[str]:
+    return [f"*Note: {plain(venue.note)}*"] if venue.note else []
 
 
 def _answered(venue: Venue) -> str:

@@ -3,7 +3,7 @@
 from mcp_binance_server.domain.account import Venue
 from mcp_binance_server.services.trading.answers import OrderJournal, OrderRecord
 from mcp_binance_server.surface.views.markdown import counted, exact, exact_average, instant, plain
-from mcp_binance_server.surface.views.trading.status import RESUME, open_words, terms_words
+from mcp_binance_server.surface.views.trading.status import RESUME, open_words, terms_words, whose_stop
 from mcp_binance_server.surface.views.trading.terms import (
     BRIEF_FOUND,
     BRIEF_WAYS,
@@ -136,7 +136,8 @@ def _event_words(event: Event) -> str:
 
 
 def _stopped(stopped: Stopped) -> str:
-    return f'**Trading is stopped**: "{unformatted(word(stopped.why))}"; the user resumes it: {RESUME}'
+    said = f'"{unformatted(word(stopped.why))}"'
+    return f"**Trading is stopped** for {whose_stop(stopped)}: {said}; the user resumes it: {RESUME}"
 
 
 def _older(page: OrderJournal) -> str:

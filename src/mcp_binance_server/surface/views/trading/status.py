@@ -13,7 +13,7 @@ from mcp_binance_server.surface.views.trading.terms import (
     unprotected_words,
     where_from,
 )
-from mcp_binance_server.trading.journal.records import Intent, Waiting
+from mcp_binance_server.trading.journal.records import EVERYBODY, Intent, Stopped, Waiting
 from mcp_binance_server.trading.judgement.policy import Policy, cents_text
 from mcp_binance_server.trading.judgement.terms import Terms, TradingMode
 from mcp_binance_server.words import word
@@ -34,12 +34,17 @@ def status_summary(status: TradingStatus) -> str:
     mode = mode_word(status.mode, status.venue)
     if status.stopped is not None:
         return (
-            f"{mode}: TRADING IS STOPPED since {instant(status.stopped.since_ms)}. Nothing new is placed, cancels go "
-            f"on, open orders stay. Only the user can start it again: {RESUME}"
+            f"{mode}: TRADING IS STOPPED for {whose_stop(status.stopped)} since {instant(status.stopped.since_ms)}. "
+            f"Nothing new is placed, cancels go on, open orders stay. Only the user can start it again: {RESUME}"
         )
     if status.waits_for:
         return f"{mode}: not ready. No order before {status.waits_for}."
     return f"{mode}: trading is on{NO_STAKE if status.mode == 'paper' else ''}.{_alarm(status)}"
+
+
+def whose_stop(stopped: Stopped) -> str:
+    """Say whom a stop holds; a caller sees none but their own and everybody's."""
+    return "everybody" if stopped.account == EVERYBODY else "this account"
 
 
 def rules_of(policy: Policy) -> dict[str, str]:

@@ -147,7 +147,7 @@ def money_notes(mode: TradingMode, venue: Venue) -> list[str]:
     """Say in the structure what the last lines of a text say."""
     match mode:
         case "paper":
-            return [NO_MONEY.format(prices=_prices(venue))]
+            return [NO_MONEY.format(prices=_prices(venue)), *([venue.note] if venue.note else [])]
         case "practice":
             return [PLAY_MONEY.format(network=venue.network)]
         case _:

@@ -1,0 +1,85 @@
+"""A stop that all workers share, of one account or of everybody: who stops or resumes it on one does on all."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_binance_server.state.claims import AccountBook
+from mcp_binance_server.state.engine import StateEngine
+from mcp_binance_server.trading.fleet.ledger import OPEN_ONLY
+from mcp_binance_server.trading.journal.chain import Event
+from mcp_binance_server.trading.journal.ledger import HostLedger
+from mcp_binance_server.trading.journal.reading import JournalReader
+from mcp_binance_server.trading.journal.stops import EVERYBODY, lift_row
+
+FLEET: Final = "another server of this fleet"
+# What the state calls everybody: the name of no account.
+ALL: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStop:
+    """The stop of one account, or everybody's, in this worker's journal and in the shared state."""
+
+    host: HostLedger
+    engine: StateEngine
+    account: str
+    now_ms: Callable[[], int]
+
+    async def share(self, book: AccountBook) -> None:
+        """Make both agree: the younger of a stop and a resuming holds."""
+        own = await self.host.own_stop(self.account)
+        if own is not None and own.since_ms <= book.resumed_ms:
+            store, now_ms = self.host.store, self.now_ms()
+            await store.write(lambda rows: lift_row(rows, store, FLEET, now_ms, self.account))
+            own = await self.host.own_stop(self.account)
+        if own is None and book.stop is not None:
+            await self.host.stop(book.stop.why, FLEET, book.stop.since_ms, self.account)
+        elif own is not None and book.stop is None:
+            await self.engine.stop_account(_named(self.account), own.why, since_ms=own.since_ms)
+
+    async def tell_resumed(self, event: Event) -> None:
+        """Tell that a person has resumed this account here; of everybody, whatever else they have resumed with it."""
+        lifted: dict[str, int] = event.told.get("lifted", {})
+        for account, since_ms in lifted.items():
+            if self.account in (EVERYBODY, account):
+                await self._resume(account, max(event.at_ms, since_ms))
+
+    async def _resume(self, account: str, at_ms: int) -> None:
+        book = await self.engine.account_book(_named(account), now_ms=OPEN_ONLY, since_ms=OPEN_ONLY)
+        if book.stop is None or book.stop.since_ms <= at_ms:  # a younger one nobody has lifted
+            await self.engine.resume_account(_named(account), now_ms=at_ms)
+
+
+@dataclass(eq=False)
+class EverybodysStop:
+    """Shares the stop of a whole machine: its accounts are held on every worker, whoever keeps them there."""
+
+    shared: SharedStop
+    _seq: int | None = None
+
+    async def tick(self) -> None:
+        """Do everything once.
+
+        Raises:
+            AppError: the state or the journal is away; the next tick goes on.
+        """
+        reader = JournalReader(self.shared.host.store)
+        if self._seq is None:  # what was resumed before this start, others were told then
+            self._seq = (await reader.changed_since(OPEN_ONLY))[0]
+        events = await reader.events_since(self._seq)
+        for each in resumings(events):
+            await self.shared.tell_resumed(each)
+        if events:
+            self._seq = events[-1].seq
+        book = await self.shared.engine.account_book(ALL, now_ms=OPEN_ONLY, since_ms=OPEN_ONLY)
+        await self.shared.share(book)
+
+
+def resumings(events: Iterable[Event]) -> list[Event]:
+    """Return those events by which somebody of this worker has resumed; what others have is known to them."""
+    return [each for each in events if each.state == "RESUMED" and each.told.get("by") != FLEET]
+
+
+def _named(account: str) -> str:
+    return ALL if account == EVERYBODY else account

@@ -1,0 +1,204 @@
+"""Accounts on paper that the workers of a fleet share: one log in the state engine, and rows in each one's memory.
+
+A write is in the log or it is nowhere: it is added only where this worker has seen the log end, and done here when it
+is there. Who was late does what came before, and its own work anew. The engine's memory is all that keeps the log.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TypeVar, TypeVarTuple
+from uuid import uuid4
+
+import anyio
+import anyio.to_thread
+
+from mcp_binance_server.domain.periods import moment_of
+from mcp_binance_server.errors import EngineUnavailable
+from mcp_binance_server.state.engine import MAX_SHELVED_BYTES, Lease, StateEngine
+from mcp_binance_server.state.logs import LogPart
+from mcp_binance_server.state.party_round import PartyRound
+from mcp_binance_server.trading.errors import JournalUnavailable
+from mcp_binance_server.trading.journal.store import Rows
+from mcp_binance_server.trading.paper.matcher import LEASE_MS
+from mcp_binance_server.trading.paper.replica import PaperReplica
+from mcp_binance_server.trading.paper.tables import forget_old, is_matcher, name_matcher
+
+LOG = logging.getLogger(__name__)
+
+WorkT = TypeVar("WorkT")
+GivenT = TypeVarTuple("GivenT")
+
+# The last figure is that of the tables: with other ones it is another log.
+NAME = "paper:1"
+MATCHER = "paper-matcher"
+DAY_MS = 86_400_000
+KEEP_MS = 30 * DAY_MS
+HOUR_MS = 3_600_000
+# With so many entries a snapshot is made; the next one drops them. Without one, no more than that are written.
+TRIM_AT, MOST_ENTRIES = 1_000, 20_000
+LOST = (
+    "accounts on paper began anew on {:%Y-%m-%d at %H:%M} UTC: the state that the servers share was emptied, "
+    "and all that was on paper before is gone"
+)
+# Each time, another one has written in between.
+TRIES = 50
+
+
+@dataclass(eq=False)
+class SharedTables:
+    """The tables of a worker, brought up to date by whatever asks for them. One thing is done at a time."""
+
+    engine: StateEngine
+    replica: PaperReplica = field(default_factory=PaperReplica)
+    trim_at: int = TRIM_AT
+    most_bytes: int = MAX_SHELVED_BYTES
+    keep_ms: int = KEEP_MS
+    """How long the log is kept after the last entry, and an order after its end."""
+    turns: PartyRound = field(default_factory=PartyRound)
+    lock: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    _begun: int = 0
+    _ended: int = 0
+    """The looks at the log: how many were begun, and the last one that came to an end."""
+    _kept: int = 0
+    _is_in_doubt: bool = False
+    """Whether an entry of ours may still arrive."""
+
+    async def read(self, work: Callable[[Rows], WorkT]) -> WorkT:
+        """Do work that changes nothing, on all that was written before it was asked for.
+
+        Raises:
+            EngineUnavailable: what others wrote cannot be asked for.
+            JournalUnavailable: a row makes no sense.
+        """
+        came = self._begun
+        async with self.turns.turn():
+            if self._ended <= came:  # one look serves all who wait for it
+                await self._catch_up()
+            return await self._in_thread(self.replica.read, work)
+
+    async def write(self, work: Callable[[Rows], WorkT]) -> WorkT:
+        """Do the work in one transaction of all workers; it is done again while others are faster.
+
+        Raises:
+            EngineUnavailable: it cannot be written; that it was not is known only when the engine answers again.
+            JournalUnavailable: a row makes no sense, or too much is kept.
+        """
+        async with self.turns.turn():
+            await self._catch_up()
+            if self._kept >= MOST_ENTRIES:
+                raise JournalUnavailable(
+                    reason="more is kept of accounts on paper than servers can share", fix="Empty the state engine"
+                )
+            for _ in range(TRIES):
+                done, entry = await self._in_thread(self.replica.attempt, work, self.engine.now_ms())
+                if not entry:
+                    return done
+                part = await self._added(entry)
+                if part.is_appended:
+                    if part.kept % self.trim_at == 0:
+                        with suppress(EngineUnavailable):  # the work is done; the log is trimmed another time
+                            await self._trim()
+                    return done
+                await self._in_thread(self.replica.apply, part)
+        raise EngineUnavailable(operation="paper")
+
+    @property
+    def loss(self) -> str:
+        """Say that all accounts began anew, for as long as orders are kept; as of the last look, and nothing if not."""
+        life, now_ms = self.replica.life, self.engine.now_ms()
+        began_ms = now_ms if life is None else life.began_ms
+        is_told = self.replica.has_lost or (life is not None and life.follows_lost)
+        if not is_told or now_ms - began_ms > self.keep_ms:
+            return ""
+        return LOST.format(moment_of(began_ms))
+
+    async def _catch_up(self) -> None:
+        self._begun += 1
+        number = self._begun
+        if self._is_in_doubt:
+            # Where this one stands no other can arrive any more.
+            part = await self._append(b"")
+            self._is_in_doubt = False
+            if part.is_appended:
+                self.replica.mark = part.end
+        else:
+            part = await self.engine.read_log(NAME, after=self.replica.mark)
+        if part.is_whole or part.entries:
+            await self._in_thread(self.replica.apply, part)
+        self._kept, self._ended = part.kept, number
+
+    async def _added(self, entry: bytes) -> LogPart:
+        """Add what an attempt has written, and keep it here if it is there."""
+        try:
+            part = await self._append(entry)
+        except BaseException:
+            self._is_in_doubt = True
+            self.replica.undo()
+            raise
+        if part.is_appended:
+            self.replica.keep(part.end)
+        else:
+            self.replica.undo()
+        return part
+
+    async def _append(self, entry: bytes) -> LogPart:
+        return await self.engine.append_log(NAME, entry, after=self.replica.mark, tag=uuid4().hex, ttl_ms=self.keep_ms)
+
+    async def _trim(self) -> None:
+        """Put a snapshot in the stead of old entries; if it is too large, what ended is forgotten sooner."""
+        keep_ms = self.keep_ms
+        while True:
+            await self._forget(self.engine.now_ms() - keep_ms)
+            snapshot = await self._in_thread(self.replica.snapshot)
+            if len(snapshot) <= self.most_bytes:
+                break
+            keep_ms //= 2
+            if keep_ms < HOUR_MS:
+                LOG.error("too much is kept of accounts on paper: %s bytes", len(snapshot))
+                return
+        await self.engine.trim_log(NAME, snapshot, at=self.replica.mark, ttl_ms=self.keep_ms)
+
+    async def _forget(self, before_ms: int) -> None:
+        def work(rows: Rows) -> None:
+            forget_old(rows, before_ms)
+
+        _, entry = await self._in_thread(self.replica.attempt, work, self.engine.now_ms())
+        if entry and not (part := await self._added(entry)).is_appended:
+            await self._in_thread(self.replica.apply, part)  # once more, when the log is as long again
+
+    async def _in_thread(self, do: Callable[[*GivenT], WorkT], *given: *GivenT) -> WorkT:
+        return await anyio.to_thread.run_sync(do, *given, limiter=self.lock)
+
+
+@dataclass(eq=False)
+class LeaseRight:
+    """The right to match as a lease of the engine. Whoever takes it writes its token first: then no other can match."""
+
+    tables: SharedTables
+    _lease: Lease | None = None
+
+    async def take(self, owner: str, _now_ms: int, /) -> int | None:
+        lease = self._lease = await self.tables.engine.lease(MATCHER, owner, ttl_ms=LEASE_MS)
+        if lease is None:
+            return None
+        token = int(lease.token)
+        if await self.tables.read(lambda rows: is_matcher(rows, token)):
+            return token
+        return token if await self.tables.write(lambda rows: name_matcher(rows, owner, token)) else None
+
+    async def give_back(self, token: int, /) -> None:
+        if self._lease is not None and self._lease.token == str(token):
+            await self.tables.engine.release(self._lease)
+
+
+@asynccontextmanager
+async def opened_shared_tables(engine: StateEngine) -> AsyncGenerator[SharedTables]:
+    """Open the tables that all servers on one engine share; nothing is asked for before something is read."""
+    tables = SharedTables(engine)
+    try:
+        yield tables
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(tables.replica.close, limiter=tables.lock)

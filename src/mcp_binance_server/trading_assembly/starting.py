@@ -1,0 +1,54 @@
+"""How the trading of one account starts: journal, exchange and other servers are made to agree first."""
+
+from collections.abc import Awaitable, Callable
+
+from mcp_binance_server.domain.market import Sourced
+from mcp_binance_server.domain.orders import Order
+from mcp_binance_server.domain.symbols import Symbol
+from mcp_binance_server.services.trading.drafting import Drafter
+from mcp_binance_server.trading.broker import Broker
+from mcp_binance_server.trading.fleet.agreements import FleetAgreements
+from mcp_binance_server.trading.fleet.keeper import AGREED, FleetKeeper, KeeperPace
+from mcp_binance_server.trading.fleet.ledger import FleetLedger
+from mcp_binance_server.trading.judgement.policy import Policy
+from mcp_binance_server.trading.ledger import OrderLedger
+from mcp_binance_server.trading.reconciling import OrderWorth, Reconciliation, StartStep, TradedAccount
+from mcp_binance_server.upstream import Upstream
+
+
+def reconciliation_of(  # noqa: PLR0917 - all that a start is about
+    upstream: Upstream,
+    policy: Policy,
+    ledger: OrderLedger,
+    broker: Broker,
+    past_orders: Callable[[Symbol, int, int], Awaitable[Sourced[tuple[Order, ...]]]],
+    account: TradedAccount,
+    first: tuple[StartStep, ...] = (),
+) -> Reconciliation:
+    """Return the start of an account, under its rules."""
+    drafter = Drafter(account.mode, account.network, policy, upstream.client, upstream.caller.time.now_ms)
+
+    async def worth_of(order: Order) -> OrderWorth:
+        return await drafter.worth(order, await upstream.directory.find(order.symbol))
+
+    now_ms = upstream.caller.time.now_ms
+    return Reconciliation(ledger, broker, past_orders, account, policy, worth_of, now_ms, first)
+
+
+def keeper_of(
+    fleet: FleetLedger,
+    upstream: Upstream,
+    start: Reconciliation,
+    settle_ms: int,
+    pace: KeeperPace,
+    *,
+    shares_everybody: bool = False,
+) -> FleetKeeper:
+    """Return what keeps an account and the shared state in agreement; the start ends when they are."""
+    agreements, now_ms = FleetAgreements(fleet.store, upstream.engine, fleet.account), upstream.caller.time.now_ms
+    clock, again = upstream.clock, start.again
+    keeper = FleetKeeper(
+        fleet, agreements, start.broker, clock, now_ms, again, settle_ms, pace, shares_everybody=shares_everybody
+    )
+    start.last = (StartStep(AGREED, keeper.joined),)
+    return keeper
