@@ -1,9 +1,12 @@
 """Accounts on paper that workers share: each write is everybody's or nobody's, whatever befalls one of them."""
 
 import asyncio
+import zlib
 from collections.abc import AsyncGenerator
 from decimal import Decimal
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from mcp_binance_server.domain.market import Trade
@@ -12,6 +15,7 @@ from mcp_binance_server.domain.order_requests import Amendment, Target
 from mcp_binance_server.errors import EngineUnavailable
 from mcp_binance_server.state.memory import MemoryEngine
 from mcp_binance_server.trading.errors import InsufficientBalance, JournalUnavailable
+from mcp_binance_server.trading.journal.schema import Rows
 from mcp_binance_server.trading.paper.matcher import LEASE_MS, TookOver
 from mcp_binance_server.trading.paper.shared import DAY_MS, NAME, LeaseRight, SharedTables, opened_shared_tables
 from support.clock import FakeClock
@@ -48,6 +52,10 @@ async def pair(engine: MemoryEngine, faulty: FaultyEngine) -> AsyncGenerator[Pai
 async def names(tables: SharedTables) -> list[str]:
     found = await exchange_of(tables).orders("ann", SYMBOL, 99)
     return [each.order.client_order_id for each in found]
+
+
+def count_orders(rows: Rows) -> int:
+    return rows.execute("SELECT COUNT(*) FROM paper_order").fetchone()[0]
 
 
 def printed(number: int, price: int, quantity: int, *, buys: bool) -> Trade:
@@ -348,3 +356,25 @@ async def test_an_entry_that_cannot_be_done_here_is_refused_and_nothing_of_it_is
         await names(one)
 
     assert one.replica.mark == end
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["DELETE FROM paper_order", "ATTACH DATABASE ? AS foreign_file", "DROP TABLE paper_order", "PRAGMA query_only=ON"],
+)
+async def test_an_entry_that_does_more_than_write_rows_is_refused(
+    pair: Pair, engine: MemoryEngine, tmp_path: Path, sql: str
+) -> None:
+    one, other = pair
+    await exchange_of(other).accept("ann", order("a"), PAIR)
+    assert await names(one) == ["a"]
+    file = tmp_path / "written"
+    given = [str(file)] if "?" in sql else []
+    entry = zlib.compress(msgspec.msgpack.encode([("COMMIT", []), (sql, given), ("BEGIN", [])]))
+    await engine.append_log(NAME, entry, after=one.replica.mark, tag="x" * 32, ttl_ms=DAY_MS)
+
+    with pytest.raises(JournalUnavailable, match="same version"):
+        await names(one)
+
+    assert not file.exists()
+    assert one.replica.read(count_orders) == 1

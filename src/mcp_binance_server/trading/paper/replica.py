@@ -25,7 +25,8 @@ SHARED = ("paper_account", "paper_order", "paper_fill", "paper_matcher", "paper_
 # Which accounts these are: another life means that those of before were lost with the engine's memory.
 LIFE = """CREATE TABLE paper_life (
   one INTEGER PRIMARY KEY CHECK (one = 1), life TEXT NOT NULL, began_ms INTEGER NOT NULL, follows INTEGER NOT NULL)"""
-READS = ("SELECT", "PRAGMA")
+# All that an entry may do here. With anything else, whoever writes the state could open files of this machine.
+WRITES = ("INSERT ", "UPDATE ", "DELETE ")
 BEGIN = LogMark()
 
 
@@ -47,7 +48,7 @@ class _RecordedRows(sqlite3.Connection):
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - as the library has it
         done = super().execute(sql, parameters)
-        if self.told is not None and not sql.startswith(READS):
+        if self.told is not None and sql.startswith(WRITES):
             self.told.append((sql, [*parameters]))
             self._changes += max(0, done.rowcount)
         return done
@@ -191,7 +192,10 @@ class PaperReplica:
 
 
 def _statements(entry: bytes) -> list[Statement]:
-    return _decoded(entry, list[Statement]) if entry else []
+    found = _decoded(entry, list[Statement]) if entry else []
+    if not all(sql.startswith(WRITES) for sql, _ in found):
+        raise ValueError("an entry does more than write rows")
+    return found
 
 
 def _decoded(value: bytes, kind: type[WorkT]) -> WorkT:
