@@ -89,10 +89,19 @@ def wait_for(is_so: Callable[[], bool], what: str) -> None:
 
 def is_alive(pid: int) -> bool:
     """Whether a process runs; one that ended and was not yet collected does not."""
+    return _state_of(pid) not in {None, "Z"}
+
+
+def is_asleep(pid: int) -> bool:
+    """Whether a process waits, as for what is typed."""
+    return _state_of(pid) == "S"
+
+
+def _state_of(pid: int) -> str | None:
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
     except FileNotFoundError:
-        return False
+        return None
 
 
 def kill(pid: int) -> None:

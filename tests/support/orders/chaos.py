@@ -49,6 +49,7 @@ class ChaosLoop(Loop):
         self._random = random
         self.is_harming = True
         self.done: Counter[str] = Counter()
+        self._next: list[str] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         is_write = request.method != "GET"
@@ -56,7 +57,9 @@ class ChaosLoop(Loop):
         share = (WRITTEN_SHARE if is_write else READ_SHARE) if self.is_harming and is_private else 0
         if self._random.random() >= share:
             return await super().handle_async_request(request)
-        harm, is_executed = self._random.choice(HARMS), self._random.random() < 0.5
+        # Each of them comes once in five: what came first is not the same in each run, for tasks take turns.
+        self._next = self._next or self._random.sample(HARMS, len(HARMS))
+        harm, is_executed = self._next.pop(), self._random.random() < 0.5
         self.done[f"{request.method} {harm}, {'' if is_executed else 'not '}executed"] += 1
         answer = await super().handle_async_request(request) if is_executed else None
         return await self._harmed(harm, answer)
