@@ -143,8 +143,13 @@ async def four_apps(server: StateServer, exchange: SimulatedExchange, **settings
 
 
 async def movers(app: App, market: str) -> dict[str, Any]:
+    """Ask what rose and what fell: there are hours of the simulated market in which nothing did the one."""
     async with Client(app.server, cache=None) as client:
         return (await client.call_tool("scan_market", {"market": market})).structured_content
+
+
+def moved(told: dict[str, Any]) -> list[Any]:
+    return [*told["rows"], *told["losers"]]
 
 
 def paths(exchange: SimulatedExchange) -> Counter[str]:
@@ -169,7 +174,7 @@ async def test_four_servers_that_nobody_asks_send_futures_nothing_and_look_at_no
         assert paths(exchange)[ALL_SPOT] == 0
         assert is_untouched(exchange)
 
-        assert (await movers(apps[0], "perpetual"))["rows"]
+        assert moved(await movers(apps[0], "perpetual"))
         assert not is_untouched(exchange)
 
 
@@ -180,7 +185,7 @@ async def test_four_servers_without_derivatives_send_futures_nothing_whatever_is
         spot = [await movers(app, "spot") for app in apps]
         perpetual = [await movers(app, "perpetual") for app in apps]
 
-        assert all(told["rows"] for told in spot)
+        assert all(moved(told) for told in spot)
         assert len({told["as_of"] for told in spot}) == 1
         assert {told["error_type"] for told in perpetual} == {"futures_not_offered"}
         assert paths(exchange)[ALL_SPOT] == 1
