@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from mcp_binance_server.services.trading import service
 from mcp_binance_server.trading.desk import Desk
 from support.paper import AT_ONCE, LOW, RESTING, SMALL, SYMBOL, PaperTrader, paper_trader
 from support.terms import NOW_MS, intent
@@ -169,8 +170,10 @@ async def test_a_preview_is_placed_until_it_is_over_and_not_when_the_market_has_
 
 
 async def test_before_the_desk_is_ready_nothing_is_placed_and_the_preview_says_what_is_waited_for(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The wait is in real seconds: in two of them a quick machine passes more than the minute a preview stands.
+    monkeypatch.setattr(service, "START_SECS", 0)
     async with paper_trader(tmp_path) as trader:
         desk = desk_of(trader)
         preview_id = await trader.previewed(**RESTING)
