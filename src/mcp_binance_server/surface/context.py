@@ -98,13 +98,15 @@ class _Loan:
         return self.copies[id(node)]
 
     def _copied(self, node: Any) -> Any:  # noqa: ANN401 - likewise
+        if names := self.ways.get(id(node)):  # first, since to ask whether something is a protocol's is slow
+            return replace(node, **{name: self.copy(getattr(node, name)) for name in names})
         if isinstance(node, AccountClient):
             return replace(node, principal=self.principal, is_withheld=self.is_withheld)
         if isinstance(node, ReaderByVisitor):
             return node.of_visitor(self.visitor)
         if isinstance(node, TradesByCaller):
             return node.of_caller(self.visitor, self.principal, is_lent=self.is_lent)
-        return replace(node, **{name: self.copy(getattr(node, name)) for name in self.ways.get(id(node), ())})
+        return replace(node)
 
 
 def _parts(node: object) -> list[tuple[str, object]]:
