@@ -68,6 +68,10 @@ from mcp_binance_server.cli.main import main
 sys.modules["mcp_binance_server.services.market.service"] = None
 sys.exit(main(["--stdio"]))
 """
+COMPLETION = {
+    "ref": {"type": "ref/prompt", "name": "trading_analysis"},
+    "argument": {"name": "strategy", "value": ""},
+}
 Loaded = Callable[[Callable[[Process], object]], set[str]]
 
 
@@ -127,7 +131,11 @@ async def capabilities_of(settings: dict[str, str]) -> dict[str, object]:
 
 
 def test_a_client_that_is_ready_finds_the_catalogue_and_nothing_that_it_may_never_need(loaded_by: Loaded) -> None:
-    loaded = loaded_by(Process.shake_hands)
+    def talk(process: Process) -> None:
+        process.shake_hands()
+        process.ask(1, "completion/complete", COMPLETION)
+
+    loaded = loaded_by(talk)
 
     assert sorted(loaded & {*NEVER}) == []
     assert "mcp_binance_server.surface.catalogue" in loaded
@@ -154,7 +162,7 @@ def test_questions_that_do_not_wait_for_the_catalogue_are_all_answered_from_it(*
 def test_a_catalogue_that_cannot_be_loaded_is_told_to_all_who_need_it() -> None:
     with Process(code=BROKEN) as process:
         greeting = process.shake_hands()
-        failures = [process.ask(place, "tools/list", {}) for place in (1, 2)]
+        failures = [process.ask(place, "completion/complete", COMPLETION) for place in (1, 2)]
         pong = process.ask(3, "ping", {})
         process.close_input()
         code = process.wait()

@@ -18,7 +18,7 @@ async def test_all_who_wait_get_the_one_that_was_made_though_one_of_them_goes_aw
         nonlocal made
         assert await opening.is_needed()
         made += 1
-        await opening.keep(app.dispatcher, checkpoint)
+        await opening.keep(app.dispatcher)
 
     async def need() -> None:
         got.append(await opening.opened())
@@ -36,79 +36,28 @@ async def test_all_who_wait_get_the_one_that_was_made_though_one_of_them_goes_aw
     assert got == [app.dispatcher] * 3
 
 
-async def test_a_question_is_answered_while_the_lists_are_still_being_made(app: App) -> None:
-    opening, go, listed, early = Opening(), anyio.Event(), list[int](), -1
+async def test_a_list_is_answered_before_anything_is_made_and_has_it_made(app: App) -> None:
+    opening, asked = Opening(), anyio.Event()
     catalogue = app.dispatcher.catalogue
     server = build_early_server(
         opening, catalogue.toolsets, live=True, has_updates=False, has_views=catalogue.has_views
     )
 
-    async def list_tools(client: Client) -> None:
-        listed.append(len((await client.list_tools()).tools))
-
-    with anyio.fail_after(60):
-        async with anyio.create_task_group() as group, Client(server, cache=None) as client:
-            group.start_soon(opening.keep, app.dispatcher, go.wait)
-            group.start_soon(list_tools, client)
-            await client.get_prompt("trading_analysis", {"symbol": "BTCUSDT"})
-            early = len(listed)
-            go.set()
-            await list_tools(client)
-            opening.end()
-
-    assert early == 0
-    assert listed == [len(catalogue.tools)] * 2
-
-
-async def test_lists_are_made_when_the_first_is_asked_for_and_once(app: App) -> None:
-    opening, made, before = Opening(), 0, -1
-
-    async def make_lists() -> None:
-        nonlocal made
-        made += 1
-        await checkpoint()
-
-    with anyio.fail_after(60):
-        async with anyio.create_task_group() as group:
-            group.start_soon(opening.keep, app.dispatcher, make_lists)
-            for _ in range(5):
-                await opening.opened()
-                await checkpoint()
-            before = made
-            for _ in range(2):
-                await opening.listed()
-            opening.end()
-
-    assert (before, made) == (0, 1)
-
-
-async def test_lists_that_cannot_be_made_are_told_to_who_waits_for_them(app: App) -> None:
-    opening, failures = Opening(), list[str]()
-
-    async def fail() -> None:
-        await checkpoint()
-        raise OSError("the disk is gone")
-
     async def make() -> None:
-        try:
-            await opening.keep(app.dispatcher, fail)
-        except OSError as failure:
-            await opening.refuse(failure)
-
-    async def need() -> None:
-        with pytest.raises(OSError, match="the disk is gone") as caught:
-            await opening.listed()
-        failures.append(str(caught.value))
+        assert await opening.is_needed()
+        asked.set()
+        await opening.keep(app.dispatcher)
 
     with anyio.fail_after(60):
-        async with anyio.create_task_group() as group:
-            group.start_soon(make)
-            async with anyio.create_task_group() as needing:
-                needing.start_soon(need)
-            await need()
-            opening.end()
+        async with Client(server, cache=None) as client:
+            tools = (await client.list_tools()).tools
+            prompts = (await client.list_prompts()).prompts
+            async with anyio.create_task_group() as group:
+                group.start_soon(make)
+                await asked.wait()
+                opening.end()
 
-    assert len(failures) == 2
+    assert (tools, prompts) == (catalogue.lists.tools, catalogue.lists.prompts)
 
 
 async def test_nothing_is_made_while_nobody_needs_it_nor_when_all_is_over() -> None:

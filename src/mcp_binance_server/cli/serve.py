@@ -4,7 +4,6 @@ import gc
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -137,7 +136,7 @@ async def _open(settings: Settings, opening: Opening) -> None:
             await SystemClock().sleep_ms(HEAD_START_MS)
             app_on = await loading.run(_load_app)
             async with app_on(upstream, settings) as app:
-                await opening.keep(app.dispatcher, partial(loading.run, app.dispatcher.catalogue.prepare))
+                await opening.keep(app.dispatcher)
             tasks.cancel_scope.cancel()
     except Exception as failure:
         # The thread that reads standard input cannot be woken: the client must hear of it, and leave, first.

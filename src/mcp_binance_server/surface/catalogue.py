@@ -17,6 +17,7 @@ from mcp_binance_server.errors import AppError
 from mcp_binance_server.services.guide import Names
 from mcp_binance_server.surface.apps.chart import read_view
 from mcp_binance_server.surface.context import Context
+from mcp_binance_server.surface.lists import Lists
 from mcp_binance_server.surface.prompts import (
     LIQUIDITY_MAPPING,
     MARKET_MICROSTRUCTURE_ANALYSIS,
@@ -156,10 +157,19 @@ class Catalogue:
         spec = self.tool(name)
         return None if spec is None else spec.input_schema
 
+    @cached_property
+    def lists(self) -> Lists:
+        """What a client gets to read of it."""
+        return Lists(
+            tools=[spec.wire for spec in self.tools],
+            resources=[spec.wire for spec in self.resources],
+            templates=[spec.wire for spec in self.templates],
+            prompts=[spec.wire for spec in self.prompts],
+        )
+
     def prepare(self) -> None:
         """Make every entry of the lists now, so that the first client that asks for one does not wait for it."""
-        for spec in (*self.tools, *self.resources, *self.templates, *self.prompts):
-            _ = spec.wire
+        _ = self.lists
 
     def prompt(self, name: str) -> PromptSpec[Any] | None:
         return next((spec for spec in self.prompts if spec.name == name), None)

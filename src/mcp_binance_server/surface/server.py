@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from math import inf
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from mcp_binance_server.surface.caller import caller_of
 from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by, asker_of
 from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded, unwrapped
 from mcp_binance_server.surface.greeting import APP_TYPE, APPS, DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
+from mcp_binance_server.surface.lists import Lists, read_lists
 from mcp_binance_server.surface.uris import GUIDE
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ Paginated = types.PaginatedRequestParams | None
 Opened = Callable[[], Awaitable["Dispatcher"]]
 Extensions = dict[str, dict[str, Any]]
 LISTS_KEEP = CacheHint(ttl_ms=300_000, scope="public")
+# What loads takes half of every other thread's time: who has just been greeted reads the lists meanwhile.
+LISTS_FIRST_SECS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,66 +56,56 @@ class Opening:
     def __init__(self) -> None:
         self._dispatcher: Dispatcher | None = None
         self._failure: Exception | None = None
-        self._needed, self._decided, self._over = anyio.Event(), anyio.Event(), anyio.Event()
-        self._lists_needed, self._listed = anyio.Event(), anyio.Event()
+        self._soon, self._needed, self._decided, self._over = anyio.Event(), anyio.Event(), anyio.Event(), anyio.Event()
 
     def begin(self) -> None:
         """Say that it will be needed soon."""
-        self._needed.set()
+        self._soon.set()
 
     async def opened(self) -> "Dispatcher":
         """Return it as soon as it is there, or raise what made it impossible."""
         while self._dispatcher is None:
-            self.begin()
+            self._soon.set()
+            self._needed.set()
             await self._decided.wait()
             if self._failure is not None:
                 raise self._failure
         return self._dispatcher
 
-    async def listed(self) -> "Dispatcher":
-        """Return it as soon as its lists are made too: no other answer needs to wait for them."""
-        self._lists_needed.set()
-        await self.opened()
-        await self._listed.wait()
-        return await self.opened()
-
     def end(self) -> None:
         """Say that nobody will need it any more."""
         self._over.set()
+        self._soon.set()
         self._needed.set()
-        self._lists_needed.set()
 
     async def is_needed(self) -> bool:
-        """Wait until it is; return false if all is over before that."""
-        await self._needed.wait()
+        """Wait until it is, or will be soon: then what a client reads first goes first. Return false if all is over."""
+        await self._soon.wait()
+        with anyio.move_on_after(LISTS_FIRST_SECS):
+            await self._needed.wait()
         return not self._over.is_set()
 
-    async def keep(self, dispatcher: "Dispatcher", make_lists: Callable[[], Awaitable[None]]) -> None:
-        """Give it to all who need it until that is over; its lists are made when one is asked for."""
+    async def keep(self, dispatcher: "Dispatcher") -> None:
+        """Give it to all who need it until that is over."""
         self._dispatcher = dispatcher
         self._decided.set()
-        await self._lists_needed.wait()
-        await make_lists()
-        self._listed.set()
         await self._over.wait()
 
     async def refuse(self, failure: Exception) -> None:
         """Tell all who need it why there is none, until that is over."""
         self._dispatcher, self._failure = None, unwrapped(failure)
         self._decided.set()
-        self._listed.set()
         await self._over.wait()
 
 
 class Surface:
     """The protocol's methods: parameters in, the dispatcher's answer out."""
 
-    def __init__(self, opened: Opened, listed: Opened, extensions: Extensions) -> None:
-        self._opened, self._listed, self._extensions = opened, listed, extensions
+    def __init__(self, opened: Opened, lists: Callable[[], Lists], extensions: Extensions) -> None:
+        self._opened, self._lists, self._extensions = opened, lists, extensions
 
     async def list_tools(self, _ctx: RequestContext, _params: Paginated) -> types.ListToolsResult:
-        catalogue = (await self._listed()).catalogue
-        return types.ListToolsResult(tools=[spec.wire for spec in catalogue.tools])
+        return types.ListToolsResult(tools=self._lists().tools)
 
     async def call_tool(
         self, ctx: RequestContext, params: types.CallToolRequestParams
@@ -122,12 +115,10 @@ class Surface:
         return await ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress, asker)
 
     async def list_resources(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourcesResult:
-        catalogue = (await self._listed()).catalogue
-        return types.ListResourcesResult(resources=[spec.wire for spec in catalogue.resources])
+        return types.ListResourcesResult(resources=self._lists().resources)
 
     async def list_templates(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourceTemplatesResult:
-        catalogue = (await self._listed()).catalogue
-        return types.ListResourceTemplatesResult(resource_templates=[spec.wire for spec in catalogue.templates])
+        return types.ListResourceTemplatesResult(resource_templates=self._lists().templates)
 
     async def read_resource(
         self, ctx: RequestContext, params: types.ReadResourceRequestParams
@@ -136,8 +127,7 @@ class Surface:
         return await ask.read_resource(caller_of(ctx), params.uri)
 
     async def list_prompts(self, _ctx: RequestContext, _params: Paginated) -> types.ListPromptsResult:
-        catalogue = (await self._listed()).catalogue
-        return types.ListPromptsResult(prompts=[spec.wire for spec in catalogue.prompts])
+        return types.ListPromptsResult(prompts=self._lists().prompts)
 
     async def get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         ask = await self._opened()
@@ -168,8 +158,8 @@ class Surface:
         if ctx.method == "initialize" and self._extensions:  # which older revisions do not know, but their hosts do
             return {**result, "capabilities": {**result["capabilities"], "extensions": self._extensions}}
         if ctx.method == "resources/list":  # with the templates, as the guide contract asks; MCP lists them alone too
-            templates = (await self._listed()).catalogue.templates
-            listed = [spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True) for spec in templates]
+            templates = self._lists().templates
+            listed = [each.model_dump(by_alias=True, mode="json", exclude_none=True) for each in templates]
             result = {**result, "resourceTemplates": listed}
         return _short_stamp(result)
 
@@ -187,7 +177,7 @@ def build_server(dispatcher: "Dispatcher", round_key: bytes | None = None) -> Se
     offered = Offered(has_updates, catalogue.has_views, catalogue.asks, round_key)
     trading = dispatcher.context.trading
     told = instructions(catalogue.toolsets, live=live, trading="off" if trading is None else trading.mode)
-    server = _server((opened, opened), told, guard, offered)
+    server = _server(opened, lambda: catalogue.lists, told, guard, offered)
     server.get_tool_input_schema = catalogue.input_schema  # asked for by HTTP alone
     return server
 
@@ -203,11 +193,16 @@ def build_early_server(
     round_key: bytes | None = None,
 ) -> Server[Any]:
     """Return an MCP server that greets before its dispatcher is there, and has it made when the client is ready."""
-    both = (opening.opened, opening.listed)
     guard = partial(guarded, has_guides=GUIDE in toolsets)
     asks = trading != "off" and "trade" in toolsets
+    read = cache(partial(read_lists, toolsets, live=live, chart_app=has_views, trading=asks))
+
+    def lists() -> Lists:
+        opening.begin()
+        return read()
+
     offered = Offered(has_updates, has_views, asks, round_key)
-    server = _server(both, instructions(toolsets, live=live, trading=trading), guard, offered)
+    server = _server(opening.opened, lists, instructions(toolsets, live=live, trading=trading), guard, offered)
 
     async def begin(_ctx: RequestContext, _params: types.NotificationParams) -> None:
         opening.begin()
@@ -216,9 +211,11 @@ def build_early_server(
     return server
 
 
-def _server(opened: tuple[Opened, Opened], told: str, guard: "partial[Any]", offered: Offered) -> Server[Any]:
+def _server(
+    opened: Opened, lists: Callable[[], Lists], told: str, guard: "partial[Any]", offered: Offered
+) -> Server[Any]:
     extensions: Extensions = {APPS: {"mimeTypes": [APP_TYPE]}} if offered.views else {}
-    surface = Surface(*opened, extensions)
+    surface = Surface(opened, lists, extensions)
     server: Server[Any] = Server(
         NAME,
         version=__version__,

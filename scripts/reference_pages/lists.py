@@ -1,0 +1,89 @@
+"""Write the lists that a server answers with before its catalogue is loaded: `scripts/lists [FILE]`."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args
+
+from mcp_binance_server.settings import Toolset
+from mcp_binance_server.surface.catalogue import CATALOGUE, Catalogue
+from mcp_binance_server.surface.spec import PromptSpec, ResourceSpec, TemplateSpec, ToolSpec
+
+CHOICES = ("live", "chart_app", "trading")
+Listed = ToolSpec[Any] | ResourceSpec | TemplateSpec | PromptSpec[Any]
+Entry = dict[str, Any]
+
+
+def lists_file() -> str:
+    """Return the lists of every choice: an entry says what it is listed for, where that is not everything."""
+    toolsets = frozenset(get_args(Toolset))
+    shown = [
+        (chosen, CATALOGUE.only(toolsets, **dict(zip(CHOICES, chosen, strict=True))))
+        for chosen in product((True, False), repeat=len(CHOICES))
+    ]
+    kinds = {"tools": _tools, "resources": _resources, "templates": _templates, "prompts": _prompts}
+    written = {
+        kind: _entries([(chosen, specs(catalogue)) for chosen, catalogue in shown]) for kind, specs in kinds.items()
+    }
+    lines = [f" {json.dumps(kind)}: [\n{_rows(entries)}\n ]" for kind, entries in written.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _tools(catalogue: Catalogue) -> Sequence[Listed]:
+    return catalogue.tools
+
+
+def _resources(catalogue: Catalogue) -> Sequence[Listed]:
+    return catalogue.resources
+
+
+def _templates(catalogue: Catalogue) -> Sequence[Listed]:
+    return catalogue.templates
+
+
+def _prompts(catalogue: Catalogue) -> Sequence[Listed]:
+    return catalogue.prompts
+
+
+def _entries(shown: list[tuple[tuple[bool, ...], Sequence[Listed]]]) -> list[Entry]:
+    """Return the entries of the longest list, which is the first one's, each followed by its other forms."""
+    (_, longest), *_ = shown
+    return [entry for spec in longest for entry in _forms(_name(spec), shown)]
+
+
+def _forms(name: str, shown: list[tuple[tuple[bool, ...], Sequence[Listed]]]) -> Iterator[Entry]:
+    forms: dict[str, list[tuple[bool, ...]]] = {}
+    for chosen, specs in shown:
+        for spec in specs:
+            if _name(spec) == name:
+                wire = spec.wire.model_dump(by_alias=True, mode="json", exclude_none=True)
+                forms.setdefault(json.dumps({"toolset": spec.toolset, "wire": wire}), []).append(chosen)
+    for form, choices in forms.items():
+        fixed = {
+            CHOICES[place]: values.pop()
+            for place, values in enumerate(map(set, zip(*choices, strict=True)))
+            if len(values) == 1
+        }
+        if len(choices) != 2 ** (len(CHOICES) - len(fixed)):
+            raise ValueError(f"{name}: one form is listed for choices that no fixed ones describe: {choices}")
+        yield {**fixed, **json.loads(form)}
+
+
+def _name(spec: Listed) -> str:
+    match spec:
+        case ResourceSpec():
+            return spec.uri
+        case TemplateSpec():
+            return spec.uri_template
+        case _:
+            return spec.name
+
+
+def _rows(entries: list[Entry]) -> str:
+    return ",\n".join(f"  {json.dumps(entry, ensure_ascii=False, separators=(',', ':'))}" for entry in entries)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(lists_file(), encoding="utf-8", newline="\n")
