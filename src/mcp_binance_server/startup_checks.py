@@ -4,19 +4,20 @@ import hmac
 import logging
 import os
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from mcp_binance_server.analytics.thresholds import Thresholds
-from mcp_binance_server.analytics.tuning import tuned
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.domain.access import Credentials
 from mcp_binance_server.errors import SettingsError
 from mcp_binance_server.exchange.endpoints import Network, network_at
 from mcp_binance_server.exchange.signing import Principal
 from mcp_binance_server.settings import ANALYTICS_PREFIX, Settings, Toolset
-from mcp_binance_server.state.engine import Reserves, StateEngine
 from mcp_binance_server.state.engine_factory import MEMORY, open_engine
 from mcp_binance_server.surface.apps.page import is_built
+
+if TYPE_CHECKING:
+    from mcp_binance_server.analytics.thresholds import Thresholds
+    from mcp_binance_server.state.engine import Reserves, StateEngine
 
 LOG = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ def check(settings: Settings, clock: Clock) -> None:
     """
     principal = principal_of(settings)
     round_key_of(settings, "previews")
-    thresholds_of(settings)
+    if settings.analytics:
+        thresholds_of(settings)
     if settings.trading != "off":
         from mcp_binance_server.trading_checks import checked_rules  # noqa: PLC0415 - only who trades pays for it
 
@@ -55,7 +57,9 @@ def principal_of(settings: Settings) -> Principal | None:
     return Principal.of(credentials) if credentials else None
 
 
-def thresholds_of(settings: Settings) -> Thresholds:
+def thresholds_of(settings: Settings) -> "Thresholds":
+    from mcp_binance_server.analytics.tuning import tuned  # noqa: PLC0415 - few have tuned anything before a greeting
+
     return tuned(settings.analytics, prefix=ANALYTICS_PREFIX)
 
 
@@ -98,7 +102,7 @@ def is_alone(settings: Settings) -> bool:
     return settings.state_url.get_secret_value() == MEMORY
 
 
-def engine_of(settings: Settings, clock: Clock, reserves: Reserves | None = None) -> StateEngine:
+def engine_of(settings: Settings, clock: Clock, reserves: "Reserves | None" = None) -> "StateEngine":
     return open_engine(settings.state_url.get_secret_value(), clock, reserves=reserves)
 
 

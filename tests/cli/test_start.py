@@ -38,12 +38,15 @@ NEVER = (
 )
 # What answers questions has time until the first one.
 NOT_YET = (
+    "mcp_binance_server.analytics",
     "mcp_binance_server.app",
     "mcp_binance_server.charts",
     "mcp_binance_server.feeds",
     "mcp_binance_server.guide",
     "mcp_binance_server.services",
+    "mcp_binance_server.state.engine",
     "mcp_binance_server.surface.catalogue",
+    "mcp_binance_server.surface.confirm",
     "mcp_binance_server.surface.dispatch",
     "mcp_binance_server.surface.views",
     "mcp_binance_server.trading",

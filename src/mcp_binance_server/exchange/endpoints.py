@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from mcp_binance_server.state.engine import CallKind
+if TYPE_CHECKING:  # a greeting names a network, and needs no state
+    from mcp_binance_server.state.engine import CallKind
 
 MIB = 2**20
 
@@ -39,7 +40,7 @@ class RestCall:
         return f"{self.root}/{self.name}"
 
     @property
-    def kind(self) -> CallKind:
+    def kind(self) -> "CallKind":
         return "public"
 
 
@@ -50,7 +51,7 @@ class Endpoint(RestCall):
     signed: bool = False
 
     @property
-    def kind(self) -> CallKind:
+    def kind(self) -> "CallKind":
         return "private" if self.signed else "public"
 
 
@@ -68,7 +69,7 @@ class WriteCall(RestCall):
         return self.method == "DELETE"
 
     @property
-    def kind(self) -> CallKind:
+    def kind(self) -> "CallKind":
         return "order"
 
 

@@ -1,13 +1,17 @@
 """Which engine a server has: its own memory, or one that a fleet shares."""
 
+from typing import TYPE_CHECKING
+
 from mcp_binance_server.clock import Clock
 from mcp_binance_server.errors import SettingsError
-from mcp_binance_server.state.engine import Reserves, StateEngine
+
+if TYPE_CHECKING:
+    from mcp_binance_server.state.engine import Reserves, StateEngine
 
 MEMORY = "memory://"
 
 
-def open_engine(url: str, clock: Clock, *, reserves: Reserves | None = None) -> StateEngine:
+def open_engine(url: str, clock: Clock, *, reserves: "Reserves | None" = None) -> "StateEngine":
     """Make the engine that an address asks for; it is not started yet.
 
     Raises:

@@ -24,11 +24,12 @@ from mcp_binance_server.surface.answers import (
 )
 from mcp_binance_server.surface.caller import Caller, Report, reporting
 from mcp_binance_server.surface.catalogue import Catalogue, complete
-from mcp_binance_server.surface.confirm import ASK_SECS, AnswerNeeded, Asker
+from mcp_binance_server.surface.confirm import ASK_SECS, AnswerNeeded, Asker, asker_of
 from mcp_binance_server.surface.context import Context
 from mcp_binance_server.surface.errors import (
     LAST_WORD_SECS,
     LONGEST_SECS,
+    RequestContext,
     bad_arguments,
     forget_origin,
     in_time,
@@ -200,6 +201,10 @@ class Dispatcher:
         markets = (ANY_SYMBOL.uri_template,) if context.updates.is_on and MARKET in readers else ()
         orders = (OPEN_ORDERS.uri, JOURNAL.uri) if context.trading is not None and ORDERS in readers else ()
         return (*markets, *orders)
+
+    def asker_of(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Asker | None:
+        """Return how the user of a call can be asked."""
+        return asker_of(ctx, params, self.ask_secs)
 
     async def complete(self, params: types.CompleteRequestParams) -> types.Completion:
         return await complete(self.context, params)

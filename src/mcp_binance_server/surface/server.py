@@ -17,7 +17,6 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
 from mcp_binance_server import __version__
 from mcp_binance_server.surface.caller import caller_of
-from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by, asker_of
 from mcp_binance_server.surface.errors import LAST_WORD_SECS, RequestContext, guarded, unwrapped
 from mcp_binance_server.surface.greeting import APP_TYPE, APPS, DESCRIPTION, NAME, TITLE, WEBSITE, icon, instructions
 from mcp_binance_server.surface.lists import Lists, read_lists
@@ -111,7 +110,7 @@ class Surface:
         self, ctx: RequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         ask = await self._opened()
-        asker = asker_of(ctx, params, ask.ask_secs)
+        asker = ask.asker_of(ctx, params)
         return await ask.call_tool(caller_of(ctx), params.name, params.arguments, ctx.session.report_progress, asker)
 
     async def list_resources(self, _ctx: RequestContext, _params: Paginated) -> types.ListResourcesResult:
@@ -241,6 +240,8 @@ def _server(
     )
     server.middleware.append(surface.finish)
     if offered.questions:
+        from mcp_binance_server.surface.confirm import ROUND_SECS, asked_by  # noqa: PLC0415 - who asks nobody waits less
+
         key = offered.round_key or token_bytes(32)
         security = RequestStateSecurity(keys=[key], ttl=ROUND_SECS, bind_principal=asked_by)
         server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
