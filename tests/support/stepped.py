@@ -153,9 +153,10 @@ async def live_market(
     environment: Mapping[str, str] | None = None,
     dialer: Callable[[SimulatedExchange], Dialer] = Loopback,
     preload: bool = False,
+    clock: SteppedClock | None = None,
 ) -> AsyncGenerator[LiveMarket]:
-    """Serve a scenario with its streams, moved by hand."""
-    clock = SteppedClock()
+    """Serve a scenario with its streams, moved by hand; it begins at the usual moment or at that of a clock."""
+    clock = clock or SteppedClock()
     exchange = SimulatedExchange(clock, seed=seed, scenario=scenario)
     exchange.hub.by_hand = True
     async with (
