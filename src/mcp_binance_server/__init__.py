@@ -1,3 +1,3 @@
 """Binance for AI assistants, over the Model Context Protocol."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
